@@ -1,0 +1,60 @@
+# Two commands do everything on a fresh machine: `make study` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Where pip finds torch. PyPI's build for Linux brings CUDA along (several GB); the CPU build is in an index of its own:
+#   make test TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+PYTEST_ARGS ?= -n 2
+STUDY_ARGS ?= --quick
+
+bin := $(VENV)/bin
+pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+packaging := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help study test lint types unit benchmark clean
+
+help:
+	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
+	@echo "make test       install what tests need (CPU torch) and run lint, types and tests"
+	@echo "make benchmark  time and memory of the estimators"
+	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
+	@echo
+	@echo "PYTHON=$(PYTHON)  VENV=$(VENV)  STUDY_ARGS='$(STUDY_ARGS)'  PYTEST_ARGS='$(PYTEST_ARGS)'  TORCH_INDEX=$(TORCH_INDEX)"
+
+$(bin)/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "propercal needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Set PYTHON=.")'
+	$(PYTHON) -m venv $(VENV)
+
+# A stamp is newer than the packaging files it was installed from, so a second run installs nothing.
+$(VENV)/.study-installed: $(packaging) | $(bin)/python
+	$(pip) --editable ".[study]"
+	@touch $@
+
+$(VENV)/.test-installed: $(packaging) | $(bin)/python
+	$(pip) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) "torch"
+	$(pip) --editable ".[test,torch]"
+	@touch $@ $(VENV)/.study-installed
+
+study: $(VENV)/.study-installed
+	$(bin)/python studies/bias_rate.py $(STUDY_ARGS)
+
+test: lint types unit
+
+lint: $(VENV)/.test-installed
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+
+types: $(VENV)/.test-installed
+	$(bin)/mypy
+
+unit: $(VENV)/.test-installed
+	$(bin)/python -m pytest $(PYTEST_ARGS)
+
+benchmark: $(VENV)/.study-installed
+	for script in benchmarks/*.py; do $(bin)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

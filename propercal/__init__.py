@@ -1,0 +1,25 @@
+"""How far predicted probabilities can be trusted: proper calibration errors and what they leave.
+
+A proper loss splits into a calibration error, which recalibration could remove, and a refinement,
+which it could not. :func:`decompose` estimates both for any proper loss.
+"""
+
+from propercal.bandwidth import select_bandwidth
+from propercal.conditional import conditional_mean
+from propercal.decomposition import decompose
+from propercal.generators import BregmanGenerator
+from propercal.result import Decomposition
+from propercal.terms import calibration_error, refinement, sharpness
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BregmanGenerator",
+    "Decomposition",
+    "calibration_error",
+    "conditional_mean",
+    "decompose",
+    "refinement",
+    "select_bandwidth",
+    "sharpness",
+]

@@ -1,0 +1,168 @@
+"""Array libraries behind one set of names.
+
+The only file that imports array-api-compat, and the only one that knows NumPy from torch.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+import scipy.special
+
+from propercal._typing import Array, Namespace
+
+LOG_ZERO = float(np.log(np.nextafter(0.0, 1.0)))
+"""Log of the smallest positive double, about -744.4."""
+
+_BLOCK_SIZE = 2**20
+
+
+def namespace(*arrays: Array) -> Namespace:
+    """Return the array API namespace that `arrays` share."""
+    return compat.array_namespace(*arrays)
+
+
+def is_array(x: object) -> bool:
+    """Tell whether `x` belongs to a library with an array API namespace."""
+    return compat.is_array_api_obj(x)
+
+
+def is_numpy(x: object) -> bool:
+    """Tell whether `x` is a NumPy array."""
+    return compat.is_numpy_array(x)
+
+
+def is_torch(x: object) -> bool:
+    """Tell whether `x` is a torch tensor, without importing torch."""
+    return compat.is_torch_array(x)
+
+
+def device(x: Array) -> Any:
+    """Return the device `x` lives on."""
+    return compat.device(x)
+
+
+def to_numpy(x: Array) -> np.ndarray[Any, Any]:
+    """Copy or view `x` as a NumPy array, cut off from any gradient."""
+    if is_torch(x):
+        return np.asarray(x.detach().cpu())
+    return np.from_dlpack(x) if is_array(x) and not is_numpy(x) else np.asarray(x)
+
+
+def like(values: object, reference: Array, dtype: Any = None) -> Array:
+    """Make an array of `values` in the library and on the device of `reference`."""
+    xp = namespace(reference)
+    return xp.asarray(values, dtype=dtype, device=device(reference))
+
+
+def tracks_gradient(*arrays: Array) -> bool:
+    """Tell whether any of `arrays` is a tensor through which a gradient will be asked for."""
+    if not any(is_torch(x) for x in arrays):
+        return False
+    import torch
+
+    return torch.is_grad_enabled() and any(is_torch(x) and x.requires_grad for x in arrays)
+
+
+def safe_log(x: Array) -> Array:
+    """Log of `x` ≥ 0: −inf at 0, where the gradient is 0 rather than NaN."""
+    xp = namespace(x)
+    positive = x > 0
+    return xp.where(positive, xp.log(xp.where(positive, x, 1.0)), -xp.inf)
+
+
+def xlogx(x: Array) -> Array:
+    """Return x log x, with its limit 0 (and a gradient of 0) at x = 0."""
+    xp = namespace(x)
+    return x * xp.log(xp.where(x > 0, x, 1.0))
+
+
+def gammaln(x: Array) -> Array:
+    """Log of the gamma function, elementwise."""
+    if is_torch(x):
+        return x.lgamma()
+    if is_numpy(x):
+        return scipy.special.gammaln(x)
+    return like(scipy.special.gammaln(to_numpy(x)), x)
+
+
+def one_hot(label: Array, n_classes: int, dtype: Any) -> Array:
+    """(n, k) indicators of class numbers `label` (n,)."""
+    xp = namespace(label)
+    classes = xp.arange(n_classes, dtype=label.dtype, device=device(label))
+    return xp.astype(label[:, None] == classes[None, :], dtype)
+
+
+def product(left: Array, right: Array, out: Array | None) -> Array:
+    """Return left @ right, written into the corner of `out` where one is given."""
+    xp = namespace(left)
+    if out is None:
+        return xp.matmul(left, right)
+    corner = out[: left.shape[0], : right.shape[1]]
+    return xp.matmul(left, right, out=corner)
+
+
+def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
+    """Return exp(max(x, floor)), written over `x` where that is allowed.
+
+    Above −690 no result is subnormal, which processors compute a hundred times more slowly.
+    """
+    xp = namespace(x)
+    if in_place and is_numpy(x):
+        if x.min() < floor:
+            np.maximum(x, floor, out=x)
+        return np.exp(x, out=x)
+    x = xp.clip(x, min=floor)
+    return xp.exp(x, out=x) if in_place else xp.exp(x)
+
+
+def checkpoint(function: Any, *arguments: Any) -> Any:
+    """Call `function`, and where a gradient is tracked recompute it rather than store its steps."""
+    if not tracks_gradient(*arguments):
+        return function(*arguments)
+    from torch.utils.checkpoint import checkpoint as torch_checkpoint
+
+    return torch_checkpoint(function, *arguments, use_reentrant=False)
+
+
+def free_memory(x: Array) -> int | None:
+    """Bytes free on the accelerator that holds `x`; None on a CPU."""
+    if is_torch(x) and x.is_cuda:
+        import torch
+
+        return int(torch.cuda.mem_get_info(x.device)[0])
+    return None
+
+
+def no_gradient(x: Array) -> AbstractContextManager[Any]:
+    """Return a context in which nothing computed from `x` tracks a gradient."""
+    if not is_torch(x):
+        return nullcontext()
+    import torch
+
+    return torch.no_grad()
+
+
+def slices(n: int, step: int) -> list[slice]:
+    """Cut 0 to n into slices of `step`; the last may be shorter."""
+    return [slice(a, min(a + step, n)) for a in range(0, n, step)]
+
+
+def by_rows(function: Any, *arrays: Array) -> Array:
+    """Apply `function` to blocks of rows, so that its temporaries stay small, and join the rows."""
+    n, k = arrays[0].shape
+    step = max(1, _BLOCK_SIZE // k)
+    if n <= step:
+        return function(*arrays)
+    parts = [function(*(x[rows, ...] for x in arrays)) for rows in slices(n, step)]
+    return namespace(parts[0]).concat(parts, axis=0)
+
+
+def scalar(x: Array, dtype: Any) -> Any:
+    """Return a 0-d array as its users expect: a float for NumPy, else a tensor of `dtype`."""
+    if is_numpy(x) or isinstance(x, np.generic):
+        return float(x)
+    return namespace(x).astype(x, dtype)

@@ -1,0 +1,339 @@
+"""The command line: ``propercal decompose FILE...``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from propercal._messages import some_rows, unknown_name
+
+if TYPE_CHECKING:
+    from propercal import BregmanGenerator, Decomposition
+
+__all__ = ["main"]
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+
+_DESCRIPTION = """\
+Split the risk of predicted probabilities into calibration error and refinement.
+
+FILE is one of
+  .npz             the array 'labels', and one of 'probs' (n, k), 'logits' (n, k) or
+                   'confidence' (n,)
+  .csv, .parquet   a label column and one column of probabilities per class; a label is the name of
+                   its class column, or an integer that counts those columns from 0
+"""
+
+_EPILOG = """\
+Log values are in nats; the Brier score is summed over classes. With --json, a list with one object
+per file and generator is printed, and infinite or undefined numbers are the strings "Infinity",
+"-Infinity" and "NaN", since JSON has no such numbers. Rows are counted from 0.
+
+Exit codes: 0 done; 1 a file could not be read or its data failed (one line on standard error each,
+the other files are still processed); 2 usage.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done, 1 the data failed, 130 interrupted.
+
+    Raises
+    ------
+    SystemExit
+        With code 2 if the arguments are wrong, and with 0 after ``--help`` and ``--version``.
+
+    Examples
+    --------
+    >>> main(["decompose", "--json"])
+    Traceback (most recent call last):
+    SystemExit: 2
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
+    try:
+        code = _decompose(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted. Point stdout elsewhere, or the interpreter's
+        # last flush would complain.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    import propercal
+    from propercal.decomposition import METHODS
+    from propercal.generators import available
+    from propercal.kernels import as_kernel
+    from propercal.notions import as_notion
+
+    parser = argparse.ArgumentParser(
+        prog="propercal", description="Calibration errors of predicted probabilities."
+    )
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"propercal {propercal.__version__}",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    decompose = commands.add_parser(
+        "decompose",
+        help="split the risk into calibration error and refinement",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    decompose.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    decompose.add_argument(
+        "--generator",
+        action="append",
+        type=_generator,
+        metavar="NAME",
+        help=f"{', '.join(available())}, or package.module:object for your "
+        "own; repeat it for several (default: log)",
+    )
+    decompose.add_argument(
+        "--notion",
+        type=_known(as_notion),
+        help="canonical (all probabilities at once), classwise (one class against the rest, mean "
+        "over classes) or top-label (default: canonical)",
+    )
+    decompose.add_argument(
+        "--method",
+        type=_known(lambda text: _one_of(METHODS, text)),
+        help="risk or direct, two estimates that are biased in different ways (default: risk)",
+    )
+    decompose.add_argument(
+        "--kernel",
+        type=_known(as_kernel),
+        help="dirichlet, uniform-bins or quantile-bins (default: dirichlet)",
+    )
+    decompose.add_argument(
+        "--bandwidth",
+        type=_bandwidth,
+        metavar="auto|NUMBER",
+        help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it by the "
+        "leave-one-out risk (default: auto)",
+    )
+    decompose.add_argument(
+        "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
+    )
+    decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser
+
+
+def _generator(spec: str) -> BregmanGenerator:
+    from propercal.generators import as_generator
+
+    try:
+        return as_generator(_load(spec) if ":" in spec else spec)
+    except (ValueError, TypeError, ImportError) as error:
+        raise argparse.ArgumentTypeError(_one_line(error)) from error
+
+
+def _load(spec: str) -> Any:
+    module_name, _, names = spec.partition(":")
+    # An installed command, unlike `python -m`, does not look for modules where it was started.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module_name)
+        for name in names.split("."):
+            found = getattr(found, name)
+    except Exception as error:  # a user's module may fail in any way
+        raise argparse.ArgumentTypeError(
+            f"cannot load {spec!r} ({type(error).__name__}: {_one_line(error)}); expected "
+            "package.module:object that can be imported from here"
+        ) from error
+    return found
+
+
+def _known(check: Callable[[str], object]) -> Callable[[str], str]:
+    """Make an argument type of a function that raises ValueError for an unknown name."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(_one_line(error)) from error
+        return text
+
+    return checked
+
+
+def _one_of(names: Collection[str], text: str) -> None:
+    if text not in names:
+        raise unknown_name("method", text, names)
+
+
+def _bandwidth(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected auto or a positive number")
+    return value
+
+
+def _decompose(options: argparse.Namespace) -> int:
+    generators = options.generator or [_generator("log")]
+    table = None if options.json else _Table(options.files, generators)
+    records: list[dict[str, Any]] = []
+    code = DONE
+    for path in options.files:
+        notes: list[str] = []
+        try:
+            with _collected_warnings(notes):
+                results = _decompose_file(path, options, generators)
+        except (ValueError, OSError, ImportError) as error:
+            results, code = [], FAILED
+            notes.append(_about(path, error))
+        for note in notes:
+            _say(_one_line(note) if note.startswith(f"{path}: ") else f"{path}: {_one_line(note)}")
+        if table is not None:
+            for result in results:
+                table.print_row(path, result)
+        records += [_record(path, result, notes) for result in results]
+    if options.json:
+        print(json.dumps(records, indent=2, allow_nan=False))
+    return code
+
+
+def _decompose_file(
+    path: Path, options: argparse.Namespace, generators: list[BregmanGenerator]
+) -> list[Decomposition]:
+    import propercal
+    from propercal.io import read_predictions
+
+    is_table = path.suffix.lower() != ".npz"
+    data = read_predictions(path, label_column=options.label_column if is_table else None)
+    # What is not given is left to the defaults of `decompose`, so that both always agree.
+    names = ("notion", "method", "kernel", "bandwidth")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    return propercal.decompose(
+        data.y_true,
+        data.y_proba,
+        generator=generators,
+        from_logits=data.from_logits,
+        **given,
+    )
+
+
+@contextlib.contextmanager
+def _collected_warnings(notes: list[str]) -> Iterator[None]:
+    """Append each distinct warning to `notes` instead of printing it in Python's format."""
+    developers = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                note = f"warning: {warning.message}"
+                if note not in notes and not issubclass(warning.category, developers):
+                    notes.append(note)
+
+
+def _about(path: Path, error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{path}: {error.strerror}"
+    text = str(error)
+    return text if text.startswith(f"{path}: ") else f"{path}: {text}"
+
+
+def _say(line: str) -> None:
+    print(f"propercal: {line}", file=sys.stderr)
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())
+
+
+def _name(generator: BregmanGenerator) -> str:
+    return generator.name
+
+
+class _Table:
+    """Rows of fixed width, printed as the results come."""
+
+    def __init__(self, paths: Iterable[Path], generators: Iterable[BregmanGenerator]) -> None:
+        self._path_width = max(len("file"), *(len(str(path)) for path in paths))
+        self._name_width = max(len("generator"), *(len(_name(each)) for each in generators))
+        self._has_header = False
+
+    def print_row(self, path: Path, result: Decomposition) -> None:
+        if not self._has_header:
+            heads = ("risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth")
+            numbers = "  ".join(f"{head:>11}" for head in heads)
+            self._print("file", "generator", f"{numbers}  {'n':>7}  {'k':>4}  notes")
+            self._has_header = True
+        values = [float(getattr(result, term)) for term in _TERMS]
+        numbers = "  ".join(f"{value:>11.6f}" for value in values)
+        size = f"{result.n_samples:>7}  {result.n_classes:>4}"
+        line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
+        self._print(str(path), _name(result.generator), line)
+
+    def _print(self, path: str, name: str, rest: str) -> None:
+        print(f"{path:<{self._path_width}}  {name:<{self._name_width}}  {rest}".rstrip())
+        sys.stdout.flush()
+
+
+def _infinite_rows(result: Decomposition) -> str:
+    rows = result.infinite_loss_rows
+    return f"infinite loss at {some_rows(rows)}" if rows else ""
+
+
+def _record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "generator": _name(result.generator),
+        "notion": result.notion,
+        "method": result.method,
+        "kernel": result.kernel,
+        "bandwidth": _number(result.bandwidth),
+        "n_samples": result.n_samples,
+        "n_classes": result.n_classes,
+        **{term: _number(getattr(result, term)) for term in _TERMS},
+        "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
+        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
+        "notes": notes,
+    }
+
+
+def _number(value: Any) -> float | str:
+    number = float(value)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

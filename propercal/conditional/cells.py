@@ -1,0 +1,80 @@
+"""Means within the cells of a partition of the simplex (the binning kernel)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, to_numpy
+from propercal._messages import some_rows, warn
+from propercal._typing import Array
+from propercal.kernels import BinningKernel
+from propercal.notions import Problem
+
+
+def cell_means(
+    problem: Problem, kernel: BinningKernel, bandwidth: float, *, exclude_self: bool
+) -> Array:
+    """Return the weighted share of each class in the cell of every point, (n, k).
+
+    Where a point is alone in its cell and excluded itself, the share among all other points stands
+    in, with a warning.
+    """
+    prob, label, weight = (to_numpy(x) for x in (problem.prob, problem.label, problem.weight))
+    cells = _cells(prob, weight, kernel, n_bins=max(1, round(1 / bandwidth)))
+    n, k = prob.shape
+    own = np.zeros((n, k))
+    own[np.arange(n), label] = weight
+    values = _totals(cells, own)
+    if exclude_self:
+        count = _totals(cells, own > 0) - (own > 0)
+        # A difference of equal sums is not exactly 0: counts say where it must be.
+        values = np.where(count > 0, values - own, 0.0)
+        alone = np.flatnonzero(count.sum(axis=1) == 0)
+        if alone.size:
+            warn(
+                f"bandwidth = {bandwidth:.4g} leaves {some_rows(alone)} alone in a bin: the share "
+                "of each class among all other rows is used there. A larger bandwidth makes wider "
+                "bins."
+            )
+            values[alone] = own.sum(axis=0) - own[alone]
+    return like(values / values.sum(axis=1, keepdims=True), problem.prob)
+
+
+def _totals(cells: npt.NDArray[np.intp], values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return, at every point, the sum of `values` (n, k) over its cell."""
+    sums: npt.NDArray[np.float64] = np.zeros((int(cells.max()) + 1, values.shape[1]))
+    np.add.at(sums, cells, values)
+    return sums[cells]
+
+
+def _cells(
+    prob: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    kernel: BinningKernel,
+    n_bins: int,
+) -> npt.NDArray[np.intp]:
+    """Return the number of the cell that each point lies in."""
+    # Of a pair (1 − p, p) one coordinate says all.
+    coordinates = prob[:, 1:] if prob.shape[1] == 2 else prob
+    if kernel.spacing == "uniform":
+        position: npt.NDArray[Any] = coordinates
+    else:
+        position = np.stack([_mid_rank(column, weight) for column in coordinates.T], axis=1)
+    bins = np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
+    return np.unique(bins, axis=0, return_inverse=True)[1].ravel()
+
+
+def _mid_rank(
+    values: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the weight of smaller values and half that of equal ones: ties share a bin.
+
+    The ranks of 1 − p mirror those of p, so it does not matter which class of two is looked at.
+    """
+    uniques, inverse = np.unique(values, return_inverse=True)
+    mass = np.bincount(inverse.ravel(), weights=weight, minlength=len(uniques)).astype(np.float64)
+    rank: npt.NDArray[np.float64] = np.cumsum(mass) - mass / 2
+    return rank[inverse.ravel()]

@@ -1,0 +1,141 @@
+"""The kernel estimate of E[Y | g(X)], for one problem and for users."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from propercal._array import namespace
+from propercal._messages import unknown_name
+from propercal._typing import Array
+from propercal._validate import check_bandwidth, validate
+from propercal.conditional.cells import cell_means
+from propercal.conditional.exact import class_sums
+from propercal.kernels import BinningKernel, Kernel, as_kernel
+from propercal.notions import Problem, as_notion
+
+_ALGORITHMS = ("auto", "exact")
+
+
+class ConditionalMean(NamedTuple):
+    """Estimates at every point of a problem."""
+
+    mean: Array
+    """(n, k) r̂, the estimate of E[Y | g(X)]."""
+    log_density: Array | None
+    """(n,) log of the kernel density of the predictions; None for bins, which have none."""
+
+
+def estimate(
+    problem: Problem, kernel: Kernel, bandwidth: float, *, exclude_self: bool = True
+) -> ConditionalMean:
+    """Estimate E[Y | g(X)] at every point from the labels of the others."""
+    if isinstance(kernel, BinningKernel):
+        return ConditionalMean(
+            cell_means(problem, kernel, bandwidth, exclude_self=exclude_self), None
+        )
+    xp = namespace(problem.prob)
+    sums = class_sums(problem, kernel, bandwidth, exclude_self=exclude_self)
+    total = xp.sum(sums.values, axis=1)
+    log_density = sums.log_scale + xp.log(total)
+    if problem.uniform:
+        # Weights were left out of the sums: each source counted 1.
+        n = problem.prob.shape[0]
+        log_density = log_density - xp.log(xp.ones_like(total) * (n - 1 if exclude_self else n))
+    elif exclude_self:
+        log_density = log_density - xp.log1p(-problem.weight)
+    return ConditionalMean(sums.values / total[:, None], log_density)
+
+
+def conditional_mean(
+    y_true: object,
+    y_proba: object,
+    *,
+    notion: str = "canonical",
+    kernel: str = "dirichlet",
+    bandwidth: float,
+    exclude_self: bool = True,
+    algorithm: str = "auto",
+    from_logits: bool = False,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+) -> Array:
+    r"""Estimate E[Y | g(X)], what really happens where the model predicts as it does.
+
+    .. math::
+
+        \hat r_h = \frac{\sum_{j \ne h} w_j\, k_γ(g_h; g_j)\, y_j}
+                        {\sum_{j \ne h} w_j\, k_γ(g_h; g_j)}
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k)
+        What occurred: class numbers 0 to k − 1, booleans, strings, or a one-hot matrix (any
+        indicator matrix for the class-wise notion).
+    y_proba : array-like of shape (n,), (n, 1) or (n, k)
+        Predicted probabilities g; (n,) is the probability of the positive class of two.
+    notion : {"canonical", "classwise", "top-label"}
+        Whether to condition on the whole vector g, on each g_i alone, or on the largest g_i.
+    kernel : {"dirichlet", "uniform-bins", "quantile-bins"}
+        Which predictions count as near each other.
+    bandwidth : float
+        Bandwidth γ > 0 of the kernel, in units of probability; 1 / (number of bins) for bins.
+    exclude_self : bool
+        Leave the label at a point out of the estimate there.
+    algorithm : {"auto", "exact"}
+        "exact" sums all n² kernel values in O(n k) memory; "auto" is the same.
+    from_logits : bool
+        Take `y_proba` as logits.
+    sample_weight : array-like of shape (n,), optional
+        Weights ≥ 0. Their scale does not matter; a row of weight 0 is estimated from the others
+        but counts for none of them.
+    labels : sequence of length k, optional
+        The class that each column of `y_proba` stands for.
+
+    Returns
+    -------
+    array of the library, dtype and device of `y_proba`
+        Shape (n, k) for the canonical notion; (n, k), each column estimated alone, for the
+        class-wise one; (n,), the probability that the top label is right, for the top-label one.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used; the message names it, its value, and what to do.
+
+    Notes
+    -----
+    Time is O(n² k), class-wise too. With the Dirichlet kernel the result is differentiable in
+    `y_proba` (torch); bins are not.
+
+    References
+    ----------
+    Popordanoska, Gruber, Tiulpin, Buettner & Blaschko (2024), "Consistent and asymptotically
+    unbiased estimation of proper calibration errors", Eq. 9 and 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y_true = np.array([0, 0, 1, 0, 1, 1])
+    >>> y_proba = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
+    >>> conditional_mean(y_true, y_proba, bandwidth=0.1)[:, 1].round(3)
+    array([0.199, 0.377, 0.302, 0.72 , 0.753, 0.772])
+    """
+    if algorithm not in _ALGORITHMS:
+        raise unknown_name("algorithm", algorithm, _ALGORITHMS)
+    chosen, reduction = as_kernel(kernel), as_notion(notion)
+    gamma = check_bandwidth(bandwidth)
+    predictions = validate(
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        keep_weightless=True,
+    )
+    means = [
+        estimate(problem, chosen, gamma, exclude_self=exclude_self).mean
+        for problem in reduction.problems(predictions)
+    ]
+    result = reduction.join(means)
+    return namespace(result).astype(result, predictions.dtype)

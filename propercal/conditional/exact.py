@@ -1,0 +1,255 @@
+"""Leave-one-out kernel sums, exact, in tiles that stay in cache.
+
+All n² kernel values are formed, never stored: a tile of them is one matrix product of features and
+one exponential, summed by class before the next tile takes its place. Memory is O(n k).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from propercal._array import (
+    checkpoint,
+    device,
+    floored_exp,
+    free_memory,
+    is_numpy,
+    is_torch,
+    namespace,
+    no_gradient,
+    one_hot,
+    product,
+    slices,
+    to_numpy,
+    tracks_gradient,
+)
+from propercal._typing import Array
+from propercal.kernels import BilinearKernel
+from propercal.notions import Problem
+
+#: Rows and columns of a tile on the CPU: half a megabyte, which fits the cache of one core.
+_TILE = (128, 512)
+#: Kernel values below exp(_FLOOR) of the peak are raised to it: 1e-300, and no subnormal numbers.
+_FLOOR = -690.0
+#: Sums that floored values alone can make, up to 10⁶ of them, count as the 0 they stand for.
+_NOTHING = 1e-293
+#: Below this total a row is summed again, scaled by its largest term, before the floor matters.
+_SMALLEST_TOTAL = 1e-100
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The class of each source, in ascending order."""
+
+    label: Array
+    """(n,)."""
+    n_classes: int
+
+    @cached_property
+    def starts(self) -> np.ndarray[Any, Any]:
+        """(k + 1,) position of the first source of each class, and n."""
+        return np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1))
+
+
+class ClassSums(NamedTuple):
+    """Kernel sums by class: Σ_j w_j k(t_h; x_j) over the sources j of each class."""
+
+    values: Array
+    """(n, k), divided by exp(log_scale)."""
+    log_scale: Array
+    """(n,)."""
+
+
+def class_sums(
+    problem: Problem, kernel: BilinearKernel, bandwidth: float, *, exclude_self: bool
+) -> ClassSums:
+    """Sum the kernel over the sources of each class, at every point.
+
+    Sources are taken in the order of their classes, so that the columns of a tile that share a
+    class are neighbours.
+    """
+    xp = namespace(problem.prob)
+    order = xp.argsort(problem.label)
+    features = kernel.features(problem.prob, problem.log_prob, bandwidth)
+    target = xp.take(features.target, order, axis=0)
+    source = xp.take(features.source, order, axis=1)
+    if not problem.uniform:
+        weight = xp.take(problem.weight, order, axis=0)
+        positive = weight > 0
+        log_weight = xp.where(positive, xp.log(xp.where(positive, weight, 1.0)), -xp.inf)
+        # The next to last target feature is 1: its source feature is added to every exponent.
+        source = xp.concat(
+            [source[:-2, :], source[-2:-1, :] + log_weight[None, :], source[-1:, :]], axis=0
+        )
+    label = xp.take(problem.label, order, axis=0)
+    groups = Groups(label, problem.n_classes)
+    sums, extra = _all_sums(target, source, groups, exclude_self)
+    back = xp.argsort(order)
+    log_scale = xp.take(features.log_peak, order, axis=0) + extra
+    return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale, back, axis=0))
+
+
+def _all_sums(
+    target: Array, source: Array, groups: Groups, exclude_self: bool
+) -> tuple[Array, Array]:
+    """Return class sums and the log of the scale that rows were divided by."""
+    xp = namespace(target)
+    n = target.shape[0]
+    every_row = xp.arange(n, device=device(target))
+    sums = _class_sums(target, every_row, source, groups, exclude_self)
+    extra = xp.zeros_like(target[:, 0])
+    low = np.flatnonzero(to_numpy(xp.sum(sums, axis=1)) < _SMALLEST_TOTAL)
+    if low.size == 0:
+        return sums, extra
+    # The nearest sources decide where all kernel values underflow: never 0 / 0.
+    rows = xp.asarray(low, device=device(target))
+    lowest = xp.take(target, rows, axis=0)
+    with no_gradient(target):
+        largest = _over_tiles(_take_largest, lowest, rows, source, groups, exclude_self)
+    # The last source feature is 1.
+    scaled = xp.concat([lowest[:, :-1], lowest[:, -1:] - largest], axis=1)
+    rescued = _class_sums(scaled, rows, source, groups, exclude_self)
+    # Rows are chosen, not overwritten, so that gradients pass through the chosen ones alone.
+    choice = np.arange(n)
+    choice[low] = n + np.arange(low.size)
+    chosen = xp.asarray(choice, device=device(target))
+    return (
+        xp.take(xp.concat([sums, rescued], axis=0), chosen, axis=0),
+        xp.take(xp.concat([extra, largest[:, 0]], axis=0), chosen, axis=0),
+    )
+
+
+def _class_sums(
+    target: Array, rows: Array, source: Array, groups: Groups, exclude_self: bool
+) -> Array:
+    """(rows, k) kernel sums, exactly 0 where a class has no source within reach."""
+    sums = _over_tiles(_add_by_class, target, rows, source, groups, exclude_self)
+    return namespace(sums).where(sums > _NOTHING, sums, 0.0)
+
+
+Step = Callable[[Array, Array, slice, "Groups", bool], Array]
+
+
+def _add_by_class(
+    result: Array | None, tile: Array, columns: slice, groups: Groups, in_place: bool
+) -> Array:
+    """Add the kernel values of a tile of exponents to the sums of their classes, (rows, k)."""
+    xp = namespace(tile)
+    values = floored_exp(tile, _FLOOR, in_place=in_place)
+    if not is_numpy(tile):
+        indicators = one_hot(groups.label[columns], groups.n_classes, tile.dtype)
+        part = xp.matmul(values, indicators)
+        return part if result is None else result + part
+    if result is None:
+        result = np.zeros((tile.shape[0], groups.n_classes))
+    first = np.searchsorted(groups.starts, columns.start, side="right") - 1
+    last = np.searchsorted(groups.starts, columns.stop, side="left")
+    for i in range(first, last):
+        a = max(groups.starts[i] - columns.start, 0)
+        b = min(groups.starts[i + 1] - columns.start, tile.shape[1])
+        # A product with ones is several times faster than a sum along rows.
+        result[:, i] += values[:, a:b] @ _ones(b - a)
+    return result
+
+
+def _take_largest(result: Array | None, tile: Array, *_: object) -> Array:
+    """Keep the largest exponent of each row, (rows, 1)."""
+    xp = namespace(tile)
+    largest = xp.max(tile, axis=1, keepdims=True)
+    return largest if result is None else xp.maximum(result, largest)
+
+
+def _over_tiles(
+    step: Step, target: Array, rows: Array, source: Array, groups: Groups, exclude_self: bool
+) -> Array:
+    """Take `step` over all tiles of exponents, by blocks of `rows` (numbers of the targets)."""
+    xp = namespace(target)
+    n_rows, n_columns = _tile_shape(target, source)
+    n = source.shape[1]
+    tracked = tracks_gradient(target, source)
+    reuse = not tracked and (is_numpy(target) or is_torch(target))
+    buffers = threading.local()
+
+    def one_block(part: slice) -> Array:
+        buffer = None
+        if reuse:
+            if not hasattr(buffers, "tile"):
+                shape = (min(n_rows, target.shape[0]), min(n_columns, n))
+                buffers.tile = xp.empty(shape, dtype=target.dtype, device=device(target))
+            buffer = buffers.tile
+        return checkpoint(block, target[part, :], source, rows[part], buffer)
+
+    def block(left: Array, right: Array, ids: Array, buffer: Array | None) -> Array:
+        result = None
+        for columns in slices(n, n_columns):
+            tile = product(left, right[:, columns], buffer)
+            if exclude_self:
+                tile = _without_self(tile, ids, columns, in_place=reuse and is_numpy(tile))
+            result = step(result, tile, columns, groups, reuse)
+        return result
+
+    blocks = slices(target.shape[0], n_rows)
+    with _one_blas_thread() if is_numpy(target) else nullcontext():
+        if is_numpy(target) and len(blocks) > 2 and n_threads() > 1:
+            with ThreadPoolExecutor(n_threads()) as pool:
+                parts = list(pool.map(one_block, blocks))
+        else:
+            parts = [one_block(part) for part in blocks]
+    return xp.concat(parts, axis=0)
+
+
+def _without_self(tile: Array, ids: Array, columns: slice, *, in_place: bool) -> Array:
+    """Set the exponent of each target at itself to −inf."""
+    xp = namespace(tile)
+    if in_place:
+        inside = np.flatnonzero((ids >= columns.start) & (ids < columns.stop))
+        tile[inside, ids[inside] - columns.start] = -np.inf
+        return tile
+    column_ids = xp.arange(columns.start, columns.stop, device=device(tile))
+    return xp.where(ids[:, None] == column_ids[None, :], -xp.inf, tile)
+
+
+def _tile_shape(target: Array, source: Array) -> tuple[int, int]:
+    """Return the rows and columns of a tile for the device that `target` is on."""
+    memory = free_memory(target)
+    if memory is None:
+        return _TILE
+    columns = min(source.shape[1], 2**16)
+    # A quarter of what is free: the tile, its mask, and what the library keeps beside them.
+    return max(1, min(2**14, memory // (4 * 3 * 8 * columns))), columns
+
+
+@cache
+def _ones(size: int) -> np.ndarray[Any, Any]:
+    return np.ones(size)
+
+
+def n_threads() -> int:
+    """Return the number of threads for kernel sums: PROPERCAL_NUM_THREADS, else one per core."""
+    given = os.environ.get("PROPERCAL_NUM_THREADS")
+    if given:
+        return max(1, int(given))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread: results then do not depend on how many there are."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield

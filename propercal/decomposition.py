@@ -1,0 +1,373 @@
+"""Risk = calibration error + refinement, from predictions and labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from propercal._array import (
+    by_rows,
+    device,
+    namespace,
+    no_gradient,
+    one_hot,
+    scalar,
+    to_numpy,
+)
+from propercal._messages import bad_value, some_rows, unknown_name, warn
+from propercal._typing import Array
+from propercal._validate import Predictions, check_bandwidth, validate
+from propercal.bandwidth import select_by_risk
+from propercal.conditional import estimate
+from propercal.generators import as_generator
+from propercal.generators.base import BregmanGenerator
+from propercal.kernels import BinningKernel, Kernel, as_kernel
+from propercal.notions import Notion, Problem, as_notion
+from propercal.result import TERMS, Decomposition
+
+GeneratorLike = str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array]
+
+METHODS = ("direct", "risk")
+
+
+@overload
+def decompose(  # type: ignore[overload-overlap]  # a string is a sequence of strings too
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: GeneratorLike = ...,
+    notion: str = ...,
+    method: str = ...,
+    kernel: str = ...,
+    bandwidth: float | str = ...,
+    exclude_self: bool = ...,
+    from_logits: bool = ...,
+    sample_weight: object = ...,
+    labels: Sequence[Any] | None = ...,
+    confidence_level: float = ...,
+) -> Decomposition: ...
+@overload
+def decompose(
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: Sequence[GeneratorLike],
+    notion: str = ...,
+    method: str = ...,
+    kernel: str = ...,
+    bandwidth: float | str = ...,
+    exclude_self: bool = ...,
+    from_logits: bool = ...,
+    sample_weight: object = ...,
+    labels: Sequence[Any] | None = ...,
+    confidence_level: float = ...,
+) -> list[Decomposition]: ...
+def decompose(
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: GeneratorLike | Sequence[GeneratorLike] = "log",
+    notion: str = "canonical",
+    method: str = "risk",
+    kernel: str = "dirichlet",
+    bandwidth: float | str = "auto",
+    exclude_self: bool = True,
+    from_logits: bool = False,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    confidence_level: float = 0.95,
+) -> Decomposition | list[Decomposition]:
+    r"""Split the risk of predicted probabilities into calibration error and refinement.
+
+    With r = E[Y | g(X)], what really happens where the model predicts g, and its leave-one-out
+    kernel estimate r̂:
+
+    .. math::
+
+        \underbrace{E\, L_F(g, Y)}_\text{risk} =
+        \underbrace{E\, D_F(r, g)}_\text{calibration error} +
+        \underbrace{E\,[-F(r)]}_\text{refinement}, \qquad
+        \text{refinement} = \underbrace{-F(E\,Y)}_\text{uncertainty} - \text{sharpness}.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k)
+        What occurred: class numbers 0 to k − 1, booleans, strings, or a one-hot matrix (any
+        indicator matrix for the class-wise notion, whose rows of probabilities then need not sum
+        to 1).
+    y_proba : array-like of shape (n,), (n, 1) or (n, k)
+        Predicted probabilities g; (n,) is the probability of the positive class of two.
+    generator : str, BregmanGenerator, class, callable, or a list of these
+        The convex function F, thereby the loss: "log" (nats), "brier" (summed over classes),
+        "spherical", ..., see :func:`propercal.generators.available`. A list shares the kernel sums
+        and returns a list.
+    notion : {"canonical", "classwise", "top-label"}
+        Calibration of the whole vector g; of each g_i against the rest, on pairs (1 − p, p),
+        averaged over classes; or of the largest g_i, on such pairs.
+    method : {"risk", "direct"}
+        "risk" estimates the refinement by mean −F(r̂), Eq. 13, and takes it from the risk, Eq. 12;
+        "direct" estimates the calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the
+        risk.
+    kernel : {"dirichlet", "uniform-bins", "quantile-bins"}
+        Which predictions count as near each other.
+    bandwidth : float or "auto"
+        Bandwidth γ > 0 of the kernel in units of probability (bins: 1 / their number). "auto" is
+        :func:`propercal.select_bandwidth` by the risk criterion for each generator, 1/15 for bins.
+    exclude_self : bool
+        Leave the label at a point out of r̂ there. The usual binned estimates do not.
+    from_logits : bool
+        Take `y_proba` as logits, of which probabilities and their logarithms are computed without
+        loss: softmax over columns; a sigmoid for one column or multi-label problems.
+    sample_weight : array-like of shape (n,), optional
+        Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
+    labels : sequence of length k, optional
+        The class that each column of `y_proba` stands for. By default the numbers 0 to k − 1, the
+        column names of a data frame, or as many strings as columns in alphabetical order.
+    confidence_level : float
+        Level of :meth:`Decomposition.interval`.
+
+    Returns
+    -------
+    Decomposition
+        Its terms are Python floats for NumPy input and scalar tensors, with gradients, for torch.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used; the message names it, its value, and what to do.
+
+    Warns
+    -----
+    UserWarning
+        If the loss is infinite in some rows, if rows do not quite sum to 1, or if the bandwidth
+        search ends at a bound.
+
+    Notes
+    -----
+    Both methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth in use:
+    the bias vanishes like 1/n only relative to the limit at fixed γ. Smoothing moves the risk
+    method upwards and the direct method to either side. Estimates may be negative. A calibration
+    error of real networks is often smaller than this bias.
+
+    Time is O(n² k), memory O(n k).
+
+    References
+    ----------
+    Popordanoska, Gruber, Tiulpin, Buettner & Blaschko (2024), "Consistent and asymptotically
+    unbiased estimation of proper calibration errors", sections 3 and 4, appendix C.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> result = decompose(y_true, y_proba, bandwidth=0.02)
+    >>> round(result.risk - result.calibration_error - result.refinement, 12)
+    0.0
+    """
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    several: Sequence[GeneratorLike] | None = None
+    if isinstance(generator, Sequence) and not isinstance(generator, str):
+        several = generator
+    generators = [as_generator(g) for g in ([generator] if several is None else several)]  # type: ignore[arg-type]
+    if not generators:
+        raise bad_value("generator", "[]", "one generator or more", "name a loss, such as 'log'")
+    chosen, reduction = as_kernel(kernel), as_notion(notion)
+    if not 0 < confidence_level < 1:
+        raise bad_value(
+            "confidence_level", repr(confidence_level), "a number between 0 and 1", "0.95 is usual"
+        )
+    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
+    gamma = None if automatic else check_bandwidth(bandwidth)
+    predictions = validate(
+        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+    )
+    gammas = (
+        [gamma] * len(generators)
+        if gamma is not None
+        else _auto_bandwidths(predictions, reduction, chosen, generators)
+    )
+    results: dict[int, Decomposition] = {}
+    for value in dict.fromkeys(gammas):
+        same = [i for i, other in enumerate(gammas) if other == value]
+        parts = _measure(
+            predictions,
+            reduction,
+            chosen,
+            value,
+            method,
+            [generators[i] for i in same],
+            exclude_self,
+        )
+        for i, terms in zip(same, parts, strict=True):
+            results[i] = _result(
+                terms,
+                predictions,
+                generator=generators[i],
+                notion=notion,
+                method=method,
+                kernel=kernel,
+                bandwidth=value,
+                confidence_level=float(confidence_level),
+            )
+    ordered = [results[i] for i in range(len(generators))]
+    return ordered[0] if several is None else ordered
+
+
+def _auto_bandwidths(
+    predictions: Predictions,
+    notion: Notion,
+    kernel: Kernel,
+    generators: Sequence[BregmanGenerator],
+) -> list[float]:
+    if isinstance(kernel, BinningKernel):
+        return [1 / kernel.n_bins] * len(generators)
+    with no_gradient(predictions.prob):
+        return select_by_risk(predictions, notion, kernel, generators)
+
+
+class _Sums(NamedTuple):
+    """Terms of one generator, added up over the problems of a notion."""
+
+    terms: Array
+    """(5,) in the order of TERMS."""
+    loss: Array
+    """(n,) loss of each row."""
+    marginal_loss: Array
+    """(n,) loss of each row if the share of each class were predicted everywhere."""
+    infinite: Array
+    """(n,) whether the divergence of the row is infinite (direct method)."""
+
+    def plus(self, other: _Sums) -> _Sums:
+        return _Sums(
+            self.terms + other.terms,
+            self.loss + other.loss,
+            self.marginal_loss + other.marginal_loss,
+            self.infinite | other.infinite,
+        )
+
+
+def _measure(
+    predictions: Predictions,
+    notion: Notion,
+    kernel: Kernel,
+    bandwidth: float,
+    method: str,
+    generators: Sequence[BregmanGenerator],
+    exclude_self: bool,
+) -> list[_Sums]:
+    """Average the terms over the problems; all generators share each kernel pass."""
+    sums: list[_Sums] = []
+    n_problems = 0
+    for problem in notion.problems(predictions):
+        mean = estimate(problem, kernel, bandwidth, exclude_self=exclude_self).mean
+        parts = [_terms(problem, mean, generator, method) for generator in generators]
+        sums = [a.plus(b) for a, b in zip(sums, parts, strict=True)] if sums else parts
+        n_problems += 1
+    return [
+        _Sums(s.terms / n_problems, s.loss / n_problems, s.marginal_loss / n_problems, s.infinite)
+        for s in sums
+    ]
+
+
+def _terms(problem: Problem, mean: Array, generator: BregmanGenerator, method: str) -> _Sums:
+    xp = namespace(mean)
+    k = problem.n_classes
+
+    def average(values: Array) -> Array:
+        return xp.sum(problem.weight * values)
+
+    def losses(prob: Array, log_prob: Array, label: Array) -> Array:
+        return generator.loss(prob, one_hot(label, k, prob.dtype), log_q=log_prob)
+
+    loss = by_rows(losses, problem.prob, problem.log_prob, problem.label)
+    risk = average(loss)
+    refinement = -average(by_rows(generator.value, mean))
+    infinite = xp.zeros_like(loss, dtype=xp.bool)
+    if method == "direct":
+        divergence = by_rows(
+            lambda p, q, log_q: generator.divergence(p, q, log_q=log_q),
+            mean,
+            problem.prob,
+            problem.log_prob,
+        )
+        calibration_error = average(divergence)
+        infinite = xp.isinf(divergence)
+        # ∞ = ∞ + x holds for every x: the refinement then keeps its own estimate.
+        if not bool(xp.isinf(risk) & xp.isinf(calibration_error)):
+            refinement = risk - calibration_error
+    else:
+        calibration_error = risk - refinement
+    outcomes = xp.eye(k, dtype=mean.dtype, device=device(mean))
+    counts = [xp.sum(xp.where(problem.label == i, problem.weight, 0.0)) for i in range(k)]
+    share = xp.stack(counts)
+    uncertainty = -generator.value(share)
+    terms = [risk, calibration_error, refinement, uncertainty - refinement, uncertainty]
+    marginal_losses = generator.loss(xp.broadcast_to(share, (k, k)), outcomes)
+    return _Sums(xp.stack(terms), loss, xp.take(marginal_losses, problem.label, axis=0), infinite)
+
+
+def _result(
+    sums: _Sums, predictions: Predictions, generator: BregmanGenerator, **settings: Any
+) -> Decomposition:
+    if any(np.isnan(to_numpy(sums.terms))):
+        raise _undefined(sums, predictions, generator)
+    infinite_loss = np.isinf(to_numpy(sums.loss))
+    rows = predictions.rows[infinite_loss]
+    if rows.size:
+        warn(
+            f"the {generator.name} loss is infinite at {some_rows(rows)}: an outcome occurred to "
+            "which the prediction gives probability 0. The risk and the calibration error are "
+            "infinite; correct these predictions, or use a bounded loss such as 'brier'."
+        )
+    others = predictions.rows[to_numpy(sums.infinite) & ~infinite_loss]
+    if others.size:
+        warn(
+            f"the {generator.name} divergence is infinite at {some_rows(others)}: a prediction "
+            "gives probability 0 to an outcome that is estimated to be possible. The calibration "
+            "error is infinite; correct these predictions, or use a bounded loss such as 'brier'."
+        )
+    dtype = predictions.dtype
+    return Decomposition(
+        **{name: scalar(sums.terms[i], dtype) for i, name in enumerate(TERMS)},
+        generator=generator,
+        n_samples=predictions.n_samples,
+        n_classes=predictions.n_classes,
+        infinite_loss_rows=tuple(int(row) for row in rows),
+        standard_errors={
+            "risk": _standard_error(sums.loss, predictions),
+            "uncertainty": _standard_error(sums.marginal_loss, predictions),
+        },
+        **settings,
+    )
+
+
+def _standard_error(values: Array, predictions: Predictions) -> float:
+    """Return the standard error of the weighted mean of independent rows."""
+    rows, weight = to_numpy(values), to_numpy(predictions.weight)
+    if not np.isfinite(rows).all():
+        return math.inf
+    n = len(rows)
+    deviation = weight * (rows - weight @ rows)
+    return math.sqrt(float(deviation @ deviation) * n / (n - 1))
+
+
+def _undefined(sums: _Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
+    rows = predictions.rows[np.isnan(to_numpy(sums.loss))]
+    if rows.size:
+        return bad_value(
+            "generator",
+            repr(generator),
+            f"a loss that is a number everywhere, but it is NaN at {some_rows(rows)}",
+            "let its value and gradient return limits, not NaN, where a probability is 0",
+        )
+    return bad_value(
+        "generator",
+        repr(generator),
+        "terms that are numbers, but infinities of both signs meet (F is infinite where an "
+        "estimated probability is 0)",
+        "use a larger bandwidth, or a generator that is finite on the boundary, such as 'brier'",
+    )

@@ -1,0 +1,67 @@
+"""Derivatives of a generator that has no closed form, by torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+from propercal._array import is_torch, like, namespace, to_numpy, tracks_gradient
+from propercal._messages import bad_value
+from propercal._typing import Array
+
+
+def _torch() -> ModuleType:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            "A generator without a closed-form derivative is differentiated by torch, which is "
+            'not installed; run `pip install "propercal[torch]"`, or define gradient(p) and '
+            "hessian(p)."
+        ) from error
+    return torch
+
+
+def through_torch(function: Callable[[Array], Array], p: Array) -> Array:
+    """Return ``function(p)``, computed on a float64 tensor if `p` is not a tensor."""
+    if is_torch(p):
+        return function(p)
+    torch = _torch()
+    result = function(torch.asarray(to_numpy(p), dtype=torch.float64, copy=True))
+    return like(to_numpy(result), p, dtype=p.dtype)
+
+
+def gradient(function: Callable[[Array], Array], p: Array) -> Array:
+    """Differentiate a map from (..., k) to (...): the result has shape (..., k)."""
+    return through_torch(lambda x: _derivative(function, x), p)
+
+
+def jacobian(function: Callable[[Array], Array], p: Array) -> Array:
+    """Differentiate a map from (..., k) to (..., k): the result has shape (..., k, k)."""
+
+    def rows(x: Array) -> Array:
+        components = (lambda x, i=i: function(x)[..., i] for i in range(x.shape[-1]))
+        return namespace(x).stack([_derivative(f, x) for f in components], axis=-2)
+
+    return through_torch(rows, p)
+
+
+def _derivative(function: Callable[[Array], Array], p: Array) -> Array:
+    torch = _torch()
+    keep_graph = tracks_gradient(p)
+    with torch.enable_grad():
+        x = p if keep_graph else p.detach().requires_grad_(True)
+        result = function(x)
+        if result.shape != p.shape[:-1]:
+            raise bad_value(
+                "F",
+                f"a function that maps shape {tuple(p.shape)} to {tuple(result.shape)}",
+                f"one value for each point, shape {tuple(p.shape[:-1])}",
+                "sum over the last axis only",
+            )
+        if not result.requires_grad:
+            return torch.zeros_like(p)
+        (derivative,) = torch.autograd.grad(
+            result.sum(), x, create_graph=keep_graph, materialize_grads=True
+        )
+    return derivative

@@ -1,0 +1,246 @@
+"""What a Bregman generator is, and all that follows from it."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from functools import reduce
+from numbers import Real
+from operator import add
+from typing import ClassVar, final
+
+import numpy as np
+
+from propercal._array import is_torch, namespace
+from propercal._messages import bad_value
+from propercal._typing import Array
+from propercal.generators import autodiff
+
+# Infinity is a right answer here, and inf - inf is caught where it can arise.
+_infinite = np.errstate(divide="ignore", over="ignore", invalid="ignore")
+
+
+class BregmanGenerator(abc.ABC):
+    r"""A convex function F on the probability simplex, and the loss and divergence it generates.
+
+    A subclass gives :meth:`value`. It may give :meth:`gradient` and :meth:`hessian`, which are
+    otherwise derived by automatic differentiation through torch, whatever array comes in;
+    :meth:`value` must then be written with operators and torch functions. Everything else follows:
+
+    .. math::
+
+        D_F(p, q) &= F(p) - F(q) - \langle \nabla F(q), p - q \rangle, \\
+        L_F(q, y) &= -F(q) - \langle \nabla F(q), y - q \rangle = D_F(y, q) - F(y).
+
+    Generators are added, and multiplied by a positive number: ``2.0 * Log() + Brier()``.
+
+    Notes
+    -----
+    Points are floating-point arrays of shape (..., k): NumPy, torch or another library that follows
+    the array API standard. They are never renormalised, so F is defined near the simplex too.
+    Results keep the library, dtype and device. Infinite results are infinite, without a warning.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Cubic(BregmanGenerator):
+    ...     def value(self, p):
+    ...         return (p**3).sum(-1) - 1
+    ...
+    ...     def gradient(self, p):
+    ...         return 3 * p**2
+    >>> p, q = np.asarray([0.5, 0.5]), np.asarray([0.75, 0.25])
+    >>> print(Cubic().divergence(p, q))
+    0.1875
+    >>> print((Cubic() + 2 * Cubic()).divergence(p, q))
+    0.5625
+    """
+
+    _registered_name: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The name under which the class is registered, or else its `repr`."""
+        return str(vars(type(self)).get("_registered_name", repr(self)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    @abc.abstractmethod
+    def value(self, p: Array) -> Array:
+        """F(p), from shape (..., k) to (...)."""
+
+    def gradient(self, p: Array) -> Array:
+        """∇F(p), from shape (..., k) to (..., k).
+
+        Raises
+        ------
+        ImportError
+            If the class has no closed form and torch is not installed.
+        """
+        return autodiff.gradient(self.value, p)
+
+    def hessian(self, p: Array) -> Array:
+        """∇²F(p), from shape (..., k) to (..., k, k).
+
+        Raises
+        ------
+        ImportError
+            If the class has no closed form and torch is not installed.
+        """
+        return autodiff.jacobian(self.gradient, p)
+
+    def gradient_from_log(self, log_p: Array) -> Array:
+        """∇F(exp(log_p)); a subclass may keep it exact where exp(log_p) underflows."""
+        return self.gradient(namespace(log_p).exp(log_p))
+
+    @final
+    @_infinite
+    def divergence(self, p: Array, q: Array, *, log_q: Array | None = None) -> Array:
+        """Bregman divergence D_F(p, q) = F(p) − F(q) − ⟨∇F(q), p − q⟩.
+
+        Parameters
+        ----------
+        p, q : array of float, shape (..., k)
+            Points of the simplex, of shapes that broadcast.
+        log_q : array of float, shape (..., k), optional
+            log q, for the gradient at q, where q underflows but its logarithm does not.
+
+        Returns
+        -------
+        array of float, shape (...)
+            Exactly 0 where p equals q, +inf where the divergence is infinite. Elsewhere rounding
+            can leave a negative value, of the order of the rounding error of F(p) and F(q).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from propercal.generators import Log
+        >>> p = np.asarray([[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]])
+        >>> q = np.asarray([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
+        >>> print(Log().divergence(p, q))
+        [0.69314718 0.                inf]
+        """
+        xp = namespace(p, q)
+        result = self._divergence(p, q, log_q)
+        # Rounding may depend on memory layout, so equal points are set to 0 explicitly; the
+        # subtraction of a constant does that without a change to any derivative.
+        constant = result.detach() if is_torch(result) else result
+        at_zero = xp.where(xp.isfinite(result), result - constant, 0.0)
+        return xp.where(xp.all(p == q, axis=-1), at_zero, result)
+
+    @final
+    @_infinite
+    def loss(self, q: Array, y: Array, *, log_q: Array | None = None) -> Array:
+        """Proper loss L_F(q, y) = −F(q) − ⟨∇F(q), y − q⟩ of the prediction q for the outcome y.
+
+        Parameters
+        ----------
+        q : array of float, shape (..., k)
+            Predicted probabilities.
+        y : array, shape (..., k)
+            Outcomes: one-hot rows, or probabilities for the expected loss under them.
+        log_q : array of float, shape (..., k), optional
+            log q, for the gradient at q, where q underflows but its logarithm does not.
+
+        Returns
+        -------
+        array of float, shape (...)
+            +inf where the loss is infinite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from propercal.generators import Brier, Log
+        >>> q, y = np.asarray([[0.75, 0.25], [1.0, 0.0]]), np.asarray([[1, 0], [0, 1]])
+        >>> print(Log().loss(q, y))
+        [0.28768207        inf]
+        >>> print(Brier().loss(q, y))
+        [0.125 2.   ]
+        """
+        xp = namespace(q, y)
+        step = q - xp.astype(y, q.dtype)
+        return _add_dominant(xp, self._slope(q, log_q), step, -self.value(q))
+
+    def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:
+        """D_F(p, q), except for the exact zero; a subclass may have a better conditioned form."""
+        xp = namespace(p, q)
+        return _add_dominant(xp, self._slope(q, log_q), q - p, self.value(p) - self.value(q))
+
+    def _slope(self, q: Array, log_q: Array | None) -> Array:
+        return self.gradient(q) if log_q is None else self.gradient_from_log(log_q)
+
+    @final
+    def __add__(self, other: object) -> BregmanGenerator:
+        if not isinstance(other, BregmanGenerator):
+            return NotImplemented
+        return LinearCombination((*self._terms(), *other._terms()))
+
+    @final
+    def __radd__(self, other: object) -> BregmanGenerator:
+        # sum() starts from 0.
+        return self if isinstance(other, Real) and other == 0 else NotImplemented
+
+    @final
+    def __mul__(self, weight: object) -> BregmanGenerator:
+        if not isinstance(weight, Real):
+            return NotImplemented
+        factor = float(weight)
+        if not 0 < factor < math.inf:
+            raise bad_value(
+                "weight", factor, "a positive finite number", "use one, or w * F is not convex"
+            )
+        return LinearCombination(tuple((factor * w, f) for w, f in self._terms()))
+
+    __rmul__ = __mul__
+
+    def _terms(self) -> tuple[tuple[float, BregmanGenerator], ...]:
+        return ((1.0, self),)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LinearCombination(BregmanGenerator):
+    """Σ w F over pairs (w, F), which ``+`` and ``*`` make."""
+
+    terms: tuple[tuple[float, BregmanGenerator], ...]
+
+    def __repr__(self) -> str:
+        return " + ".join(f"{f!r}" if w == 1 else f"{w!r}*{f!r}" for w, f in self.terms)
+
+    def value(self, p: Array) -> Array:  # noqa: D102
+        return self._sum("value", p)
+
+    def gradient(self, p: Array) -> Array:  # noqa: D102
+        return self._sum("gradient", p)
+
+    def hessian(self, p: Array) -> Array:  # noqa: D102
+        return self._sum("hessian", p)
+
+    def gradient_from_log(self, log_p: Array) -> Array:  # noqa: D102
+        return self._sum("gradient_from_log", log_p)
+
+    def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:
+        return self._sum("_divergence", p, q, log_q)
+
+    def _sum(self, method: str, *arguments: Array) -> Array:
+        return reduce(add, (w * getattr(f, method)(*arguments) for w, f in self.terms))
+
+    def _terms(self) -> tuple[tuple[float, BregmanGenerator], ...]:
+        return self.terms
+
+
+def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:
+    """Return rest + ⟨slope, step⟩, where ∞ · 0 = 0 and an infinite product outweighs `rest`.
+
+    Near a face, an unbounded ∇F grows faster than F.
+    """
+    # Only infinite slopes are masked: a finite one still carries the derivative in `step`.
+    slope = xp.where(xp.isinf(slope) & (step == 0), 0.0, slope)
+    product = xp.sum(slope * step, axis=-1)
+    return xp.where(xp.isinf(product), product, rest + product)

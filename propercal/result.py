@@ -1,0 +1,208 @@
+"""What an estimate returns."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from propercal._array import to_numpy
+from propercal._messages import bad_value, some_rows, unknown_name
+from propercal.generators.base import BregmanGenerator
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+
+_UNITS = {"log": "nats"}
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """A risk and its parts, with what they were computed from.
+
+    Always: risk = calibration_error + refinement, and refinement = uncertainty − sharpness, unless
+    infinite terms meet.
+
+    Attributes
+    ----------
+    risk : float or scalar tensor
+        Mean loss E L_F(g, Y).
+    calibration_error : float or scalar tensor
+        Estimate of E D_F(E[Y | g], g). It may be negative.
+    refinement : float or scalar tensor
+        Estimate of E[−F(E[Y | g])], the loss that recalibration cannot remove.
+    sharpness : float or scalar tensor
+        Estimate of E D_F(E[Y | g], E Y); for the log loss, the mutual information of g and Y.
+    uncertainty : float or scalar tensor
+        −F of the mean label, the loss of the best constant prediction.
+    bandwidth : float
+        Bandwidth γ in use, in units of probability.
+    method, notion, kernel : str
+        As passed to :func:`propercal.decompose`.
+    generator : BregmanGenerator
+        The convex function F. For "log" all terms are in nats.
+    n_samples, n_classes : int
+        Rows of positive weight, and columns.
+    confidence_level : float
+        Default level of :meth:`interval`.
+    infinite_loss_rows : tuple of int
+        Rows, counted from 0, whose loss is infinite.
+    standard_errors : mapping of str to float
+        Sampling errors of the terms that have one.
+
+    Examples
+    --------
+    >>> from propercal import decompose
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(decompose(y_true, y_proba, generator="brier", bandwidth=0.02))  # doctest: +SKIP
+    """
+
+    risk: Any
+    calibration_error: Any
+    refinement: Any
+    sharpness: Any
+    uncertainty: Any
+    bandwidth: float
+    method: str
+    notion: str
+    kernel: str
+    generator: BregmanGenerator
+    n_samples: int
+    n_classes: int
+    confidence_level: float
+    infinite_loss_rows: tuple[int, ...] = ()
+    standard_errors: Mapping[str, float] = field(default_factory=dict)
+
+    def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
+        """Return a confidence interval for a term.
+
+        Parameters
+        ----------
+        name : {"risk", "uncertainty"}
+            The term. The methods "direct" and "risk" have no interval for the other terms, whose
+            bias at a given bandwidth is unknown and often many times their sampling error.
+        confidence_level : float, optional
+            Between 0 and 1; that of the decomposition by default.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end, by the central limit theorem for independent rows.
+
+        Raises
+        ------
+        ValueError
+            If the term has no interval, is infinite, or the level is not between 0 and 1.
+        """
+        if name not in TERMS:
+            raise unknown_name("name", name, TERMS)
+        if name not in self.standard_errors:
+            raise bad_value(
+                "name",
+                repr(name),
+                f"a term with a valid interval under method={self.method!r}, which are "
+                + " and ".join(map(repr, self.standard_errors)),
+                "the bias of this term at the bandwidth in use is unknown, so an interval around "
+                "it would not cover the truth; repeat the estimate at other bandwidths to see it",
+            )
+        level = self.confidence_level if confidence_level is None else confidence_level
+        if not 0 < level < 1:
+            raise bad_value("confidence_level", level, "a number between 0 and 1", "0.95 is usual")
+        centre, error = _number(getattr(self, name)), self.standard_errors[name]
+        if not (math.isfinite(centre) and math.isfinite(error)):
+            raise bad_value(
+                "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
+            )
+        half = NormalDist().inv_cdf(0.5 + level / 2) * error
+        return centre - half, centre + half
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the terms as a dataset of scalars, with intervals and settings.
+
+        Returns
+        -------
+        xarray.Dataset
+            One variable per term; ``{term}_interval`` along "bound" where there is one; the
+            settings as attributes.
+        """
+        import xarray as xr
+
+        terms: dict[str, Any] = {name: ((), _number(getattr(self, name))) for name in TERMS}
+        for name in self.standard_errors:
+            if math.isfinite(_number(getattr(self, name)) + self.standard_errors[name]):
+                terms[f"{name}_interval"] = ("bound", list(self.interval(name)))
+        for name, variable in terms.items():
+            terms[name] = (*variable, {"units": self.units} if self.units else {})
+        return xr.Dataset(
+            terms,
+            coords={"bound": ["lower", "upper"]} if len(terms) > len(TERMS) else {},
+            attrs={
+                "generator": repr(self.generator),
+                "notion": self.notion,
+                "method": self.method,
+                "kernel": self.kernel,
+                "bandwidth": self.bandwidth,
+                "n_samples": self.n_samples,
+                "n_classes": self.n_classes,
+                "confidence_level": self.confidence_level,
+                "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
+            },
+        )
+
+    @property
+    def units(self) -> str:
+        """Units of the terms: "nats" for the log loss, else empty."""
+        return _UNITS.get(self.generator.name, "")
+
+    def __str__(self) -> str:
+        units = f", in {self.units}" if self.units else ""
+        lines = [f"{self.generator.name} loss, {self.notion} calibration{units}"]
+        signs = ("  ", "= ", "+ ", "  ", "  ")
+        lines += [
+            f"  {sign}{name:<18}{value:>12}  {interval}".rstrip()
+            for sign, (name, value, interval) in zip(signs, self._rows(), strict=True)
+        ]
+        lines.append("  refinement = uncertainty - sharpness")
+        lines += [f"  {note}" for note in self._notes()]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td>{value}</td><td>{interval}</td></tr>"
+            for name, value, interval in self._rows()
+        )
+        caption = html.escape(str(self).splitlines()[0])
+        notes = "<br>".join(html.escape(note) for note in self._notes())
+        return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        rows = []
+        for name in TERMS:
+            value = _number(getattr(self, name))
+            interval = ""
+            if math.isfinite(value) and math.isfinite(self.standard_errors.get(name, math.inf)):
+                low, high = self.interval(name)
+                interval = f"[{low:.6g}, {high:.6g}]"
+            rows.append((name.replace("_", " "), f"{value:.6g}", interval))
+        return rows
+
+    def _notes(self) -> list[str]:
+        notes = [
+            f"method {self.method}, kernel {self.kernel}, bandwidth {self.bandwidth:.4g}, "
+            f"n = {self.n_samples}, k = {self.n_classes}",
+            f"[ ]: {self.confidence_level:.0%} interval; the other terms have a bias that depends "
+            "on the bandwidth, so none",
+        ]
+        if self.infinite_loss_rows:
+            notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
+        return notes
+
+
+def _number(value: Any) -> float:
+    return float(to_numpy(value)) if not isinstance(value, float) else value

@@ -1,0 +1,64 @@
+"""What `import propercal` costs, and what it promises to hold."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import propercal
+
+HEAVY = (
+    "torch",
+    "sklearn",
+    "matplotlib.pyplot",
+    "dask",
+    "distributed",
+    "h5netcdf",
+    "pyarrow",
+    "tqdm",
+)
+
+
+def loaded_by(statement: str) -> list[str]:
+    code = f"{statement}\nimport sys\nprint(*sys.modules, sep='\\n')"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize("statement", ["import propercal", "import propercal.cli, propercal.io"])
+def test_import_leaves_heavy_packages_alone(statement: str) -> None:
+    modules = loaded_by(statement)
+    assert "propercal" in modules
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_the_check_sees_a_heavy_package() -> None:
+    assert "matplotlib.pyplot" in loaded_by("import matplotlib.pyplot")
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(propercal.__path__, "propercal.")
+    if not module.name.endswith("__main__")
+]
+
+
+@pytest.mark.parametrize("name", ["propercal", *MODULES])
+def test_every_advertised_name_exists_and_is_documented(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    public = getattr(module, "__all__", ())
+    assert len(set(public)) == len(public)
+    for each in public:
+        found = getattr(module, each)
+        if callable(found):
+            assert found.__doc__, f"{name}.{each} has no docstring"
+
+
+@pytest.mark.parametrize("name", ["propercal", "propercal.generators", "propercal.simulation"])
+def test_public_modules_list_their_names(name: str) -> None:
+    assert importlib.import_module(name).__all__

@@ -1,0 +1,548 @@
+"""What makes F a Bregman generator: convexity, derivatives, divergence, propriety, and its values."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from propercal.generators import (
+    BregmanGenerator,
+    Brier,
+    ItakuraSaito,
+    Log,
+    Quadratic,
+    Spherical,
+    Tsallis,
+    as_generator,
+    autodiff,
+    available,
+    from_function,
+    register,
+    registry,
+)
+
+Vector = npt.NDArray[np.float64]
+K = 3
+EPS = float(np.finfo(np.float64).eps)
+RANKED = [[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def _norm(p: Sequence[Any]) -> Any:
+    return mp.sqrt(sum(x * x for x in p))
+
+
+def _quadratic(p: Sequence[Any]) -> Any:
+    form = sum(RANKED[i][j] * p[i] * p[j] for i in range(K) for j in range(K))
+    return form - sum(RANKED[i][i] * p[i] for i in range(K))
+
+
+# F in 50 digits, typed here from its definition.
+EXACT: dict[BregmanGenerator, Callable[[Sequence[Any]], Any]] = {
+    Log(): lambda p: sum(x * mp.log(x) if x else mpf(0) for x in p),
+    Brier(): lambda p: sum(x * x for x in p) - 1,
+    Spherical(): lambda p: _norm(p) - 1,
+    Tsallis(0.25): lambda p: (1 - sum(x ** mpf(0.25) for x in p)) / mpf(0.75),
+    Tsallis(1.5): lambda p: 2 * (sum(x ** mpf(1.5) for x in p) - 1),
+    Tsallis(3): lambda p: (sum(x**3 for x in p) - 1) / 2,
+    ItakuraSaito(): lambda p: -sum(mp.log(x) for x in p),
+    Quadratic(RANKED): _quadratic,
+    2 * Log() + Spherical(): lambda p: 2 * EXACT[Log()](p) + _norm(p) - 1,
+}
+every_generator = pytest.mark.parametrize("generator", EXACT, ids=repr)
+finite_generators = pytest.mark.parametrize(
+    "generator", [g for g in EXACT if g != ItakuraSaito()], ids=repr
+)
+
+
+def _normalized(weights: list[float]) -> Vector:
+    p: Vector = np.asarray(weights)
+    return p / np.sum(p)
+
+
+ordinary = st.floats(0.01, 1.0)
+interior = st.lists(ordinary, min_size=K, max_size=K).map(_normalized)
+# Faces, vertices, and coordinates down to the smallest positive numbers.
+extreme = st.one_of(
+    ordinary,
+    st.just(0.0),
+    st.floats(-300, 0).map(lambda e: 10.0**e),
+    st.sampled_from([1e-300, 1e-310]),
+)
+anywhere = st.tuples(
+    ordinary, st.lists(extreme, min_size=K - 1, max_size=K - 1), st.integers(0, K - 1)
+).map(lambda t: np.roll(_normalized([t[0], *t[1]]), t[2]))
+vertex = st.integers(0, K - 1).map(lambda y: np.eye(K)[y])
+
+
+def _exact_divergence(generator: BregmanGenerator, p: Vector, q: Vector) -> Any:
+    """Divergence in closed form, as the literature states it, for points that need not sum to 1."""
+    pairs = [(mpf(a), mpf(b)) for a, b in zip(p.tolist(), q.tolist(), strict=True) if a or b]
+    if isinstance(generator, Log):
+        if any(not b for _, b in pairs):
+            return mpf("inf")
+        return sum((a * mp.log(a / b) if a else 0) - a + b for a, b in pairs)
+    if isinstance(generator, Tsallis):
+        alpha = mpf(generator.alpha)
+        if alpha < 1 and any(not b for _, b in pairs):
+            return mpf("inf")
+        slope = [alpha * b ** (alpha - 1) if b else mpf(0) for _, b in pairs]
+        terms = [a**alpha - b**alpha - s * (a - b) for (a, b), s in zip(pairs, slope, strict=True)]
+        return sum(terms) / (alpha - 1)
+    if isinstance(generator, ItakuraSaito):
+        if any(not a or not b for a, b in pairs):
+            return mpf("inf")
+        return sum(a / b - mp.log(a / b) - 1 for a, b in pairs)
+    if isinstance(generator, Spherical):
+        a, b = [a for a, _ in pairs], [b for _, b in pairs]
+        return _norm(a) - sum(x * y for x, y in pairs) / _norm(b)
+    if isinstance(generator, Brier):
+        return sum((a - b) ** 2 for a, b in pairs)
+    if isinstance(generator, Quadratic):
+        d = [mpf(a) - mpf(b) for a, b in zip(p.tolist(), q.tolist(), strict=True)]
+        return sum(RANKED[i][j] * d[i] * d[j] for i in range(K) for j in range(K))
+    return 2 * _exact_divergence(Log(), p, q) + _exact_divergence(Spherical(), p, q)
+
+
+def _rounding(generator: BregmanGenerator, p: Vector, q: Vector) -> float:
+    """Bound on the rounding error of a divergence: ulps of the terms that are added."""
+    if isinstance(generator, ItakuraSaito):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            ratio = np.where(p == q, 1.0, p / q)
+            return float(16 * EPS * (1 + ratio + np.abs(np.log(ratio))).sum())
+    slope = np.where(p == q, 0.0, generator.gradient(q))
+    step = float(np.abs(slope * (p - q)).sum())
+    return 16 * EPS * (1 + abs(float(generator.value(p))) + abs(float(generator.value(q))) + step)
+
+
+# Convexity and derivatives
+
+
+@every_generator
+@given(p=interior, q=interior, weight=st.floats(0, 1))
+def test_convex(generator: BregmanGenerator, p: Vector, q: Vector, weight: float) -> None:
+    chord = weight * generator.value(p) + (1 - weight) * generator.value(q)
+    assert generator.value(weight * p + (1 - weight) * q) <= chord + 1e-13 * (1 + abs(chord))
+
+
+@every_generator
+@given(p=interior)
+def test_value_and_gradient_equal_the_exact_ones(generator: BregmanGenerator, p: Vector) -> None:
+    with mp.workdps(50):
+        exact = EXACT[generator]
+        point = [mpf(x) for x in p.tolist()]
+        orders = np.eye(K, dtype=int).tolist()
+        gradient = [mp.diff(lambda *x: exact(x), tuple(point), tuple(n)) for n in orders]
+        np.testing.assert_allclose(generator.value(p), float(exact(point)), rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(
+            generator.gradient(p), [float(g) for g in gradient], rtol=1e-13, atol=1e-14
+        )
+
+
+@every_generator
+@given(p=interior)
+def test_closed_forms_equal_automatic_derivatives(generator: BregmanGenerator, p: Vector) -> None:
+    pytest.importorskip("torch")
+    np.testing.assert_allclose(
+        generator.gradient(p), autodiff.gradient(generator.value, p), rtol=1e-12, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        generator.hessian(p), autodiff.jacobian(generator.gradient, p), rtol=1e-12, atol=1e-13
+    )
+
+
+@every_generator
+def test_gradient_from_log_equals_gradient(generator: BregmanGenerator) -> None:
+    p = np.asarray([[0.2, 0.3, 0.5], [1e-200, 0.4, 0.6]])
+    np.testing.assert_allclose(
+        generator.gradient_from_log(np.log(p)), generator.gradient(p), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("generator", "value", "gradient", "curvature"),
+    [
+        (Log(), 0, [1, -np.inf, -np.inf], [1, np.inf, np.inf]),
+        (Brier(), 0, [2, 0, 0], [2, 2, 2]),
+        (Spherical(), 0, [1, 0, 0], [0, 1, 1]),
+        (Tsallis(0.5), 0, [-1, -np.inf, -np.inf], [0.5, np.inf, np.inf]),
+        (Tsallis(1.5), 0, [3, 0, 0], [1.5, np.inf, np.inf]),
+        (Tsallis(2), 0, [2, 0, 0], [2, 2, 2]),
+        (Tsallis(3), 0, [1.5, 0, 0], [3, 0, 0]),
+        (ItakuraSaito(), np.inf, [-1, -np.inf, -np.inf], [1, np.inf, np.inf]),
+        (Quadratic(RANKED), 0, [2, 1, 0], [4, 2, 0]),
+        (3 * Log() + Brier(), 0, [5, -np.inf, -np.inf], [5, np.inf, np.inf]),
+    ],
+    ids=repr,
+)
+def test_limits_at_a_vertex(
+    generator: BregmanGenerator, value: float, gradient: list[float], curvature: list[float]
+) -> None:
+    p = np.asarray([1.0, 0.0, 0.0])
+    assert generator.value(p) == value
+    np.testing.assert_array_equal(generator.gradient(p), gradient)
+    np.testing.assert_array_equal(np.diagonal(generator.hessian(p)), curvature)
+    assert np.isfinite(generator.hessian(p)[~np.eye(K, dtype=bool)]).all()
+
+
+@pytest.mark.parametrize("generator", [Brier(), Tsallis(2), Tsallis(3)], ids=repr)
+def test_bounded_derivatives_are_differentiated_at_a_vertex(generator: BregmanGenerator) -> None:
+    pytest.importorskip("torch")
+    p = np.asarray([1.0, 0.0, 0.0])
+    hessian = generator.hessian(p)
+    np.testing.assert_array_equal(autodiff.jacobian(generator.gradient, p), hessian)
+    value_alone = from_function(generator.value)
+    np.testing.assert_array_equal(value_alone.hessian(p), hessian)
+
+
+@finite_generators
+@given(p=vertex)
+def test_value_is_zero_at_every_vertex(generator: BregmanGenerator, p: Vector) -> None:
+    assert generator.value(p) == 0
+
+
+# Divergence
+
+
+@every_generator
+@given(p=anywhere, q=anywhere)
+@example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([0.25, 0.75, 0.0]))
+@example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([1.0, 0.0, 0.0]))
+@example(p=np.asarray([1.0, 1e-310, 0.0]), q=np.asarray([1.0, 2e-310, 0.0]))
+@example(p=np.asarray([1.0, 1e-310, 0.0]), q=np.asarray([0.5, 0.5, 0.0]))
+@example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([1.0, 1e-310, 0.0]))
+def test_divergence_equals_the_exact_one(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
+    with mp.workdps(400):
+        exact = _exact_divergence(generator, p, q)
+    value = float(generator.divergence(p, q))
+    if np.isinf(float(exact)):
+        assert value == np.inf
+    else:
+        bound = _rounding(generator, p, q)
+        assert abs(value - float(exact)) <= bound
+        assert value >= -bound
+
+
+@every_generator
+@given(p=anywhere)
+def test_divergence_of_a_point_from_itself_is_exactly_zero(
+    generator: BregmanGenerator, p: Vector
+) -> None:
+    strided = np.asfortranarray(np.stack([p, p[::-1]]))[0]
+    assert generator.divergence(p, p) == 0
+    assert generator.divergence(p, strided) == 0
+    assert generator.divergence(p, p, log_q=np.where(p > 0, -1.0, -1000.0)) == 0
+
+
+class _Barrier(BregmanGenerator):
+    def value(self, p: Any) -> Any:
+        return -np.log(p).sum(-1)
+
+    def gradient(self, p: Any) -> Any:
+        return -1 / p
+
+
+def test_any_infinite_generator_has_a_divergence_without_nan() -> None:
+    p = np.asarray([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]])
+    q = np.asarray([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5]])
+    np.testing.assert_array_equal(_Barrier().divergence(p, q), [0, np.inf, np.inf, 0])
+
+
+@pytest.mark.parametrize("generator", [Brier(), Spherical(), Quadratic(RANKED)], ids=repr)
+@given(p=interior, direction=st.permutations([1.0, -1.0, 0.0]))
+def test_divergence_of_near_points_keeps_its_digits(
+    generator: BregmanGenerator, p: Vector, direction: list[float]
+) -> None:
+    q = p + 1e-10 * np.asarray(direction)
+    with mp.workdps(50):
+        exact = float(_exact_divergence(generator, p, q))
+    assert float(generator.divergence(p, q)) == pytest.approx(exact, rel=1e-4)
+    assert float((2 * generator).divergence(p, q)) == pytest.approx(2 * exact, rel=1e-4)
+
+
+@every_generator
+@given(p=interior, q=interior, r=interior)
+def test_three_point_identity(generator: BregmanGenerator, p: Vector, q: Vector, r: Vector) -> None:
+    d = generator.divergence
+    cosine = (generator.gradient(q) - generator.gradient(r)) @ (p - q)
+    assert float(d(p, r)) == pytest.approx(float(d(p, q) + d(q, r) + cosine), rel=1e-11, abs=1e-12)
+
+
+# Loss
+
+
+@every_generator
+@given(p=interior, q=interior)
+def test_loss_is_proper(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
+    risk = p @ generator.loss(q, np.eye(K))
+    least = p @ generator.loss(p, np.eye(K))
+    assert least == pytest.approx(-float(generator.value(p)), rel=1e-12, abs=1e-12)
+    assert risk - least == pytest.approx(float(generator.divergence(p, q)), rel=1e-10, abs=1e-12)
+    assert float(generator.loss(q, p)) == pytest.approx(risk, rel=1e-12, abs=1e-12)
+
+
+@finite_generators
+@given(q=anywhere, y=vertex)
+def test_loss_is_the_divergence_from_the_outcome(
+    generator: BregmanGenerator, q: Vector, y: Vector
+) -> None:
+    loss, divergence = float(generator.loss(q, y)), float(generator.divergence(y, q))
+    assert loss == pytest.approx(
+        divergence, rel=1e-13, abs=_rounding(generator, y, q) if loss < np.inf else 0
+    )
+
+
+FAMILIAR: list[tuple[BregmanGenerator, Callable[[Vector, int], float], tuple[int, ...]]] = [
+    (Log(), lambda q, y: -np.log(q[y]), (2, 3, 7)),
+    (Brier(), lambda q, y: ((q - np.eye(len(q))[y]) ** 2).sum(), (2, 3, 7)),
+    (Spherical(), lambda q, y: 1 - q[y] / np.linalg.norm(q), (2, 3, 7)),
+    (Tsallis(0.5), lambda q, y: np.sqrt(q).sum() + 1 / np.sqrt(q[y]) - 2, (2, 3, 7)),
+    (ItakuraSaito(), lambda q, y: 1 / q[y] + np.log(q).sum() - len(q), (2, 3, 7)),
+    # The ranked probability score.
+    (Quadratic(RANKED), lambda q, y: ((np.cumsum(q) - (np.arange(3) >= y)) ** 2).sum(), (3,)),
+]
+
+
+@pytest.mark.parametrize(
+    ("generator", "familiar", "k"), [(g, loss, k) for g, loss, sizes in FAMILIAR for k in sizes]
+)
+def test_loss_is_the_familiar_one(
+    generator: BregmanGenerator, familiar: Callable[[Vector, int], float], k: int
+) -> None:
+    q = np.random.default_rng(k).dirichlet(np.ones(k), size=5)
+    y = np.arange(5) % k
+    expected = [familiar(row, label) for row, label in zip(q, y.tolist(), strict=True)]
+    for outcomes in (np.eye(k)[y], np.eye(k, dtype=np.int64)[y], np.eye(k, dtype=bool)[y]):
+        np.testing.assert_allclose(generator.loss(q, outcomes), expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("generator", "right", "wrong"),
+    [
+        (Log(), 0, np.inf),
+        (Brier(), 0, 2),
+        (Spherical(), 0, 1),
+        (Tsallis(0.5), 0, np.inf),
+        (Tsallis(1.5), 0, 3),
+        (ItakuraSaito(), -np.inf, np.inf),
+        (Quadratic(RANKED), 0, 1),
+        (Log() + ItakuraSaito(), -np.inf, np.inf),
+    ],
+    ids=repr,
+)
+def test_loss_of_a_certain_prediction(
+    generator: BregmanGenerator, right: float, wrong: float
+) -> None:
+    np.testing.assert_array_equal(
+        generator.loss(np.asarray([1.0, 0.0, 0.0]), np.eye(K)[:2]), [right, wrong]
+    )
+
+
+def test_log_probabilities_keep_what_underflows() -> None:
+    log_q = np.asarray([0.0, -1000.0, -2000.0])
+    q, p = np.exp(log_q), np.asarray([0.5, 0.25, 0.25])
+    np.testing.assert_array_equal(Log().loss(q, np.eye(K), log_q=log_q), [0, 1000, 2000])
+    assert Log().divergence(p, q, log_q=log_q) == pytest.approx(750 + p @ np.log(p), rel=1e-15)
+    # The power q**-0.01 of exp(-1000) is exp(10), though exp(-1000) is 0 in double precision.
+    loss = Tsallis(0.99).loss(q, np.eye(K)[1], log_q=log_q)
+    others = 1 + np.exp(-990.0)
+    assert loss == pytest.approx(others + 99 * np.exp(10.0) - 100, rel=1e-12)
+    assert Tsallis(0.1).loss(q, np.eye(K)[1], log_q=log_q) == np.inf
+    mixed = (Log() + Brier()).loss(q, np.eye(K)[1], log_q=log_q)
+    assert mixed == pytest.approx(1002, rel=1e-15)
+
+
+# Composition, functions and names
+
+
+def _everything(p: Vector, q: Vector, y: Vector) -> list[Callable[[BregmanGenerator], Any]]:
+    with np.errstate(divide="ignore"):
+        log_p = np.log(p)
+    return [
+        lambda f: f.value(p),
+        lambda f: f.gradient(p),
+        lambda f: f.hessian(p),
+        lambda f: f.gradient_from_log(log_p),
+        lambda f: f.divergence(p, q),
+        lambda f: f.loss(q, y),
+    ]
+
+
+@given(p=interior, q=interior, a=st.floats(0.1, 10), b=st.floats(0.1, 10))
+def test_composition_is_linear(p: Vector, q: Vector, a: float, b: float) -> None:
+    mixed = a * (Log() + Spherical() * b) + Brier()
+    parts = ((a, Log()), (a * b, Spherical()), (1.0, Brier()))
+    for of in _everything(p, q, np.eye(K)):
+        expected = sum(w * of(f) for w, f in parts)
+        np.testing.assert_allclose(of(mixed), expected, rtol=1e-11, atol=1e-12)
+
+
+def test_sum_of_generators() -> None:
+    assert sum([Log(), Brier()]) == Log() + Brier()
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("inf"), float("nan")])
+def test_weights_must_be_positive_and_finite(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"weight = .*positive finite number"):
+        weight * Log()
+
+
+@pytest.mark.parametrize("other", ["2", None, 1])
+def test_only_numbers_multiply_and_only_generators_add(other: Any) -> None:
+    with pytest.raises(TypeError):
+        Log() + other
+    if not isinstance(other, int):
+        with pytest.raises(TypeError):
+            Log() * other
+
+
+@every_generator
+def test_repr_makes_an_equal_generator_and_pickle_too(generator: BregmanGenerator) -> None:
+    made = eval(repr(generator))  # noqa: S307
+    assert made == generator
+    assert hash(made) == hash(generator)
+    copy = pickle.loads(pickle.dumps(generator))  # noqa: S301
+    p = np.asarray([0.2, 0.3, 0.5])
+    assert copy == generator
+    assert copy.value(p) == generator.value(p)
+
+
+def test_repr_and_names() -> None:
+    assert repr(2 * Log() + Brier()) == "2.0*Log() + Brier()"
+    assert repr(Tsallis(2)) == "Tsallis(alpha=2.0)"
+    assert [as_generator(name).name for name in available()] == list(available())
+    assert Tsallis(1.5).name == "Tsallis(alpha=1.5)"
+    assert (Log() + Brier()).name == "Log() + Brier()"
+    assert from_function(lambda p: p.sum(-1)).name == "custom"
+    assert from_function(_squares).name == "_squares"
+    assert from_function(_squares, name="squares").name == "squares"
+
+
+def _squares(p: Any) -> Any:
+    return (p**2).sum(-1) - 1
+
+
+class _NoGradient(BregmanGenerator):
+    def value(self, p: Any) -> Any:
+        return _squares(p)
+
+
+class _NoHessian(_NoGradient):
+    def gradient(self, p: Any) -> Any:
+        return 2 * p
+
+
+@pytest.mark.parametrize(
+    "generator", [from_function(_squares), _NoGradient(), _NoHessian()], ids=repr
+)
+@given(p=anywhere, q=anywhere)
+def test_derived_generators_equal_the_closed_form(
+    generator: BregmanGenerator, p: Vector, q: Vector
+) -> None:
+    pytest.importorskip("torch")
+    p, q = np.stack([p, q]), np.stack([q, q])
+    y = np.eye(K)[:2]
+    for of in _everything(p, q, y):
+        np.testing.assert_allclose(of(generator), of(Brier()), rtol=1e-12, atol=1e-14)
+
+
+def test_a_linear_function_has_no_curvature() -> None:
+    pytest.importorskip("torch")
+    p = np.asarray([0.25, 0.75])
+    linear = from_function(lambda p: 2 * p[..., 0])
+    np.testing.assert_array_equal(linear.gradient(p), [2, 0])
+    np.testing.assert_array_equal(linear.hessian(p), np.zeros((2, 2)))
+
+
+def test_a_function_must_give_one_value_for_each_point() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"F = .*\(4, 2\) to \(\)"):
+        from_function(lambda p: p.sum()).gradient(np.full((4, 2), 0.5))
+
+
+def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    p = np.asarray([0.5, 0.5])
+    asked = from_function(_squares).value, _NoGradient().gradient, _NoHessian().hessian
+    for ask in asked:
+        with pytest.raises(ImportError, match=r'pip install "propercal\[torch\]"'):
+            ask(p)
+    assert Log().value(p) < 0
+
+
+def test_as_generator() -> None:
+    log = Log()
+    assert as_generator(log) is log
+    assert as_generator("log") == as_generator(Log) == log
+    assert as_generator(_squares).name == "_squares"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("spheric", r"generator = 'spheric'.*did you mean 'spherical'"),
+        ("KL", r"generator = 'KL'.*'log', 'brier', 'spherical', 'itakura-saito'"),
+        (Tsallis, r"Tsallis.*pass an instance, Tsallis\(alpha=\.\.\.\)"),
+        (BregmanGenerator, r"BregmanGenerator.*defines value\(p\)"),
+        (3, r"generator = 3.*a name, a BregmanGenerator or a function"),
+        (int, r"generator = <class 'int'>.*a name, a BregmanGenerator or a function"),
+    ],
+)
+def test_as_generator_refuses(spec: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        as_generator(spec)
+
+
+def test_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+    register("no-gradient")(_NoGradient)
+    assert available()[-1] == "no-gradient"
+    assert as_generator("no-gradient").name == "no-gradient"
+    assert _NoHessian().name == "_NoHessian()"
+    register("no-gradient")(_NoGradient)
+    with pytest.raises(ValueError, match=r"name = 'log'.*not taken.*Log\(\)"):
+        register("log")(_NoGradient)
+    with pytest.raises(ValueError, match=r"Tsallis\(alpha=\.\.\.\)"):
+        register("tsallis")(Tsallis)
+    assert available()[-1] == "no-gradient"
+    del _NoGradient._registered_name
+
+
+@pytest.mark.parametrize("alpha", [0, -1, float("inf"), float("nan"), 1])
+def test_tsallis_refuses(alpha: float) -> None:
+    with pytest.raises(ValueError, match=r"alpha = .*(positive finite number|use Log\(\))"):
+        Tsallis(alpha)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1.0, 2.0]], r"shape \(1, 2\)"),
+        ([[1.0]], r"shape \(1, 1\)"),
+        ([1.0, 2.0], r"shape \(2,\)"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "NaN or inf"),
+        ([[1.0, 2.0], [0.0, 1.0]], r"differs from its transpose by up to 2.*\(A \+ A.T\) / 2"),
+        ([[-1.0, 0.0], [0.0, 0.5]], "curvature -0.25"),
+    ],
+)
+def test_quadratic_refuses(matrix: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=rf"matrix = .*{message}"):
+        Quadratic(matrix)
+
+
+def test_quadratic_needs_curvature_along_the_simplex_only() -> None:
+    # Indefinite, but 1 on the one direction (1, -1) that the simplex has.
+    assert Quadratic([[-1.0, -2.0], [-2.0, -1.0]]).value(np.asarray([0.5, 0.5])) == -0.5
+
+
+def test_quadratic_refuses_another_number_of_classes() -> None:
+    with pytest.raises(ValueError, match=r"p = an array with 2 classes.*3 classes"):
+        Quadratic(RANKED).value(np.asarray([0.5, 0.5]))
