@@ -32,7 +32,7 @@ def is_array(x: object) -> bool:
 
 def is_numpy(x: object) -> bool:
     """Tell whether `x` is a NumPy array."""
-    return compat.is_numpy_array(x)
+    return isinstance(x, np.ndarray | np.generic)
 
 
 def is_torch(x: object) -> bool:
@@ -96,13 +96,21 @@ def one_hot(label: Array, n_classes: int, dtype: Any) -> Array:
     return xp.astype(label[:, None] == classes[None, :], dtype)
 
 
+def contiguous(x: Array) -> Array:
+    """Return `x` in the order of its rows, which some libraries keep by themselves."""
+    if is_numpy(x):
+        return np.ascontiguousarray(x)
+    return x.contiguous() if is_torch(x) else x
+
+
 def product(left: Array, right: Array, out: Array | None) -> Array:
     """Return left @ right, written into the corner of `out` where one is given."""
-    xp = namespace(left)
     if out is None:
-        return xp.matmul(left, right)
+        return left @ right
     corner = out[: left.shape[0], : right.shape[1]]
-    return xp.matmul(left, right, out=corner)
+    # A namespace is looked up only where NumPy is not in use: this runs once per tile.
+    matmul = np.matmul if is_numpy(left) else namespace(left).matmul
+    return matmul(left, right, out=corner)
 
 
 def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
@@ -110,11 +118,11 @@ def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
 
     Above −690 no result is subnormal, which processors compute a hundred times more slowly.
     """
-    xp = namespace(x)
     if in_place and is_numpy(x):
         if x.min() < floor:
             np.maximum(x, floor, out=x)
         return np.exp(x, out=x)
+    xp = namespace(x)
     x = xp.clip(x, min=floor)
     return xp.exp(x, out=x) if in_place else xp.exp(x)
 
@@ -163,6 +171,6 @@ def by_rows(function: Any, *arrays: Array) -> Array:
 
 def scalar(x: Array, dtype: Any) -> Any:
     """Return a 0-d array as its users expect: a float for NumPy, else a tensor of `dtype`."""
-    if is_numpy(x) or isinstance(x, np.generic):
+    if is_numpy(x):
         return float(x)
     return namespace(x).astype(x, dtype)

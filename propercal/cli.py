@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _decompose(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _say("interrupted")
+        print("propercal: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader (head, say) has what it wanted. Point stdout elsewhere, or the interpreter's
@@ -219,12 +219,14 @@ def _decompose(options: argparse.Namespace) -> int:
                 results = _decompose_file(path, options, generators)
         except (ValueError, OSError, ImportError) as error:
             results, code = [], FAILED
-            notes.append(_about(path, error))
-        for note in notes:
-            _say(_one_line(note) if note.startswith(f"{path}: ") else f"{path}: {_one_line(note)}")
+            notes.append(
+                error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            )
         if table is not None:
             for result in results:
                 table.print_row(path, result)
+        for note in notes:
+            _say(path, note)
         records += [_record(path, result, notes) for result in results]
     if options.json:
         print(json.dumps(records, indent=2, allow_nan=False))
@@ -266,15 +268,10 @@ def _collected_warnings(notes: list[str]) -> Iterator[None]:
                     notes.append(note)
 
 
-def _about(path: Path, error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{path}: {error.strerror}"
-    text = str(error)
-    return text if text.startswith(f"{path}: ") else f"{path}: {text}"
-
-
-def _say(line: str) -> None:
-    print(f"propercal: {line}", file=sys.stderr)
+def _say(path: Path, note: str) -> None:
+    """Print one line on standard error that names the file once."""
+    line = _one_line(note).removeprefix(f"{path}: ")
+    print(f"propercal: {path}: {line}", file=sys.stderr)
 
 
 def _one_line(message: object) -> str:

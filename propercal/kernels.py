@@ -18,6 +18,11 @@ from propercal._messages import unknown_name
 from propercal._typing import Array
 
 
+#: The largest inner product of features: sums of 10⁹ exponentials of it do not overflow, and few of
+#: the terms that matter underflow.
+HEADROOM = 600.0
+
+
 class Features(NamedTuple):
     """A kernel as an inner product: log k(t_h; x_j) = log_peak_h + target_h · source_j."""
 
@@ -25,8 +30,9 @@ class Features(NamedTuple):
     """(n, m), one row per target."""
     source: Array
     """(m, n), one column per source."""
-    log_peak: Array
-    """(n,), near the largest log k(t_h; x) over all x: the inner product never overflows."""
+    log_scale: Array
+    """(n,), what the inner product leaves out: log k(t_h; x_j) = log_scale_h + target_h · source_j,
+    chosen so that no inner product exceeds HEADROOM."""
 
 
 class BilinearKernel(ABC):
@@ -51,8 +57,8 @@ class DirichletKernel(BilinearKernel):
     -----
     With u = x/γ the kernel is, up to a constant, a product of Poisson probabilities of counts u at
     means t/γ. A Poisson probability exceeds its value at u = λ by less than a factor exp(0.26)
-    (the worst case is u = 0), so log k(t; t) + 0.26 k bounds log k(t; x) over all sources x: sums
-    need no search for their largest term.
+    (the worst case is u = 0), so log k(t; t) + 0.26 k bounds log k(t; x) over all sources x, and
+    sums need no search for their largest term.
 
     A target's zero is read as the smallest positive double, log 0 := −744.4, because a zero of a
     floating-point number stands for anything below it.
@@ -72,13 +78,13 @@ class DirichletKernel(BilinearKernel):
         log_total = xp.log(total)
         finite = xp.where(prob > 0, log_prob, 0.0)
         entropy = scale * log_total - xp.sum(counts * finite, axis=1)
-        log_peak = normaliser + scale * log_total + max(0.0, 0.26 * k - 600.0)
+        log_scale = normaliser + scale * log_total + 0.26 * k - HEADROOM
         log_target = xp.where(log_prob > -xp.inf, log_prob, LOG_ZERO)
         ones = xp.ones_like(total)
         return Features(
-            target=xp.concat([log_target, ones[:, None], -log_peak[:, None]], axis=1),
+            target=xp.concat([log_target, ones[:, None], -log_scale[:, None]], axis=1),
             source=xp.concat([counts.T, (normaliser + entropy)[None, :], ones[None, :]], axis=0),
-            log_peak=log_peak,
+            log_scale=log_scale,
         )
 
 

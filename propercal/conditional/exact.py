@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -19,6 +20,7 @@ import numpy as np
 
 from propercal._array import (
     checkpoint,
+    contiguous,
     device,
     floored_exp,
     free_memory,
@@ -33,12 +35,12 @@ from propercal._array import (
     tracks_gradient,
 )
 from propercal._typing import Array
-from propercal.kernels import BilinearKernel
+from propercal.kernels import HEADROOM, BilinearKernel
 from propercal.notions import Problem
 
 #: Rows and columns of a tile on the CPU: half a megabyte, which fits the cache of one core.
-_TILE = (128, 512)
-#: Kernel values below exp(_FLOOR) of the peak are raised to it: 1e-300, and no subnormal numbers.
+TILE = (128, 512)
+#: Smaller exponents are raised to this, where exp is 1e-300: no subnormal numbers arise.
 _FLOOR = -690.0
 #: Sums that floored values alone can make, up to 10⁶ of them, count as the 0 they stand for.
 _NOTHING = 1e-293
@@ -55,9 +57,9 @@ class Groups:
     n_classes: int
 
     @cached_property
-    def starts(self) -> np.ndarray[Any, Any]:
+    def starts(self) -> list[int]:
         """(k + 1,) position of the first source of each class, and n."""
-        return np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1))
+        return np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1)).tolist()
 
 
 class ClassSums(NamedTuple):
@@ -94,7 +96,7 @@ def class_sums(
     groups = Groups(label, problem.n_classes)
     sums, extra = _all_sums(target, source, groups, exclude_self)
     back = xp.argsort(order)
-    log_scale = xp.take(features.log_peak, order, axis=0) + extra
+    log_scale = xp.take(features.log_scale, order, axis=0) + extra
     return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale, back, axis=0))
 
 
@@ -115,6 +117,7 @@ def _all_sums(
     lowest = xp.take(target, rows, axis=0)
     with no_gradient(target):
         largest = _over_tiles(_take_largest, lowest, rows, source, groups, exclude_self)
+        largest = largest - HEADROOM
     # The last source feature is 1.
     scaled = xp.concat([lowest[:, :-1], lowest[:, -1:] - largest], axis=1)
     rescued = _class_sums(scaled, rows, source, groups, exclude_self)
@@ -143,19 +146,19 @@ def _add_by_class(
     result: Array | None, tile: Array, columns: slice, groups: Groups, in_place: bool
 ) -> Array:
     """Add the kernel values of a tile of exponents to the sums of their classes, (rows, k)."""
-    xp = namespace(tile)
     values = floored_exp(tile, _FLOOR, in_place=in_place)
     if not is_numpy(tile):
         indicators = one_hot(groups.label[columns], groups.n_classes, tile.dtype)
-        part = xp.matmul(values, indicators)
+        part = values @ indicators
         return part if result is None else result + part
     if result is None:
         result = np.zeros((tile.shape[0], groups.n_classes))
-    first = np.searchsorted(groups.starts, columns.start, side="right") - 1
-    last = np.searchsorted(groups.starts, columns.stop, side="left")
+    starts = groups.starts
+    first = bisect_right(starts, columns.start) - 1
+    last = bisect_left(starts, columns.stop)
     for i in range(first, last):
-        a = max(groups.starts[i] - columns.start, 0)
-        b = min(groups.starts[i + 1] - columns.start, tile.shape[1])
+        a = max(starts[i] - columns.start, 0)
+        b = min(starts[i + 1] - columns.start, tile.shape[1])
         # A product with ones is several times faster than a sum along rows.
         result[:, i] += values[:, a:b] @ _ones(b - a)
     return result
@@ -179,6 +182,10 @@ def _over_tiles(
     reuse = not tracked and (is_numpy(target) or is_torch(target))
     buffers = threading.local()
 
+    column_slices = slices(n, n_columns)
+    # Each used once per block of rows, and products of contiguous factors are faster.
+    source_tiles = [contiguous(source[:, columns]) for columns in column_slices]
+
     def one_block(part: slice) -> Array:
         buffer = None
         if reuse:
@@ -186,12 +193,12 @@ def _over_tiles(
                 shape = (min(n_rows, target.shape[0]), min(n_columns, n))
                 buffers.tile = xp.empty(shape, dtype=target.dtype, device=device(target))
             buffer = buffers.tile
-        return checkpoint(block, target[part, :], source, rows[part], buffer)
+        return checkpoint(block, target[part, :], rows[part], buffer, *source_tiles)
 
-    def block(left: Array, right: Array, ids: Array, buffer: Array | None) -> Array:
+    def block(left: Array, ids: Array, buffer: Array | None, *source_tiles: Array) -> Array:
         result = None
-        for columns in slices(n, n_columns):
-            tile = product(left, right[:, columns], buffer)
+        for columns, sources in zip(column_slices, source_tiles, strict=True):
+            tile = product(left, sources, buffer)
             if exclude_self:
                 tile = _without_self(tile, ids, columns, in_place=reuse and is_numpy(tile))
             result = step(result, tile, columns, groups, reuse)
@@ -209,11 +216,13 @@ def _over_tiles(
 
 def _without_self(tile: Array, ids: Array, columns: slice, *, in_place: bool) -> Array:
     """Set the exponent of each target at itself to −inf."""
-    xp = namespace(tile)
     if in_place:
-        inside = np.flatnonzero((ids >= columns.start) & (ids < columns.stop))
-        tile[inside, ids[inside] - columns.start] = -np.inf
+        # Rows are in ascending order, and most tiles hold none of them.
+        a, b = np.searchsorted(ids, (columns.start, columns.stop))
+        if a < b:
+            tile[np.arange(a, b), ids[a:b] - columns.start] = -np.inf
         return tile
+    xp = namespace(tile)
     column_ids = xp.arange(columns.start, columns.stop, device=device(tile))
     return xp.where(ids[:, None] == column_ids[None, :], -xp.inf, tile)
 
@@ -222,7 +231,7 @@ def _tile_shape(target: Array, source: Array) -> tuple[int, int]:
     """Return the rows and columns of a tile for the device that `target` is on."""
     memory = free_memory(target)
     if memory is None:
-        return _TILE
+        return TILE
     columns = min(source.shape[1], 2**16)
     # A quarter of what is free: the tile, its mask, and what the library keeps beside them.
     return max(1, min(2**14, memory // (4 * 3 * 8 * columns))), columns

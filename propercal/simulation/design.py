@@ -150,7 +150,7 @@ class StudyDesign:
         """Return the expected time of a cell, in arbitrary units."""
         # One kernel pass is n² exponentials; class-wise takes one for each class.
         passes = sum(1.5 if notion == "canonical" else cell.n_classes for notion in self.notions)
-        return len(self.bandwidths) * len(self.methods) * passes * (cell.sample_size**2 + 3e5)
+        return len(self.bandwidths) * len(self.methods) * passes * (cell.sample_size**2 + 5e5)
 
     def to_json(self) -> str:
         """Return the design as a JSON object, generators by name."""

@@ -60,7 +60,7 @@ class Marginal(NamedTuple):
 def _others(model: SimplexModel) -> tuple[Floats, Floats]:
     """Return log Σ w_j^a and log Σ w_j^b over scrambled points w, (scrambles, points)."""
     # A relative error of 1e-4 asks for more points in more dimensions.
-    log2_points = min(15, 10 + (model.n_classes - 1) // 2)
+    log2_points = min(15, 10 + model.n_classes // 2)
     log_w = uniform_simplex(sobol_points(model.n_classes - 2, log2_points, stream=1))
     return (
         np.log(np.exp(model.label_power * log_w).sum(axis=-1)),

@@ -69,8 +69,8 @@ def run_study(
         The five terms of a decomposition over (generator, notion, method, n_classes, bandwidth,
         sample_size, replicate), and ``loss_saved``, mean L_F(g, y) − L_F(r, y) with the true
         r = E[Y | g(X)]: its expectation is the calibration error itself, and its sampling noise is
-        that of a good estimate, so that differences from it show bias early. Absent replicates are NaN. The attributes
-        hold the design (JSON), the seed, versions and platform.
+        that of a good estimate, so that differences from it show bias early. Absent replicates are
+        NaN. The attributes hold the design (JSON), the seed, versions and platform.
 
     Raises
     ------
