@@ -165,6 +165,12 @@ def by_rows(function: Any, *arrays: Array) -> Array:
     step = max(1, _BLOCK_SIZE // k)
     if n <= step:
         return function(*arrays)
+    if is_numpy(arrays[0]):
+        first = function(*(x[:step] for x in arrays))
+        result = np.empty((n, *first.shape[1:]), dtype=first.dtype)
+        for rows in slices(n, step):
+            result[rows] = first if rows.start == 0 else function(*(x[rows] for x in arrays))
+        return result
     parts = [function(*(x[rows, ...] for x in arrays)) for rows in slices(n, step)]
     return namespace(parts[0]).concat(parts, axis=0)
 

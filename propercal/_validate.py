@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import is_array, like, namespace, safe_log, to_numpy
+from propercal._array import by_rows, is_array, like, namespace, safe_log, to_numpy
 from propercal._labels import Classes, read_labels
 from propercal._messages import bad_value, some_rows, warn
 from propercal._typing import Array
@@ -110,7 +110,7 @@ def validate(
     dtype = values.dtype if floating else xp.float64
     if len(shape) == 1:
         values = values[:, None]
-    exact = xp.astype(values, xp.float64)
+    exact = xp.astype(values, xp.float64, copy=False)
     _check_values(exact, "logits" if from_logits else "probabilities", dtype)
 
     n, n_columns = exact.shape
@@ -274,8 +274,8 @@ def _probabilities(
         prob = xp.concat([1 - values, values], axis=1)
         log_prob = xp.concat([_log1m(values), safe_log(values)], axis=1)
     else:
-        prob, log_prob = values, safe_log(values)
-    rest = xp.sum(xp.where(_is_top(prob), 0.0, prob), axis=1)
+        prob, log_prob = values, by_rows(safe_log, values)
+    rest = by_rows(lambda p: xp.sum(xp.where(_is_top(p), 0.0, p), axis=1), prob)
     return prob, log_prob, rest, safe_log(rest)
 
 

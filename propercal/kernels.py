@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from propercal._array import LOG_ZERO, gammaln, namespace, xlogx
+from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, xlogx
 from propercal._messages import unknown_name
 from propercal._typing import Array
 
@@ -68,22 +68,29 @@ class DirichletKernel(BilinearKernel):
         """Return features from which the large terms of Stirling's formula are cancelled."""
         xp = namespace(prob)
         k = prob.shape[1]
+
+        def row_sums(prob: Array, log_prob: Array) -> Array:
+            counts = prob / bandwidth
+            entropy = -xp.sum(counts * xp.where(prob > 0, log_prob, 0.0), axis=1)
+            return xp.stack([xp.sum(_stirling_residual(counts), axis=1), entropy], axis=1)
+
+        sums = by_rows(row_sums, prob, log_prob)
+        residual, entropy = sums[:, 0], sums[:, 1]
         total = xp.sum(prob, axis=1)
-        counts, scale = prob / bandwidth, total / bandwidth
+        scale = total / bandwidth
         m = scale + (k - 1)
         log_gamma_scale = (
             _stirling_residual(m) + scale * xp.log1p((k - 1) / scale) + (k - 1) * (xp.log(m) - 1)
         )
-        normaliser = log_gamma_scale - xp.sum(_stirling_residual(counts), axis=1)
-        log_total = xp.log(total)
-        finite = xp.where(prob > 0, log_prob, 0.0)
-        entropy = scale * log_total - xp.sum(counts * finite, axis=1)
-        log_scale = normaliser + scale * log_total + 0.26 * k - HEADROOM
+        normaliser = log_gamma_scale - residual
+        # log k(t; t), plus the bound of the notes above, less the headroom.
+        log_scale = normaliser + scale * xp.log(total) + 0.26 * k - HEADROOM
         log_target = xp.where(log_prob > -xp.inf, log_prob, LOG_ZERO)
         ones = xp.ones_like(total)
+        constant = normaliser + scale * xp.log(total) + entropy
         return Features(
             target=xp.concat([log_target, ones[:, None], -log_scale[:, None]], axis=1),
-            source=xp.concat([counts.T, (normaliser + entropy)[None, :], ones[None, :]], axis=0),
+            source=xp.concat([prob.T / bandwidth, constant[None, :], ones[None, :]], axis=0),
             log_scale=log_scale,
         )
 

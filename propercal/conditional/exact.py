@@ -59,7 +59,8 @@ class Groups:
     @cached_property
     def starts(self) -> list[int]:
         """(k + 1,) position of the first source of each class, and n."""
-        return np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1)).tolist()
+        starts = np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1))
+        return [int(start) for start in starts]
 
 
 class ClassSums(NamedTuple):
@@ -81,9 +82,9 @@ def class_sums(
     """
     xp = namespace(problem.prob)
     order = xp.argsort(problem.label)
-    features = kernel.features(problem.prob, problem.log_prob, bandwidth)
-    target = xp.take(features.target, order, axis=0)
-    source = xp.take(features.source, order, axis=1)
+    target, source, log_scale = kernel.features(
+        xp.take(problem.prob, order, axis=0), xp.take(problem.log_prob, order, axis=0), bandwidth
+    )
     if not problem.uniform:
         weight = xp.take(problem.weight, order, axis=0)
         positive = weight > 0
@@ -96,8 +97,7 @@ def class_sums(
     groups = Groups(label, problem.n_classes)
     sums, extra = _all_sums(target, source, groups, exclude_self)
     back = xp.argsort(order)
-    log_scale = xp.take(features.log_scale, order, axis=0) + extra
-    return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale, back, axis=0))
+    return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale + extra, back, axis=0))
 
 
 def _all_sums(

@@ -514,7 +514,10 @@ def test_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert available()[-1] == "no-gradient"
     assert as_generator("no-gradient").name == "no-gradient"
     assert _NoHessian().name == "_NoHessian()"
-    register("no-gradient")(_NoGradient)
+    # As after a reload: another object, the same module and name.
+    again = type("_NoGradient", (_NoGradient,), {"__module__": __name__})
+    register("no-gradient")(again)
+    assert type(as_generator("no-gradient")) is again
     with pytest.raises(ValueError, match=r"name = 'log'.*not taken.*Log\(\)"):
         register("log")(_NoGradient)
     with pytest.raises(ValueError, match=r"Tsallis\(alpha=\.\.\.\)"):

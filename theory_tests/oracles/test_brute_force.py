@@ -560,18 +560,25 @@ def test_selected_bandwidth_is_as_good_as_a_fine_grid(
     assert criterion_value(p, y, notion, criterion, plain, selected) <= best + 1e-4
 
 
-def test_selection_is_not_caught_in_the_first_valley() -> None:
-    """E[Y | g] with a coarse and a fine scale makes the risk criterion bimodal in the bandwidth."""
+@pytest.mark.parametrize(
+    ("coarse", "fine", "frequency", "wanted"), [(0.25, 0.22, 60, "fine"), (0.28, 0.2, 100, "coarse")]
+)
+def test_selection_is_not_caught_in_the_wrong_valley(
+    coarse: float, fine: float, frequency: int, wanted: str
+) -> None:
+    """E[Y | g] on two scales makes the risk criterion bimodal in the bandwidth."""
     x = np.linspace(0.02, 0.98, 481)
-    fine = np.sign(np.sin(40 * np.pi * x))
-    rng = np.random.default_rng(2)
-    y = (rng.uniform(size=x.size) < 0.5 + 0.45 * fine).astype(np.int64)
+    share = 0.5 + coarse * np.sin(2 * np.pi * x) + fine * np.sign(np.sin(frequency * np.pi * x))
+    y = (np.random.default_rng(1).uniform(size=x.size) < share).astype(np.int64)
     p = np.stack([1 - x, x], 1)
-    grid = np.geomspace(2e-4, 1.0, 50)
+    grid = np.geomspace(3e-5, 1.0, 50)
     values = [criterion_value(p, y, "canonical", "risk", BRIER, gamma) for gamma in grid]
+    valleys = [i for i in range(1, 49) if values[i] < min(values[i - 1], values[i + 1])]
+    assert len(valleys) == 2
     selected = propercal.select_bandwidth(
         y, p, generator="brier", notion="canonical", criterion="risk"
     )
+    assert (selected < 3e-3) == (wanted == "fine")
     assert criterion_value(p, y, "canonical", "risk", BRIER, selected) <= min(values) + 1e-4
 
 
