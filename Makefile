@@ -2,8 +2,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Where pip finds torch. PyPI's build for Linux brings CUDA along (several GB); the CPU build is in an index of its own:
-#   make test TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# The build of torch on PyPI for Linux brings CUDA along (several GB). Name torch's own index of CPU
+# builds here, as its installation page gives it, where pip is not set up to find them.
 TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2
 STUDY_ARGS ?= --quick

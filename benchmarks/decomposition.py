@@ -36,7 +36,7 @@ def main() -> None:
         return
     cases = [tuple(arguments.size)] if arguments.size else CASES
     print("canonical log loss, method risk, bandwidth 0.02; median of repeated runs")
-    print(f"{'n':>7} {'k':>5} {'decompose':>10} {'bare limit':>10} {'ratio':>6} {'added memory':>13}")
+    print("      n     k  decompose bare limit  ratio  added memory")
     for n, k in cases:
         command = [sys.executable, __file__, str(n), str(k), "--json"]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -10,7 +10,6 @@ from typing import Any
 
 import array_api_compat as compat
 import numpy as np
-import scipy.special
 
 from propercal._typing import Array, Namespace
 
@@ -84,6 +83,8 @@ def gammaln(x: Array) -> Array:
     """Log of the gamma function, elementwise."""
     if is_torch(x):
         return x.lgamma()
+    import scipy.special
+
     if is_numpy(x):
         return scipy.special.gammaln(x)
     return like(scipy.special.gammaln(to_numpy(x)), x)

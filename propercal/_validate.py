@@ -32,8 +32,8 @@ class Predictions:
     log_prob: Array
     """(n, k) their logarithms, −inf at 0; from logits, exact where ``prob`` rounds."""
     rest: Array
-    """(n,) probability of all classes but the most probable one, exact near 0; where the columns
-    are separate problems, (n, k) the probability that each does not occur."""
+    """(n,) probability of all classes but the most probable one, exact near 0 where rows sum to 1;
+    where the columns are separate problems, (n, k) the probability that each does not occur."""
     log_rest: Array
     """Logarithm of ``rest``."""
     classes: Classes
@@ -70,8 +70,8 @@ class Predictions:
     def complement(self) -> tuple[Array, Array]:
         """Return 1 − p and log(1 − p), both (n, k), without cancellation where p is near 1.
 
-        Only the most probable class can come near 1, and there 1 − p is the sum of the others,
-        unless the columns are separate problems.
+        Only the most probable class can come near 1, and there 1 − p is the sum of the others
+        wherever rows sum to 1.
         """
         if self.multilabel:
             return self.rest, self.log_rest
@@ -127,6 +127,7 @@ def validate(
         )
 
     multilabel = classes.codes is None
+    normalised = True
     if not from_logits:
         if n_columns == 1:
             if to_numpy(xp.all(exact == 1)):
@@ -137,8 +138,11 @@ def validate(
                     "one class leaves nothing to calibrate: a softmax over one column is always 1",
                 )
         elif not multilabel:
-            multilabel = _check_sums(exact, dtype, indicator=classes.indicator is not None)
-    prob, log_prob, rest, log_rest = _probabilities(exact, from_logits, multilabel)
+            normalised, multilabel = _check_sums(exact, dtype, classes)
+    if from_logits:
+        prob, log_prob, rest, log_rest = _from_logits(exact, multilabel)
+    else:
+        prob, log_prob, rest, log_rest = _from_probabilities(_cap(exact), multilabel, normalised)
     codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
     weight, uniform, keep = _read_weights(sample_weight, n, prob, keep_weightless)
     predictions = Predictions(
@@ -229,17 +233,17 @@ def _cap(prob: Array) -> Array:
     return xp.where(above, 1.0, prob)
 
 
-def _check_sums(prob: Array, dtype: Any, *, indicator: bool) -> bool:
-    """Check that rows sum to 1; return whether the columns are separate problems instead."""
+def _check_sums(prob: Array, dtype: Any, classes: Classes) -> tuple[bool, bool]:
+    """Return whether rows sum to 1, and whether the columns are separate problems instead."""
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
     if deviation.max() <= _rounding(dtype):
-        return False
+        return True, False
     odd = np.flatnonzero(deviation > _rounding(dtype))
     found = f"rows that sum to {sums.min():.6g} to {sums.max():.6g} ({some_rows(odd)})"
     if deviation.max() > _LARGEST_DEVIATION:
-        if indicator:
-            return True
+        if classes.indicator is not None:
+            return False, True
         raise bad_value(
             "y_proba",
             found,
@@ -250,24 +254,24 @@ def _check_sums(prob: Array, dtype: Any, *, indicator: bool) -> bool:
         f"y_proba has {found}, used as they are. Divide each row by its sum if these are rounded "
         "probabilities."
     )
-    return False
+    return False, False
 
 
-def _probabilities(
-    values: Array, from_logits: bool, multilabel: bool
-) -> tuple[Array, Array, Array, Array]:
-    """Return p, log p, the probability of all but the most probable class, and its log."""
-    xp = namespace(values)
-    if from_logits and multilabel:
-        zeros = xp.zeros_like(values)
-        log_prob = -xp.logaddexp(zeros, -values)
-        log_rest = -xp.logaddexp(zeros, values)
+def _from_logits(logits: Array, multilabel: bool) -> tuple[Array, Array, Array, Array]:
+    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
+    xp = namespace(logits)
+    zeros = xp.zeros_like(logits)
+    if multilabel:
+        log_prob, log_rest = -xp.logaddexp(zeros, -logits), -xp.logaddexp(zeros, logits)
         return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
-    if from_logits:
-        if values.shape[1] == 1:
-            values = xp.concat([xp.zeros_like(values), values], axis=1)
-        return _softmax(values)
-    values = _cap(values)
+    return _softmax(logits if logits.shape[1] > 1 else xp.concat([zeros, logits], axis=1))
+
+
+def _from_probabilities(
+    values: Array, multilabel: bool, normalised: bool
+) -> tuple[Array, Array, Array, Array]:
+    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
+    xp = namespace(values)
     if multilabel:
         return values, safe_log(values), 1 - values, _log1m(values)
     if values.shape[1] == 1:
@@ -275,7 +279,10 @@ def _probabilities(
         log_prob = xp.concat([_log1m(values), safe_log(values)], axis=1)
     else:
         prob, log_prob = values, by_rows(safe_log, values)
-    rest = by_rows(lambda p: xp.sum(xp.where(_is_top(p), 0.0, p), axis=1), prob)
+    if normalised:
+        rest = by_rows(lambda p: xp.sum(xp.where(_is_top(p), 0.0, p), axis=1), prob)
+    else:
+        rest = 1 - xp.max(prob, axis=1)
     return prob, log_prob, rest, safe_log(rest)
 
 

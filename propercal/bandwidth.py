@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from propercal._array import namespace, one_hot, to_numpy
 from propercal._messages import unknown_name, warn
@@ -95,7 +94,7 @@ def select_bandwidth(
     >>> y_proba = rng.uniform(size=500)
     >>> y_true = rng.uniform(size=500) < y_proba**2
     >>> print(f"{select_bandwidth(y_true, y_proba):.2f}")
-    0.06
+    0.03
     """
     if criterion not in CRITERIA:
         raise unknown_name("criterion", criterion, CRITERIA)
@@ -138,6 +137,8 @@ def select_by_risk(
 
 def minimise(objective: Callable[[float], float]) -> float:
     """Minimise a function of γ over the bounds: a coarse look, then a bounded scalar search."""
+    from scipy.optimize import minimize_scalar
+
     tried: dict[float, float] = {}
 
     def at(log_gamma: float) -> float:

@@ -17,7 +17,6 @@ from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, xlogx
 from propercal._messages import unknown_name
 from propercal._typing import Array
 
-
 #: The largest inner product of features: sums of 10⁹ exponentials of it do not overflow, and few of
 #: the terms that matter underflow.
 HEADROOM = 600.0

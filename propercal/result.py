@@ -193,12 +193,15 @@ class Decomposition:
         return rows
 
     def _notes(self) -> list[str]:
-        notes = [
+        settings = (
             f"method {self.method}, kernel {self.kernel}, bandwidth {self.bandwidth:.4g}, "
-            f"n = {self.n_samples}, k = {self.n_classes}",
+            f"n = {self.n_samples}, k = {self.n_classes}"
+        )
+        meaning = (
             f"[ ]: {self.confidence_level:.0%} interval; the other terms have a bias that depends "
-            "on the bandwidth, so none",
-        ]
+            "on the bandwidth, so none"
+        )
+        notes = [settings, meaning]
         if self.infinite_loss_rows:
             notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
         return notes

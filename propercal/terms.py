@@ -40,7 +40,7 @@ def calibration_error(y_true: object, y_proba: object, **options: Unpack[Options
     --------
     >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
     >>> round(calibration_error(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    0.0551
+    -0.0239
     """
     return _one_term("calibration_error", y_true, y_proba, options)
 
@@ -62,7 +62,7 @@ def refinement(y_true: object, y_proba: object, **options: Unpack[Options]) -> A
     --------
     >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
     >>> round(refinement(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    0.2482
+    0.2739
     """
     return _one_term("refinement", y_true, y_proba, options)
 
@@ -85,7 +85,7 @@ def sharpness(y_true: object, y_proba: object, **options: Unpack[Options]) -> An
     --------
     >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
     >>> round(sharpness(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    0.1962
+    0.1706
     """
     return _one_term("sharpness", y_true, y_proba, options)
 

@@ -119,7 +119,7 @@ def conditional_mean(
     >>> y_true = np.array([0, 0, 1, 0, 1, 1])
     >>> y_proba = np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.9])
     >>> conditional_mean(y_true, y_proba, bandwidth=0.1)[:, 1].round(3)
-    array([0.199, 0.377, 0.302, 0.72 , 0.753, 0.772])
+    array([0.228, 0.425, 0.023, 0.961, 0.392, 0.837])
     """
     if algorithm not in _ALGORITHMS:
         raise unknown_name("algorithm", algorithm, _ALGORITHMS)

@@ -24,6 +24,7 @@ from propercal.simulation.quadrature import Floats, sobol_points, uniform_simple
 
 # Tiles of 32 logits by this many points stay in the processor's cache.
 _TILE = 2048
+_LEFT_TAIL = -37.0
 
 
 @dataclass(frozen=True)
@@ -70,21 +71,41 @@ def _others(model: SimplexModel) -> tuple[Floats, Floats]:
 
 def marginal(model: SimplexModel, logits: Floats) -> Marginal:
     """Evaluate the density of logit g_1 and E[p_1 | g_1] at `logits` (m,)."""
-    a, b, k = model.label_power, model.score_power, model.n_classes
+    a, b = model.label_power, model.score_power
     log_s, log_t = _others(model)
     # x = x_row · x_point: all exponentials are taken of rows and of points, none of pairs.
     centre = float(np.median(log_t))
     log_x_row = (logits + centre) / b
-    x_row, x_point = np.exp(log_x_row), np.exp((log_t - centre) / b)
-    odds_row = np.exp(np.clip(a * log_x_row, -600.0, 600.0))
-    odds_point = np.exp(a * (log_t - centre) / b - log_s)
-    shape = (log_s.shape[0], logits.size)
+    # Far to the left the density is proportional to x and r to x^a, to full precision.
+    inside = log_x_row > _LEFT_TAIL
+    law = _evaluate(model, np.append(log_x_row[inside], _LEFT_TAIL), log_s, log_t - centre)
+    beyond = np.exp(log_x_row[~inside] - _LEFT_TAIL)
+
+    def whole(values: Floats, tail: Floats) -> Floats:
+        out = np.empty((len(values), logits.size))
+        out[:, inside] = values[:, :-1]
+        out[:, ~inside] = values[:, -1:] * tail
+        return out
+
+    return Marginal(
+        whole(law.density, beyond),
+        whole(law.true, beyond**a),
+        whole(law.other, np.ones_like(beyond)),
+    )
+
+
+def _evaluate(model: SimplexModel, log_x_row: Floats, log_s: Floats, log_t: Floats) -> Marginal:
+    a, b, k = model.label_power, model.score_power, model.n_classes
+    x_row, x_point = np.exp(log_x_row), np.exp(log_t / b)
+    odds_row = np.exp(np.minimum(a * log_x_row, 600.0))
+    odds_point = np.exp(a * log_t / b - log_s)
+    shape = (log_s.shape[0], log_x_row.size)
     mass, true, other = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     n_points = log_s.shape[1]
     for scramble in range(shape[0]):
         for first in range(0, n_points, _TILE):
             points = slice(first, first + _TILE)
-            for start in range(0, logits.size, 32):
+            for start in range(0, log_x_row.size, 32):
                 rows = slice(start, start + 32)
                 x = x_row[rows, None] * x_point[scramble, points]
                 # Relative to the row's (1 + x_row)^-k, which would underflow for many classes.

@@ -21,6 +21,8 @@ from propercal.simulation.truth import true_calibration_error
 
 NOTIONS = ("canonical", "classwise")
 _STATED_PRECISION = 1e-4
+# A calibrated model has an error of 0, up to rounding.
+_NOTHING = 1e-12
 
 
 class SimulatedSample(NamedTuple):
@@ -188,7 +190,8 @@ class TemperatureScaledSimplex:
         """
         self._check_notion(notion)
         result = true_calibration_error(self._numbers, as_generator(generator), notion)
-        if result.error > _STATED_PRECISION * abs(result.value) and math.isfinite(result.value):
+        precise = result.error <= max(_STATED_PRECISION * abs(result.value), _NOTHING)
+        if math.isfinite(result.value) and not precise:
             warn(
                 f"the {notion} calibration error for {as_generator(generator)!r} is known to "
                 f"±{result.error:.1e} only (value {result.value:.6g}): its divergence varies too "

@@ -47,11 +47,11 @@ def true_calibration_error(
 def _log_odds_grid(model: SimplexModel) -> tuple[Floats, float]:
     """Return nodes for x (see :mod:`propercal.simulation.marginal`) in log x, and their step.
 
-    The integrands are analytic in |Im log x| < min(π, π / a, π / b), so the error of the trapezoid
-    rule falls like exp(−2π · width / step).
+    Densities, p and g are analytic in |Im log x| < min(π, π / a, π / b), and ‖p‖ in half of that, so
+    the error of the trapezoid rule falls like exp(−2π · width / step).
     """
-    width = math.pi / max(1.0, model.label_power, model.score_power)
-    step = 0.15 * width
+    width = 0.5 * math.pi / max(1.0, model.label_power, model.score_power)
+    step = 0.2 * width
     # The density of log x falls like exp(-(k - 1) log x) to the right.
     right = 10.0 + _REACH / (model.n_classes - 1)
     n_left, n_right = int(np.ceil(_REACH / step)), int(np.ceil(right / step))
