@@ -66,6 +66,11 @@ def tracks_gradient(*arrays: Array) -> bool:
     return torch.is_grad_enabled() and any(is_torch(x) and x.requires_grad for x in arrays)
 
 
+def detached(x: Array) -> Array:
+    """Return `x` as a constant, through which no gradient passes."""
+    return x.detach() if is_torch(x) else x
+
+
 def safe_log(x: Array) -> Array:
     """Log of `x` ≥ 0: −inf at 0, where the gradient is 0 rather than NaN."""
     xp = namespace(x)

@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from propercal._array import is_torch, namespace
+from propercal._array import detached, namespace
 from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
@@ -130,8 +130,7 @@ class BregmanGenerator(abc.ABC):
         result = self._divergence(p, q, log_q)
         # Rounding may depend on memory layout, so equal points are set to 0 explicitly; the
         # subtraction of a constant does that without a change to any derivative.
-        constant = result.detach() if is_torch(result) else result
-        at_zero = xp.where(xp.isfinite(result), result - constant, 0.0)
+        at_zero = xp.where(xp.isfinite(result), result - detached(result), 0.0)
         return xp.where(xp.all(p == q, axis=-1), at_zero, result)
 
     @final
@@ -240,7 +239,9 @@ def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:
 
     Near a face, an unbounded ∇F grows faster than F.
     """
-    # Only infinite slopes are masked: a finite one still carries the derivative in `step`.
-    slope = xp.where(xp.isinf(slope) & (step == 0), 0.0, slope)
-    product = xp.sum(slope * step, axis=-1)
-    return xp.where(xp.isinf(product), product, rest + product)
+    unbounded = xp.isinf(slope)
+    # Infinite terms carry no derivative: it would be NaN, and in a mean spoil that of all others.
+    dominant = xp.where(unbounded & (step != 0), detached(slope) * detached(step), 0.0)
+    dominant = xp.sum(dominant, axis=-1)
+    bounded = rest + xp.sum(xp.where(unbounded, 0.0, slope) * step, axis=-1)
+    return xp.where(xp.isinf(dominant), dominant, bounded)
