@@ -153,31 +153,33 @@ def _relative_bias(summary: xr.Dataset, spec: FigureSpec) -> Figure:
     figure, axes = _grid(
         summary,
         len(generators),
-        f"Relative bias of the {_NOTIONS[spec.notion]} calibration error, mean ± standard error "
-        "(scales beyond 200 %: logarithmic from 100 %)",
+        f"Relative bias of the {_NOTIONS[spec.notion]} calibration error, mean ± standard error\n"
+        "(tall scales are logarithmic beyond 100 %)",
     )
     n = summary["sample_size"].values
     for row, generator in zip(axes, generators, strict=True):
         row[0].set_ylabel(f"(estimate − truth) / truth, %\n{_name(generator)}")
         for axis, k in zip(row, summary["n_classes"].values, strict=True):
             panel = summary.sel(generator=generator, n_classes=k)
+            lowest = float((panel["relative_bias"] - panel["relative_bias_se"]).min())
             for line, style in _series(panel):
                 axis.errorbar(
                     n, line["relative_bias"], line["relative_bias_se"], capsize=2, **style
                 )
             axis.axhline(0.0, color="black", linewidth=1.6, label="truth")
-            _percent_axis(axis)
+            _percent_axis(axis, lowest)
     _legend(figure, axes)
     return figure
 
 
-def _percent_axis(axis: Axes) -> None:
+def _percent_axis(axis: Axes, lowest: float) -> None:
     """Linear within ±100 %, logarithmic beyond: biases range from 1 to thousands of percent."""
     low, high = axis.get_ylim()
-    if high > 0 and low > -0.2 * high:
+    if lowest > 0:
         low = -min(0.05 * high, 10.0)
     axis.set_ylim(low, high)
     if max(-low, high) > 200:
+        axis.set_ylim(top=1.25 * high)
         axis.set_yscale("symlog", linthresh=100, linscale=1.5)
         ticks = [
             t for t in (-1000, -100, -50, 0, 50, 100, 300, 1000, 3000, 10000) if low <= t <= high

@@ -27,7 +27,7 @@ from propercal.simulation.quadrature import (
 # exp(-70) is below rounding for every integrand that is integrable by a margin.
 _REACH = 70.0
 _TOLERANCE = 3e-5
-_LOG2_POINTS = (13, 14, 15, 16, 17)
+_LOG2_POINTS = (13, 14, 15, 16, 17, 18)
 _LOG2_POINTS_AT_FACES = 10
 
 
@@ -47,7 +47,7 @@ def true_calibration_error(
 def _log_odds_grid(model: SimplexModel) -> tuple[Floats, float]:
     """Return nodes for x (see :mod:`propercal.simulation.marginal`) in log x, and their step.
 
-    Densities, p and g are analytic in |Im log x| < min(π, π / a, π / b), and ‖p‖ in half of that, so
+    Densities, p and g are analytic in |Im log x| < min(π, π / a, π / b), and ‖p‖ in half of that:
     the error of the trapezoid rule falls like exp(−2π · width / step).
     """
     width = 0.5 * math.pi / max(1.0, model.label_power, model.score_power)

@@ -35,8 +35,24 @@ def one_thread() -> Iterator[None]:
             os.environ[_THREADS] = before
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile inherit that, and never see it.
+
+    It reaches the whole process group, and the parent alone decides what it means.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker(alive: Connection) -> None:
-    # Ctrl-C reaches the whole process group; the parent alone decides what it means.
+    # For systems where it could not be held back.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def leave_with_parent() -> None:
@@ -67,7 +83,8 @@ def in_processes(
         min(n_workers, len(tasks)), context, initializer=_start_worker, initargs=(alive,)
     )
     try:
-        futures = [executor.submit(function, task) for task in tasks]
+        with _interrupts_held():
+            futures = [executor.submit(function, task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
     finally:

@@ -72,7 +72,9 @@ def test_loss_saved_has_the_truth_as_its_mean(tmp_path: Path) -> None:
     design = StudyDesign(
         n_classes=(2, 4), bandwidths=(0.1,), sample_sizes=(400,), n_replicates=60, methods=("risk",)
     )
-    saved = run_study(design, tmp_path / "s.nc", n_workers=1, progress=False)["loss_saved"]
+    saved = run_study(design, tmp_path / "s.nc", n_workers=1, progress=False)[
+        "loss_saved"
+    ].squeeze()
     se = saved.std("replicate", ddof=1) / 60**0.5
     for k in (2, 4):
         for generator in ("log", "brier"):

