@@ -5,8 +5,10 @@ The only file that imports array-api-compat, and the only one that knows NumPy f
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar, cast
 
 import array_api_compat as compat
 import numpy as np
@@ -17,6 +19,20 @@ LOG_ZERO = float(np.log(np.nextafter(0.0, 1.0)))
 """Log of the smallest positive double, about -744.4."""
 
 _BLOCK_SIZE = 2**20
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def quiet(function: _Function) -> _Function:
+    """Let `function` underflow to 0, as kernel sums do by design, also for who raises on that."""
+
+    @wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> Any:
+        with np.errstate(under="ignore"):
+            return function(*arguments, **options)
+
+    return cast("_Function", wrapper)
 
 
 def namespace(*arrays: Array) -> Namespace:
@@ -47,8 +63,18 @@ def device(x: Array) -> Any:
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """Copy or view `x` as a NumPy array, cut off from any gradient."""
     if is_torch(x):
-        return np.asarray(x.detach().cpu())
+        x = x.detach().cpu()
+        return np.asarray(x.float() if str(x.dtype) == "torch.bfloat16" else x)
     return np.from_dlpack(x) if is_array(x) and not is_numpy(x) else np.asarray(x)
+
+
+def read_only(x: Array) -> Array:
+    """Return a view of `x` that refuses to be written to, where the library knows such views."""
+    if not is_numpy(x):
+        return x
+    view = x.view()
+    view.flags.writeable = False
+    return view
 
 
 def like(values: object, reference: Array, dtype: Any = None) -> Array:
@@ -137,9 +163,43 @@ def checkpoint(function: Any, *arguments: Any) -> Any:
     """Call `function`, and where a gradient is tracked recompute it rather than store its steps."""
     if not tracks_gradient(*arguments):
         return function(*arguments)
-    from torch.utils.checkpoint import checkpoint as torch_checkpoint
+    return _recomputed().apply(function, *arguments)
 
-    return torch_checkpoint(function, *arguments, use_reentrant=False)
+
+@cache
+def _recomputed() -> Any:
+    """Return the operation behind :func:`checkpoint`; torch is imported when it is first needed.
+
+    torch's own checkpoint keeps a graph node for every step, so its memory grows with their number.
+    """
+    import torch
+
+    class Recomputed(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, function: Any, *arguments: Any) -> Any:
+            ctx.function = function
+            ctx.is_tensor = [is_torch(x) for x in arguments]
+            ctx.others = [x for x in arguments if not is_torch(x)]
+            ctx.save_for_backward(*(x for x in arguments if is_torch(x)))
+            return function(*arguments)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, gradient: Any) -> Any:
+            tensors, others = iter(ctx.saved_tensors), iter(ctx.others)
+            arguments = [next(tensors if tensor else others) for tensor in ctx.is_tensor]
+            needed = ctx.needs_input_grad[1:]
+            arguments = [
+                x.detach().requires_grad_(need) if is_torch(x) else x
+                for x, need in zip(arguments, needed, strict=True)
+            ]
+            with torch.enable_grad():
+                result = ctx.function(*arguments)
+            inputs = [x for x, need in zip(arguments, needed, strict=True) if need]
+            found = iter(torch.autograd.grad(result, inputs, gradient))
+            return (None, *(next(found) if need else None for need in needed))
+
+    return Recomputed
 
 
 def free_memory(x: Array) -> int | None:
@@ -158,6 +218,13 @@ def no_gradient(x: Array) -> AbstractContextManager[Any]:
     import torch
 
     return torch.no_grad()
+
+
+def sum_of_others(weight: Array) -> Array:
+    """Return the sum of all but each of weights (n,) that sum to 1, exact beside a large one."""
+    xp = namespace(weight)
+    dominates = weight > 0.5
+    return xp.where(dominates, xp.sum(xp.where(dominates, 0.0, weight)), 1 - weight)
 
 
 def slices(n: int, step: int) -> list[slice]:

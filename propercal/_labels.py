@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_array, to_numpy
 from propercal._messages import bad_value, some_rows
+from propercal._reading import read_numpy
 
 
 class Classes(NamedTuple):
@@ -43,8 +43,10 @@ def read_labels(
     columns : sequence of length k, optional
         Column names of ``y_proba``; they name the classes where `y_true` uses the same names.
     """
-    values = _as_numpy(y_true)
+    values = read_numpy("y_true", y_true)
     names = _check_names(labels, n_classes)
+    if names is None:
+        names = _own_categories(y_true, n_classes)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 2:
@@ -85,17 +87,14 @@ def read_labels(
     return Classes(codes[inverse.ravel()], None, names)
 
 
-def _as_numpy(y_true: object) -> npt.NDArray[Any]:
-    if is_array(y_true):
-        return to_numpy(y_true)
-    if hasattr(y_true, "to_numpy"):
-        return np.asarray(y_true.to_numpy())
-    try:
-        return np.asarray(y_true)
-    except ValueError as error:
-        raise bad_value(
-            "y_true", "rows of different lengths", "shape (n,), or (n, k) one-hot", "align the rows"
-        ) from error
+def _own_categories(y_true: object, n_classes: int) -> tuple[Any, ...] | None:
+    """Return the names of a categorical series of strings, in the order it gives them."""
+    dtype = getattr(y_true, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is None or len(categories) != n_classes:
+        return None
+    names = tuple(categories.tolist())
+    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _odd_type(values: npt.NDArray[Any]) -> str:
@@ -106,12 +105,13 @@ def _odd_type(values: npt.NDArray[Any]) -> str:
 def _check_names(labels: Sequence[Any] | None, n_classes: int) -> tuple[Any, ...] | None:
     if labels is None:
         return None
-    names = tuple(_as_numpy(labels).tolist())
-    if len(names) != n_classes or len(set(names)) != len(names):
+    values = read_numpy("labels", labels)
+    names = tuple(values.tolist())
+    if values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
         raise bad_value(
             "labels",
             list(names),
-            f"{n_classes} different names, one per column of y_proba",
+            f"a list of {n_classes} different names, one per column of y_proba",
             "list the class of every column, in the order of the columns",
         )
     return names
@@ -147,7 +147,8 @@ def _read_indicator(
 
 
 def _whole_numbers(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    odd = ~(np.isfinite(values) & (values == np.round(values)))
+    with np.errstate(invalid="ignore"):
+        odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise bad_value(
@@ -166,6 +167,13 @@ def _default_names(
     columns: Sequence[Any] | None,
 ) -> tuple[Any, ...]:
     if columns is not None and set(uniques.tolist()) <= set(columns):
+        if len(set(columns)) != len(columns):
+            raise bad_value(
+                "y_proba",
+                f"columns named {list(columns)}",
+                "different names, since they name the classes",
+                "rename the columns, or pass labels=[...] in the order of the columns",
+            )
         return tuple(columns)
     if values.dtype.kind not in "OU":
         return (

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from propercal._array import by_rows, is_array, like, namespace, safe_log, to_numpy
+from propercal._array import by_rows, is_numpy, like, namespace, read_only, safe_log, to_numpy
 from propercal._labels import Classes, read_labels
 from propercal._messages import bad_value, some_rows, warn
+from propercal._reading import read_array, read_numpy
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
@@ -96,6 +98,7 @@ def validate(
 
     `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources.
     """
+    check_flag("from_logits", from_logits)
     values, columns = _as_array(y_proba)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
@@ -146,8 +149,8 @@ def validate(
     codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
     weight, uniform, keep = _read_weights(sample_weight, n, prob, keep_weightless)
     predictions = Predictions(
-        prob=prob,
-        log_prob=log_prob,
+        prob=read_only(prob),
+        log_prob=read_only(log_prob),
         rest=rest,
         log_rest=log_rest,
         classes=classes,
@@ -163,19 +166,10 @@ def validate(
 
 def _as_array(y_proba: object) -> tuple[Array, Sequence[Any] | None]:
     """Return an array and, where the caller's object has them, its column names."""
-    if is_array(y_proba):
-        values: Array = y_proba
-        columns = None
-    else:
-        columns = list(y_proba.columns) if hasattr(y_proba, "columns") else None
-        try:
-            values = np.asarray(y_proba.to_numpy() if hasattr(y_proba, "to_numpy") else y_proba)
-        except ValueError as error:
-            raise bad_value(
-                "y_proba", "rows of different lengths", "a rectangular array", "align the rows"
-            ) from error
+    values = read_array("y_proba", y_proba)
+    columns = list(y_proba.columns) if hasattr(y_proba, "columns") else None
     xp = namespace(values)
-    if isinstance(values, np.ndarray):
+    if is_numpy(values):
         real = values.dtype.kind in "biuf"
     else:
         real = not xp.isdtype(values.dtype, "complex floating")
@@ -321,7 +315,7 @@ def _read_weights(
     xp = namespace(prob)
     if sample_weight is None:
         return xp.ones_like(prob[:, 0]) / n, True, None
-    given = to_numpy(sample_weight) if is_array(sample_weight) else np.asarray(sample_weight)
+    given = read_numpy("sample_weight", sample_weight)
     fix = "pass one finite weight ≥ 0 per row, at least two of them positive"
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise bad_value(
@@ -358,17 +352,33 @@ def _take(predictions: Predictions, keep: Array) -> Predictions:
     return replace(kept, uniform=bool(xp.all(kept.weight == kept.weight[0])))
 
 
+def check_flag(argument: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise bad_value(argument, repr(value), "True or False", "pass one of the two")
+
+
 def check_bandwidth(bandwidth: object) -> float:
-    """Return the bandwidth as a positive finite float, or raise."""
+    """Return the bandwidth as a float within its limits, or raise."""
     try:
         value = float(bandwidth)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         value = math.nan
-    if not (value > 0 and math.isfinite(value)) or isinstance(bandwidth, str | bool):
+    if not 1e-9 <= value <= 1e9 or isinstance(bandwidth, str | bool):
         raise bad_value(
             "bandwidth",
             repr(bandwidth),
-            'a positive finite number, in units of probability, or "auto" where it can be selected',
+            'a positive number between 1e-9 and 1e9, in units of probability, or "auto" where it '
+            "can be selected",
             "values between 0.0001 and 0.1 are usual",
         )
     return value
+
+
+def check_confidence_level(confidence_level: object) -> float:
+    """Return the level as a float between 0 and 1, or raise."""
+    if not isinstance(confidence_level, Real) or not 0 < float(confidence_level) < 1:
+        raise bad_value(
+            "confidence_level", repr(confidence_level), "a number between 0 and 1", "0.95 is usual"
+        )
+    return float(confidence_level)

@@ -1,10 +1,10 @@
-"""The command line: ``propercal decompose FILE...``."""
+"""The command line: ``propercal decompose FILE...`` and ``propercal verify OBJECT``."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
+import io
 import json
 import math
 import os
@@ -45,6 +45,20 @@ the other files are still processed); 2 usage.
 """
 
 
+_VERIFY_DESCRIPTION = """\
+Check a Bregman generator F, its gradient and its Hessian against every law, and print the simplest
+counter-example where they fail. The object is a BregmanGenerator, a class of them or a function, in
+a module that can be imported from here; the name of a built-in generator will do too.
+"""
+
+_VERIFY_EPILOG = """\
+Each law is a line: pass, FAIL, skip (it does not apply, for the reason given) or warn (a property
+that F need not have).
+
+Exit codes: 0 every law holds; 1 a law fails; 2 usage.
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -74,9 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help(sys.stderr)
         return USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is escaped, not a crash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = _decompose(options)
-        sys.stdout.flush()
+        code: int = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("propercal: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -86,12 +105,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:
+        # What can fail in a file is handled where files are read: this is the output.
+        print(f"propercal: cannot write the output: {_reason(error)}", file=sys.stderr)
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     import propercal
-    from propercal.decomposition import METHODS
+    from propercal.estimators import METHODS
     from propercal.generators import available
     from propercal.kernels import as_kernel
     from propercal.notions import as_notion
@@ -112,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    decompose.set_defaults(run=_decompose)
     decompose.add_argument("files", nargs="+", type=Path, metavar="FILE")
     decompose.add_argument(
         "--generator",
@@ -148,33 +174,38 @@ def _parser() -> argparse.ArgumentParser:
         "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
     )
     decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    verify = commands.add_parser(
+        "verify",
+        help="check that a generator of yours obeys every law",
+        description=_VERIFY_DESCRIPTION,
+        epilog=_VERIFY_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.set_defaults(run=_verify)
+    verify.add_argument("generator", type=_generator, metavar="package.module:object")
+    verify.add_argument(
+        "--n-classes",
+        nargs="+",
+        type=_whole_number(2),
+        metavar="K",
+        help="numbers of classes to try (default: 2 3 5)",
+    )
+    verify.add_argument(
+        "--max-examples",
+        type=_whole_number(1),
+        metavar="N",
+        help="triples of points at which every law is checked (default: 100)",
+    )
     return parser
 
 
 def _generator(spec: str) -> BregmanGenerator:
-    from propercal.generators import as_generator
+    from propercal._load import load_generator
 
     try:
-        return as_generator(_load(spec) if ":" in spec else spec)
+        return load_generator(spec)
     except (ValueError, TypeError, ImportError) as error:
         raise argparse.ArgumentTypeError(_one_line(error)) from error
-
-
-def _load(spec: str) -> Any:
-    module_name, _, names = spec.partition(":")
-    # An installed command, unlike `python -m`, does not look for modules where it was started.
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        found = importlib.import_module(module_name)
-        for name in names.split("."):
-            found = getattr(found, name)
-    except Exception as error:  # a user's module may fail in any way
-        raise argparse.ArgumentTypeError(
-            f"cannot load {spec!r} ({type(error).__name__}: {_one_line(error)}); expected "
-            "package.module:object that can be imported from here"
-        ) from error
-    return found
 
 
 def _known(check: Callable[[str], object]) -> Callable[[str], str]:
@@ -207,6 +238,34 @@ def _bandwidth(text: str) -> float | str:
     return value
 
 
+def _whole_number(least: int) -> Callable[[str], int]:
+    def checked(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, {least} or more")
+        return number
+
+    return checked
+
+
+def _verify(options: argparse.Namespace) -> int:
+    # What is not given is left to the defaults of `examine`.
+    names = ("n_classes", "max_examples")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    try:
+        from propercal.testing.checker import examine
+
+        report = examine(options.generator, **given)
+    except ImportError as error:
+        print(f"propercal: {_one_line(error)}", file=sys.stderr)
+        return FAILED
+    print(report)
+    return DONE if report.passed else FAILED
+
+
 def _decompose(options: argparse.Namespace) -> int:
     generators = options.generator or [_generator("log")]
     table = None if options.json else _Table(options.files, generators)
@@ -217,11 +276,9 @@ def _decompose(options: argparse.Namespace) -> int:
         try:
             with _collected_warnings(notes):
                 results = _decompose_file(path, options, generators)
-        except (ValueError, OSError, ImportError) as error:
+        except (ValueError, OSError, ImportError, MemoryError) as error:
             results, code = [], FAILED
-            notes.append(
-                error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            )
+            notes.append(_reason(error))
         if table is not None:
             for result in results:
                 table.print_row(path, result)
@@ -266,6 +323,12 @@ def _collected_warnings(notes: list[str]) -> Iterator[None]:
                 note = f"warning: {warning.message}"
                 if note not in notes and not issubclass(warning.category, developers):
                     notes.append(note)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or "not enough memory"
 
 
 def _say(path: Path, note: str) -> None:

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import (
-    by_rows,
-    device,
-    namespace,
     no_gradient,
-    one_hot,
+    quiet,
     scalar,
     to_numpy,
 )
 from propercal._messages import bad_value, some_rows, unknown_name, warn
 from propercal._typing import Array
-from propercal._validate import Predictions, check_bandwidth, validate
+from propercal._validate import (
+    Predictions,
+    check_bandwidth,
+    check_confidence_level,
+    check_flag,
+    validate,
+)
 from propercal.bandwidth import select_by_risk
-from propercal.conditional import estimate
+from propercal.estimators import METHODS, Sums, measure
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.kernels import BinningKernel, Kernel, as_kernel
-from propercal.notions import Notion, Problem, as_notion
+from propercal.notions import Notion, as_notion
 from propercal.result import TERMS, Decomposition
 
 GeneratorLike = str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array]
-
-METHODS = ("direct", "risk")
 
 
 @overload
@@ -65,6 +67,7 @@ def decompose(
     labels: Sequence[Any] | None = ...,
     confidence_level: float = ...,
 ) -> list[Decomposition]: ...
+@quiet
 def decompose(
     y_true: object,
     y_proba: object,
@@ -114,7 +117,8 @@ def decompose(
     kernel : {"dirichlet", "uniform-bins", "quantile-bins"}
         Which predictions count as near each other.
     bandwidth : float or "auto"
-        Bandwidth γ > 0 of the kernel in units of probability (bins: 1 / their number). "auto" is
+        Bandwidth γ of the kernel, 1e-9 to 1e9, in units of probability (bins: 1 / their number).
+        "auto" is
         :func:`propercal.select_bandwidth` by the risk criterion for each generator, 1/15 for bins.
     exclude_self : bool
         Leave the label at a point out of r̂ there. The usual binned estimates do not.
@@ -176,10 +180,8 @@ def decompose(
     if not generators:
         raise bad_value("generator", "[]", "one generator or more", "name a loss, such as 'log'")
     chosen, reduction = as_kernel(kernel), as_notion(notion)
-    if not 0 < confidence_level < 1:
-        raise bad_value(
-            "confidence_level", repr(confidence_level), "a number between 0 and 1", "0.95 is usual"
-        )
+    level = check_confidence_level(confidence_level)
+    check_flag("exclude_self", exclude_self)
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     gamma = None if automatic else check_bandwidth(bandwidth)
     predictions = validate(
@@ -193,7 +195,7 @@ def decompose(
     results: dict[int, Decomposition] = {}
     for value in dict.fromkeys(gammas):
         same = [i for i, other in enumerate(gammas) if other == value]
-        parts = _measure(
+        parts = measure(
             predictions,
             reduction,
             chosen,
@@ -211,7 +213,7 @@ def decompose(
                 method=method,
                 kernel=kernel,
                 bandwidth=value,
-                confidence_level=float(confidence_level),
+                confidence_level=level,
             )
     ordered = [results[i] for i in range(len(generators))]
     return ordered[0] if several is None else ordered
@@ -229,120 +231,67 @@ def _auto_bandwidths(
         return select_by_risk(predictions, notion, kernel, generators)
 
 
-class _Sums(NamedTuple):
-    """Terms of one generator, added up over the problems of a notion."""
-
-    terms: Array
-    """(5,) in the order of TERMS."""
-    loss: Array
-    """(n,) loss of each row."""
-    marginal_loss: Array
-    """(n,) loss of each row if the share of each class were predicted everywhere."""
-    infinite: Array
-    """(n,) whether the divergence of the row is infinite (direct method)."""
-
-    def plus(self, other: _Sums) -> _Sums:
-        return _Sums(
-            self.terms + other.terms,
-            self.loss + other.loss,
-            self.marginal_loss + other.marginal_loss,
-            self.infinite | other.infinite,
-        )
-
-
-def _measure(
-    predictions: Predictions,
-    notion: Notion,
-    kernel: Kernel,
-    bandwidth: float,
-    method: str,
-    generators: Sequence[BregmanGenerator],
-    exclude_self: bool,
-) -> list[_Sums]:
-    """Average the terms over the problems; all generators share each kernel pass."""
-    sums: list[_Sums] = []
-    n_problems = 0
-    for problem in notion.problems(predictions):
-        mean = estimate(problem, kernel, bandwidth, exclude_self=exclude_self).mean
-        parts = [_terms(problem, mean, generator, method) for generator in generators]
-        sums = [a.plus(b) for a, b in zip(sums, parts, strict=True)] if sums else parts
-        n_problems += 1
-    return [
-        _Sums(s.terms / n_problems, s.loss / n_problems, s.marginal_loss / n_problems, s.infinite)
-        for s in sums
-    ]
-
-
-def _terms(problem: Problem, mean: Array, generator: BregmanGenerator, method: str) -> _Sums:
-    xp = namespace(mean)
-    k = problem.n_classes
-
-    def average(values: Array) -> Array:
-        return xp.sum(problem.weight * values)
-
-    def losses(prob: Array, log_prob: Array, label: Array) -> Array:
-        return generator.loss(prob, one_hot(label, k, prob.dtype), log_q=log_prob)
-
-    loss = by_rows(losses, problem.prob, problem.log_prob, problem.label)
-    risk = average(loss)
-    refinement = -average(by_rows(generator.value, mean))
-    infinite = xp.zeros_like(loss, dtype=xp.bool)
-    if method == "direct":
-        divergence = by_rows(
-            lambda p, q, log_q: generator.divergence(p, q, log_q=log_q),
-            mean,
-            problem.prob,
-            problem.log_prob,
-        )
-        calibration_error = average(divergence)
-        infinite = xp.isinf(divergence)
-        # ∞ = ∞ + x holds for every x: the refinement then keeps its own estimate.
-        if not bool(xp.isinf(risk) & xp.isinf(calibration_error)):
-            refinement = risk - calibration_error
-    else:
-        calibration_error = risk - refinement
-    outcomes = xp.eye(k, dtype=mean.dtype, device=device(mean))
-    counts = [xp.sum(xp.where(problem.label == i, problem.weight, 0.0)) for i in range(k)]
-    share = xp.stack(counts)
-    uncertainty = -generator.value(share)
-    terms = [risk, calibration_error, refinement, uncertainty - refinement, uncertainty]
-    marginal_losses = generator.loss(xp.broadcast_to(share, (k, k)), outcomes)
-    return _Sums(xp.stack(terms), loss, xp.take(marginal_losses, problem.label, axis=0), infinite)
-
-
 def _result(
-    sums: _Sums, predictions: Predictions, generator: BregmanGenerator, **settings: Any
+    sums: Sums, predictions: Predictions, generator: BregmanGenerator, **settings: Any
 ) -> Decomposition:
     if any(np.isnan(to_numpy(sums.terms))):
         raise _undefined(sums, predictions, generator)
-    infinite_loss = np.isinf(to_numpy(sums.loss))
-    rows = predictions.rows[infinite_loss]
-    if rows.size:
-        warn(
-            f"the {generator.name} loss is infinite at {some_rows(rows)}: an outcome occurred to "
-            "which the prediction gives probability 0. The risk and the calibration error are "
-            "infinite; correct these predictions, or use a bounded loss such as 'brier'."
-        )
-    others = predictions.rows[to_numpy(sums.infinite) & ~infinite_loss]
-    if others.size:
-        warn(
-            f"the {generator.name} divergence is infinite at {some_rows(others)}: a prediction "
-            "gives probability 0 to an outcome that is estimated to be possible. The calibration "
-            "error is infinite; correct these predictions, or use a bounded loss such as 'brier'."
-        )
+    rows = _warn_infinite(sums, predictions, generator)
     dtype = predictions.dtype
+    values = to_numpy(sums.terms)
+    risk, uncertainty = float(values[0]), float(values[-1])
+    bias, extra_variance = to_numpy(sums.second_order)
     return Decomposition(
         **{name: scalar(sums.terms[i], dtype) for i, name in enumerate(TERMS)},
         generator=generator,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         infinite_loss_rows=tuple(int(row) for row in rows),
+        centres={"risk": risk, "uncertainty": uncertainty - float(bias)},
         standard_errors={
             "risk": _standard_error(sums.loss, predictions),
-            "uncertainty": _standard_error(sums.marginal_loss, predictions),
+            "uncertainty": math.hypot(
+                _standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
+            ),
         },
         **settings,
     )
+
+
+def _warn_infinite(
+    sums: Sums, predictions: Predictions, generator: BregmanGenerator
+) -> npt.NDArray[np.intp]:
+    """Say which terms are infinite and why; return the rows of infinite loss."""
+    advice = "correct these predictions, or use a bounded loss such as 'brier'."
+    loss = to_numpy(sums.loss)
+    rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
+    if rows.size and (loss > -np.inf).all():
+        warn(
+            f"the {generator.name} loss is infinite at {some_rows(rows)}: an outcome occurred to "
+            "which the prediction gives probability 0. The risk and the calibration error are "
+            f"infinite; {advice}"
+        )
+    elif rows.size:
+        warn(
+            f"the {generator.name} loss is infinite at {some_rows(rows)}: F is infinite where a "
+            f"predicted probability is 0; {advice}"
+        )
+    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
+    if others.size:
+        warn(
+            f"the {generator.name} divergence is infinite at {some_rows(others)}: a prediction "
+            "gives probability 0 to an outcome that is estimated to be possible. The calibration "
+            f"error is infinite; {advice}"
+        )
+    if not (rows.size or others.size) and np.isinf(to_numpy(sums.terms)).any():
+        names = [
+            name for name, term in zip(TERMS, to_numpy(sums.terms), strict=True) if np.isinf(term)
+        ]
+        warn(
+            f"{', '.join(names)} under {generator.name!r}: infinite, since F is infinite where an "
+            "estimated probability is 0; use a larger bandwidth, or a bounded loss such as 'brier'."
+        )
+    return rows
 
 
 def _standard_error(values: Array, predictions: Predictions) -> float:
@@ -355,7 +304,7 @@ def _standard_error(values: Array, predictions: Predictions) -> float:
     return math.sqrt(float(deviation @ deviation) * n / (n - 1))
 
 
-def _undefined(sums: _Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
+def _undefined(sums: Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
     rows = predictions.rows[np.isnan(to_numpy(sums.loss))]
     if rows.size:
         return bad_value(

@@ -169,14 +169,24 @@ def _member(path: Path, archive: Any, key: str) -> npt.NDArray[Any]:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    import csv
+
     import pandas as pd
 
     try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            header = [name.strip() for name in next(csv.reader(stream), [])]
         # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
         # column holds the labels.
         table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
     except ValueError as error:  # pandas' parser errors and UnicodeDecodeError among them
         raise ValueError(f"{path}: not a readable csv file: {_one_line(error)}.") from error
+    # pandas renames the second of two equal names, and labels could not tell them apart.
+    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
+        raise ValueError(
+            f"{path}: columns {_listed(repeated)} occur more than once; give every column its own "
+            "name."
+        )
     if not isinstance(table.index, pd.RangeIndex):
         # pandas takes the surplus for an index, which would shift every column.
         raise ValueError(

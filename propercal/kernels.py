@@ -82,8 +82,11 @@ class DirichletKernel(BilinearKernel):
             _stirling_residual(m) + scale * xp.log1p((k - 1) / scale) + (k - 1) * (xp.log(m) - 1)
         )
         normaliser = log_gamma_scale - residual
+        # Rows need not sum to exactly 1: what depends on the sum of a source alone, at its largest.
+        of_sum = log_gamma_scale + scale * (xp.log(total) - 1)
+        excess = xp.max(of_sum) - of_sum
         # log k(t; t), plus the bound of the notes above, less the headroom.
-        log_scale = normaliser + scale * xp.log(total) + 0.26 * k - HEADROOM
+        log_scale = normaliser + scale * xp.log(total) + excess + 0.26 * k - HEADROOM
         log_target = xp.where(log_prob > -xp.inf, log_prob, LOG_ZERO)
         ones = xp.ones_like(total)
         constant = normaliser + scale * xp.log(total) + entropy

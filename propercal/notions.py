@@ -20,20 +20,18 @@ class Problem:
     """Points on a simplex with the class that occurred at each."""
 
     prob: Array
-    """(n, k) predicted probabilities g."""
+    """(n, k) predicted probabilities g, or points of another simplex that are to inform about the
+    label (:mod:`propercal.information`): then their columns are not the classes."""
     log_prob: Array
-    """(n, k) their logarithms, −inf at 0, exact even where ``prob`` underflows or rounds to 1."""
+    """Logarithms of ``prob``, −inf at 0, exact even where it underflows or rounds to 1."""
     label: Array
     """(n,) the class that occurred, 0 to k − 1."""
     weight: Array
     """(n,) sample weights that sum to 1."""
     uniform: bool
     """Whether all weights are equal."""
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes k."""
-        return int(self.prob.shape[1])
+    n_classes: int
+    """Number of classes k."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,7 @@ def _canonical(predictions: Predictions) -> Iterator[Problem]:
         predictions.label,
         predictions.weight,
         predictions.uniform,
+        predictions.n_classes,
     )
 
 
@@ -101,6 +100,7 @@ def _pair(
         xp.astype(occurred, xp.int64),
         predictions.weight,
         predictions.uniform,
+        2,
     )
 
 

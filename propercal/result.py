@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from propercal._array import to_numpy
 from propercal._messages import bad_value, some_rows, unknown_name
+from propercal._validate import check_confidence_level
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ class Decomposition:
         Default level of :meth:`interval`.
     infinite_loss_rows : tuple of int
         Rows, counted from 0, whose loss is infinite.
-    standard_errors : mapping of str to float
-        Sampling errors of the terms that have one.
+    centres, standard_errors : mapping of str to float
+        For the terms that have an interval, its centre, which is the term itself but for the
+        uncertainty, where it is corrected for the bias −½ tr(∇²F Cov)/n, and the sampling error.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Decomposition:
     n_classes: int
     confidence_level: float
     infinite_loss_rows: tuple[int, ...] = ()
+    centres: Mapping[str, float] = field(default_factory=dict)
     standard_errors: Mapping[str, float] = field(default_factory=dict)
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
@@ -112,9 +115,8 @@ class Decomposition:
                 "it would not cover the truth; repeat the estimate at other bandwidths to see it",
             )
         level = self.confidence_level if confidence_level is None else confidence_level
-        if not 0 < level < 1:
-            raise bad_value("confidence_level", level, "a number between 0 and 1", "0.95 is usual")
-        centre, error = _number(getattr(self, name)), self.standard_errors[name]
+        level = check_confidence_level(level)
+        centre, error = self.centres[name], self.standard_errors[name]
         if not (math.isfinite(centre) and math.isfinite(error)):
             raise bad_value(
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"

@@ -24,14 +24,14 @@ def cell_means(
     """
     prob, label, weight = (to_numpy(x) for x in (problem.prob, problem.label, problem.weight))
     cells = _cells(prob, weight, kernel, n_bins=max(1, round(1 / bandwidth)))
-    n, k = prob.shape
-    own = np.zeros((n, k))
+    n = len(prob)
+    own = np.zeros((n, problem.n_classes))
     own[np.arange(n), label] = weight
     values = _totals(cells, own)
     if exclude_self:
+        values = _others(cells, own)
         count = _totals(cells, own > 0) - (own > 0)
-        # A difference of equal sums is not exactly 0: counts say where it must be.
-        values = np.where(count > 0, values - own, 0.0)
+        values[count == 0] = 0.0
         alone = np.flatnonzero(count.sum(axis=1) == 0)
         if alone.size:
             warn(
@@ -39,7 +39,7 @@ def cell_means(
                 "of each class among all other rows is used there. A larger bandwidth makes wider "
                 "bins."
             )
-            values[alone] = own.sum(axis=0) - own[alone]
+            values[alone] = _others(np.zeros_like(cells), own)[alone]
     return like(values / values.sum(axis=1, keepdims=True), problem.prob)
 
 
@@ -48,6 +48,17 @@ def _totals(cells: npt.NDArray[np.intp], values: npt.NDArray[Any]) -> npt.NDArra
     sums: npt.NDArray[np.float64] = np.zeros((int(cells.max()) + 1, values.shape[1]))
     np.add.at(sums, cells, values)
     return sums[cells]
+
+
+def _others(cells: npt.NDArray[np.intp], own: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the sum over the cell of every point without the point itself.
+
+    A difference of nearly equal sums has no digits: where one weight is most of a sum, the others
+    are added up by themselves.
+    """
+    total = _totals(cells, own)
+    dominates = 2 * own > total
+    return np.where(dominates, _totals(cells, np.where(dominates, 0.0, own)), total - own)
 
 
 def _cells(

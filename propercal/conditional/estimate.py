@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from propercal._array import namespace
+from propercal._array import namespace, quiet, read_only, sum_of_others
 from propercal._messages import unknown_name
 from propercal._typing import Array
-from propercal._validate import check_bandwidth, validate
+from propercal._validate import check_bandwidth, check_flag, validate
 from propercal.conditional.cells import cell_means
 from propercal.conditional.exact import class_sums
 from propercal.kernels import BinningKernel, Kernel, as_kernel
@@ -43,10 +43,11 @@ def estimate(
         n = problem.prob.shape[0]
         log_density = log_density - xp.log(xp.ones_like(total) * (n - 1 if exclude_self else n))
     elif exclude_self:
-        log_density = log_density - xp.log1p(-problem.weight)
-    return ConditionalMean(sums.values / total[:, None], log_density)
+        log_density = log_density - xp.log(sum_of_others(problem.weight))
+    return ConditionalMean(read_only(sums.values / total[:, None]), log_density)
 
 
+@quiet
 def conditional_mean(
     y_true: object,
     y_proba: object,
@@ -79,7 +80,8 @@ def conditional_mean(
     kernel : {"dirichlet", "uniform-bins", "quantile-bins"}
         Which predictions count as near each other.
     bandwidth : float
-        Bandwidth γ > 0 of the kernel, in units of probability; 1 / (number of bins) for bins.
+        Bandwidth γ of the kernel, 1e-9 to 1e9, in units of probability; 1 / (number of bins) for
+        bins.
     exclude_self : bool
         Leave the label at a point out of the estimate there.
     algorithm : {"auto", "exact"}
@@ -125,6 +127,7 @@ def conditional_mean(
         raise unknown_name("algorithm", algorithm, _ALGORITHMS)
     chosen, reduction = as_kernel(kernel), as_notion(notion)
     gamma = check_bandwidth(bandwidth)
+    check_flag("exclude_self", exclude_self)
     predictions = validate(
         y_true,
         y_proba,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from propercal._array import (
     to_numpy,
     tracks_gradient,
 )
+from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal.kernels import HEADROOM, BilinearKernel
 from propercal.notions import Problem
@@ -205,7 +206,7 @@ def _over_tiles(
         return result
 
     blocks = slices(target.shape[0], n_rows)
-    with _one_blas_thread() if is_numpy(target) else nullcontext():
+    with _one_blas_thread if is_numpy(target) else nullcontext():
         if is_numpy(target) and len(blocks) > 2 and n_threads() > 1:
             with ThreadPoolExecutor(n_threads()) as pool:
                 parts = list(pool.map(one_block, blocks))
@@ -246,7 +247,14 @@ def n_threads() -> int:
     """Return the number of threads for kernel sums: PROPERCAL_NUM_THREADS, else one per core."""
     given = os.environ.get("PROPERCAL_NUM_THREADS")
     if given:
-        return max(1, int(given))
+        if not given.isdecimal() or int(given) < 1:
+            raise bad_value(
+                "environment variable PROPERCAL_NUM_THREADS",
+                repr(given),
+                "a whole number, 1 or more",
+                "unset it to use every core",
+            )
+        return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -257,8 +265,29 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Let BLAS use one thread: results then do not depend on how many there are."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+class _OneBlasThread:
+    """A context in which BLAS uses one thread, so that results do not depend on how many there are.
+
+    The limit is one of the whole process: of several threads that ask for it, the first sets it and
+    the last lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()

@@ -33,7 +33,7 @@ def through_torch(function: Callable[[Array], Array], p: Array) -> Array:
 
 def gradient(function: Callable[[Array], Array], p: Array) -> Array:
     """Differentiate a map from (..., k) to (...): the result has shape (..., k)."""
-    return through_torch(lambda x: _derivative(function, x), p)
+    return through_torch(lambda x: _derivative(function, x, constant_allowed=False), p)
 
 
 def jacobian(function: Callable[[Array], Array], p: Array) -> Array:
@@ -41,16 +41,20 @@ def jacobian(function: Callable[[Array], Array], p: Array) -> Array:
 
     def rows(x: Array) -> Array:
         components = (lambda x, i=i: function(x)[..., i] for i in range(x.shape[-1]))
-        return namespace(x).stack([_derivative(f, x) for f in components], axis=-2)
+        # A gradient may be constant: F is then linear.
+        parts = [_derivative(f, x, constant_allowed=True) for f in components]
+        return namespace(x).stack(parts, axis=-2)
 
     return through_torch(rows, p)
 
 
-def _derivative(function: Callable[[Array], Array], p: Array) -> Array:
+def _derivative(function: Callable[[Array], Array], p: Array, *, constant_allowed: bool) -> Array:
     torch = _torch()
     keep_graph = tracks_gradient(p)
-    with torch.enable_grad():
-        x = p if keep_graph else p.detach().requires_grad_(True)
+    # Inference mode outlasts enable_grad: tensors made in it cannot be differentiated, their
+    # clones can.
+    with torch.inference_mode(mode=False), torch.enable_grad():
+        x = p if keep_graph else p.detach().clone().requires_grad_(True)
         result = function(x)
         if result.shape != p.shape[:-1]:
             raise bad_value(
@@ -59,8 +63,15 @@ def _derivative(function: Callable[[Array], Array], p: Array) -> Array:
                 f"one value for each point, shape {tuple(p.shape[:-1])}",
                 "sum over the last axis only",
             )
-        if not result.requires_grad:
+        if not result.requires_grad and constant_allowed:
             return torch.zeros_like(p)
+        if not result.requires_grad:
+            raise bad_value(
+                "F",
+                "a function whose result does not depend on its argument, as torch sees it",
+                "operators and torch functions on the tensor itself",
+                "do not detach, copy or convert it; give the gradient where that is not possible",
+            )
         (derivative,) = torch.autograd.grad(
             result.sum(), x, create_graph=keep_graph, materialize_grads=True
         )

@@ -164,15 +164,19 @@ class BregmanGenerator(abc.ABC):
         """
         xp = namespace(q, y)
         step = q - xp.astype(y, q.dtype)
-        return _add_dominant(xp, self._slope(q, log_q), step, -self.value(q))
+        return _add_dominant(xp, self._slope(q, log_q), step, -self._height(q))
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:
         """D_F(p, q), except for the exact zero; a subclass may have a better conditioned form."""
         xp = namespace(p, q)
-        return _add_dominant(xp, self._slope(q, log_q), q - p, self.value(p) - self.value(q))
+        return _add_dominant(xp, self._slope(q, log_q), q - p, self._height(p) - self._height(q))
 
     def _slope(self, q: Array, log_q: Array | None) -> Array:
-        return self.gradient(q) if log_q is None else self.gradient_from_log(log_q)
+        slope = self.gradient(q) if log_q is None else self.gradient_from_log(log_q)
+        return _checked("gradient(p)", slope, q, q.shape)
+
+    def _height(self, p: Array) -> Array:
+        return _checked("value(p)", self.value(p), p, p.shape[:-1])
 
     @final
     def __add__(self, other: object) -> BregmanGenerator:
@@ -232,6 +236,22 @@ class LinearCombination(BregmanGenerator):
 
     def _terms(self) -> tuple[tuple[float, BregmanGenerator], ...]:
         return self.terms
+
+
+def _checked(what: str, result: Array, p: Array, shape: tuple[int, ...]) -> Array:
+    """Return what a subclass computed, if it is an array of real numbers of the right shape."""
+    found = tuple(getattr(result, "shape", ()))
+    kind = (
+        namespace(p).isdtype(result.dtype, "real floating") if hasattr(result, "dtype") else False
+    )
+    if found != tuple(shape) or not kind:
+        raise bad_value(
+            what,
+            f"a result of shape {found} and type {getattr(result, 'dtype', type(result).__name__)}",
+            f"real numbers of shape {tuple(shape)} for points of shape {tuple(p.shape)}",
+            "correct the generator; propercal.testing.check_generator finds such errors",
+        )
+    return result
 
 
 def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from propercal._messages import bad_value, unknown_name
-from propercal.decomposition import METHODS
+from propercal.estimators import METHODS
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.simulation.model import NOTIONS, TemperatureScaledSimplex
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from propercal._messages import bad_value, unknown_name, warn
 from propercal._validate import check_bandwidth
-from propercal.decomposition import METHODS, GeneratorLike
+from propercal.decomposition import GeneratorLike
+from propercal.estimators import METHODS
 from propercal.generators import as_generator
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal

@@ -70,6 +70,7 @@ MULTI = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 0, 
 INDEPENDENT = P * 0.9
 LOGITS = np.log(P) * 3 + 2
 OBJECT = P.astype(object)
+OBJECT[1, 1] = "half"
 TEXT = np.array(["cat", "dog", "eel", "cat", "dog", "eel"])
 
 # fmt: off

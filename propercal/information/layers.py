@@ -1,0 +1,234 @@
+"""How much of the label the layers of a network still know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
+from propercal._messages import bad_value, some_rows
+from propercal._typing import Array
+from propercal._validate import Predictions, check_bandwidth, check_flag, validate
+from propercal.bandwidth import select_by_risk
+from propercal.conditional import estimate
+from propercal.decomposition import GeneratorLike
+from propercal.estimators import problem_terms
+from propercal.generators import BregmanGenerator, as_generator
+from propercal.kernels import as_kernel
+from propercal.notions import Notion, Problem, as_notion
+from propercal.result import TERMS
+
+
+def layer_sharpness(
+    activations: Sequence[object],
+    y_true: object,
+    *,
+    generator: GeneratorLike = "log",
+    bandwidth: float | str = "auto",
+    standardise: bool = True,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+) -> list[Any]:
+    r"""Estimate how sharp a prediction from each layer's activations alone could be.
+
+    .. math:: \mathrm{SHARP}_F(h) = E\,F(E[Y \mid h(X)]) - F(E\,Y)
+
+    In the population no layer is sharper than the one before it, whatever the loss: the data
+    processing inequality, which for "log" is that of mutual information.
+
+    Parameters
+    ----------
+    activations : sequence of array-like of shape (n,) or (n, ...)
+        One array a layer, in any order; axes after the first are taken together as d coordinates.
+    y_true : array-like of shape (n,) or (n, k)
+        The class that occurred: numbers, booleans, strings, or a one-hot matrix.
+    generator : str, BregmanGenerator, class or callable
+        The convex function F.
+    bandwidth : float or "auto"
+        Bandwidth γ of the Dirichlet kernel, 1e-9 to 1e9, for all layers; "auto" chooses one for
+        each by the leave-one-out risk, as :func:`propercal.select_bandwidth` does.
+    standardise : bool
+        First bring every coordinate to mean 0 and standard deviation 1.
+    sample_weight : array-like of shape (n,), optional
+        Weights ≥ 0, as in :func:`propercal.decompose`.
+    labels : sequence of length k, optional
+        The classes, for a generator that tells them apart. By default those that occur, in order.
+
+    Returns
+    -------
+    list of float or of scalar tensors
+        One sharpness a layer, in nats for "log"; for torch, tensors that carry the gradient.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used; the message names it, its value, and what to do.
+
+    Warns
+    -----
+    UserWarning
+        If a bandwidth search ends at a bound.
+
+    Notes
+    -----
+    The estimate is the one of :func:`propercal.decompose` (method "risk", a leave-one-out kernel
+    mean), on points of a simplex. Activations z are taken there by a softmax over (0, z_1, ...,
+    z_d), which loses nothing: z_i is the log-ratio of two of the d + 1 coordinates. One-to-one maps
+    leave the sharpness itself as it is, but not its estimate: smoothing treats alike whatever the
+    softmax brings together, hence the standardisation, which is one-to-one too.
+
+    Estimates of neighbouring layers may be in the wrong order. They are biased by the bandwidth
+    (downwards) and by the number of samples (upwards, more so in many dimensions: hundreds of
+    coordinates need far more samples than a few).
+
+    References
+    ----------
+    Popordanoska et al. (2024), "Consistent and asymptotically unbiased estimation of proper
+    calibration errors", sections 5.2 and 6.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(500, 2))
+    >>> y = (x[:, 0] + 0.5 * rng.normal(size=500) > 0).astype(int)
+    >>> hidden = np.tanh(x @ [[1.0, 1.0], [0.5, -1.0]])
+    >>> output = np.maximum(hidden[:, :1], 0)
+    >>> [round(value, 2) for value in layer_sharpness([x, hidden, output], y)]
+    [0.3, 0.3, 0.21]
+    """
+    if not isinstance(activations, list | tuple) or not activations:
+        raise bad_value(
+            "activations",
+            f"an empty {type(activations).__name__}"
+            if isinstance(activations, list | tuple)
+            else f"a {type(activations).__name__}",
+            "a list of arrays, one a layer",
+            "put a single layer into a list",
+        )
+    chosen = as_generator(generator)
+    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
+    gamma = None if automatic else check_bandwidth(bandwidth)
+    check_flag("standardise", standardise)
+    outcomes = to_numpy(y_true) if is_array(y_true) else np.asarray(y_true)
+    names = _class_names(outcomes, labels)
+    layers = [
+        _coordinates(f"activations[{i}]", layer, np.shape(outcomes)[:1])
+        for i, layer in enumerate(activations)
+    ]
+    return [
+        _sharpness(layer, y_true, chosen, gamma, standardise, sample_weight, names)
+        for layer in layers
+    ]
+
+
+def _sharpness(
+    layer: Array,
+    y_true: object,
+    generator: BregmanGenerator,
+    gamma: float | None,
+    standardise: bool,
+    sample_weight: object,
+    names: Sequence[Any],
+) -> Any:
+    # Predictions that know nothing, as one problem with the labels and weights of the caller.
+    xp = namespace(layer)
+    ignorance = like(np.full((layer.shape[0], len(names)), 1 / len(names)), layer, layer.dtype)
+    predictions = validate(y_true, ignorance, sample_weight=sample_weight, labels=names)
+    (ignorant,) = as_notion("canonical").problems(predictions)
+    values = xp.take(xp.astype(layer, xp.float64), like(predictions.rows, layer), axis=0)
+    if standardise:
+        values = _standardised(values, predictions.weight)
+    log_points = _injective_log_softmax(values)
+    problem = replace(ignorant, prob=xp.exp(log_points), log_prob=log_points)
+
+    def only_this(_: Predictions) -> Iterator[Problem]:
+        yield problem
+
+    kernel = as_kernel("dirichlet")
+    if gamma is None:
+        notion = Notion("layer", only_this, lambda means: means[0])
+        with no_gradient(layer):
+            gamma = select_by_risk(predictions, notion, kernel, [generator])[0]
+    mean = estimate(problem, kernel, gamma).mean
+    # ∞ − ∞, where F is infinite at the shares of the classes, is explained below.
+    with np.errstate(invalid="ignore"):
+        value = problem_terms(ignorant, mean, generator, "risk").terms[TERMS.index("sharpness")]
+    if np.isnan(to_numpy(value)):
+        raise bad_value(
+            "generator",
+            repr(generator),
+            "F finite at the class probabilities",
+            "leave out labels that do not occur, or use a generator that is finite on the "
+            "boundary, such as 'brier'",
+        )
+    return scalar(value, predictions.dtype)
+
+
+def _standardised(values: Array, weight: Array) -> Array:
+    """Bring each column to mean 0 and standard deviation 1; one that is constant, to 0 or ±1."""
+    xp = namespace(values)
+    centred = values - xp.sum(weight[:, None] * values, axis=0)
+    variance = xp.sum(weight[:, None] * centred**2, axis=0)
+    varies = variance > 0
+    return centred / xp.where(varies, xp.sqrt(xp.where(varies, variance, 1.0)), 1.0)
+
+
+def _injective_log_softmax(values: Array) -> Array:
+    """Log-softmax over a logit of 0 and `values` (n, d), whose differences give `values` back."""
+    xp = namespace(values)
+    logits = xp.concat([xp.zeros_like(values[:, :1]), values], axis=1)
+    shifted = logits - xp.max(logits, axis=1, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
+def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Array:
+    """Return a layer as finite floating-point numbers of shape (n, d)."""
+    values: Array = layer if is_array(layer) else np.asarray(layer)
+    xp = namespace(values)
+    n = tuple(values.shape[:1])
+    if not n or 0 in values.shape or n < (2,) or n != n_labels:
+        raise bad_value(
+            argument,
+            f"an array of shape {tuple(values.shape)}",
+            f"two rows or more, as many as y_true has labels ({(*n_labels, 1)[0]})",
+            "pass the activations and the label of every sample, one a row",
+        )
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "biuf":
+        raise bad_value(
+            argument, f"values of type {values.dtype}", "real numbers", "convert them to floats"
+        )
+    values = xp.reshape(values, (values.shape[0], -1))
+    if not xp.isdtype(values.dtype, "real floating"):
+        values = xp.astype(values, xp.float64)
+    odd = to_numpy(~xp.all(xp.isfinite(values), axis=1))
+    if odd.any():
+        raise bad_value(
+            argument,
+            f"NaN or inf at {some_rows(np.flatnonzero(odd))}",
+            "finite numbers",
+            "drop or repair these rows",
+        )
+    return values
+
+
+def _class_names(outcomes: npt.NDArray[Any], labels: Sequence[Any] | None) -> Sequence[Any]:
+    """Return the classes: as given, the columns of a one-hot matrix, or the labels that occur."""
+    if labels is not None:
+        return labels
+    if outcomes.ndim == 2 and outcomes.shape[1] > 1:
+        return range(outcomes.shape[1])
+    # By type first, so that a mix of types reaches the check that explains it.
+    names = sorted(set(outcomes.ravel().tolist()), key=lambda name: (type(name).__name__, name))
+    if len(names) < 2:
+        raise bad_value(
+            "y_true",
+            f"labels of one class, {names}",
+            "two classes or more",
+            "pass labels=[...] if there are others",
+        )
+    return names

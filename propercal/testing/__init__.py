@@ -1,0 +1,35 @@
+"""Check that a generator of your own obeys every law, and strategies to test other things with.
+
+Needs Hypothesis, but not pytest.
+
+>>> from propercal.generators import BregmanGenerator
+>>> class Cubic(BregmanGenerator):
+...     def value(self, p):
+...         return (p**3).sum(-1) - 1
+...
+...     def gradient(self, p):
+...         return 3 * p**2
+>>> check_generator(Cubic(), max_examples=50).is_strictly_convex
+True
+"""
+
+try:
+    import hypothesis  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "propercal.testing draws its examples with Hypothesis, which is not installed; run "
+        '`pip install "propercal[testing]"`.'
+    ) from error
+
+from propercal.testing import strategies
+from propercal.testing.checker import check_generator
+from propercal.testing.parametrize import parametrize_with_checks
+from propercal.testing.report import GeneratorCheckError, GeneratorReport
+
+__all__ = [
+    "GeneratorCheckError",
+    "GeneratorReport",
+    "check_generator",
+    "parametrize_with_checks",
+    "strategies",
+]

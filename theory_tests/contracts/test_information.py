@@ -1,0 +1,221 @@
+"""propercal.information: array libraries, gradients, weights, shapes and bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import information
+from propercal.generators import Quadratic
+from propercal.information import (
+    apply_markov_map,
+    f_divergence,
+    layer_sharpness,
+    sharpness_divergence,
+    sharpness_function,
+    statistical_information,
+)
+from theory_tests.conftest import Backend
+
+JOINT = np.array([[0.25, 0.0, 0.125], [0.0, 0.25, 0.0], [0.125, 0.125, 0.125]])
+KERNEL = np.array([[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]])
+P = np.array([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
+Q = np.array([0.25, 0.5, 0.25])
+
+
+def square(x: Any) -> Any:
+    return ((x - 1) ** 2).sum(-1)
+
+
+def layer_data(n: int = 60) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=n)
+    return y, rng.normal(size=(n, 2)) + np.array([[0, 0], [1, 0], [0, 1]])[y]
+
+
+@pytest.mark.parametrize("name", information.__all__)
+def test_every_name_is_there_and_documented(name: str) -> None:
+    assert getattr(information, name).__doc__.strip()
+
+
+@pytest.mark.parametrize("generator", ["log", "brier"])
+def test_every_library_gives_the_same(xp: Backend, generator: str) -> None:
+    joint = xp.array(JOINT)
+    for measure in (sharpness_divergence, statistical_information):
+        found = measure(generator, joint)
+        expected = measure(generator, JOINT)
+        assert isinstance(expected, float)
+        assert xp.numpy(found) == pytest.approx(expected, rel=xp.tolerance)
+        if xp.module != "numpy":
+            assert found.dtype == xp.float_type
+    mapped = apply_markov_map(joint, xp.array(KERNEL))
+    assert mapped.dtype == xp.float_type
+    np.testing.assert_allclose(xp.numpy(mapped), KERNEL.T @ JOINT, rtol=xp.tolerance)
+    prior = xp.array(JOINT.sum(axis=0))
+    assert xp.numpy(sharpness_function(generator, prior)(xp.array(np.ones(3, dtype=float)))) == 0
+    y, z = layer_data()
+    (found,) = layer_sharpness([xp.array(z)], xp.integers(y), generator=generator, bandwidth=0.1)
+    (expected,) = layer_sharpness([z], y, generator=generator, bandwidth=0.1)
+    assert xp.numpy(found) == pytest.approx(expected, rel=10 * xp.tolerance)
+    if xp.module != "array_api_strict":
+        divergence = f_divergence(square, xp.array(P), xp.array(Q))
+        assert xp.numpy(divergence) == pytest.approx(f_divergence(square, P, Q), rel=xp.tolerance)
+
+
+def test_lists_and_tables_of_counts_scaled_by_their_sum_are_read() -> None:
+    assert sharpness_divergence("log", JOINT.tolist()) == sharpness_divergence("log", JOINT)
+    pd = pytest.importorskip("pandas")
+    assert sharpness_divergence("log", pd.DataFrame(JOINT)) == sharpness_divergence("log", JOINT)
+    # A table of one library decides for a list beside it.
+    torch = pytest.importorskip("torch")
+    mapped = apply_markov_map(torch.tensor(JOINT), KERNEL.tolist())
+    np.testing.assert_allclose(mapped.numpy(), KERNEL.T @ JOINT, rtol=1e-15)
+
+
+@pytest.mark.parametrize("measure", [sharpness_divergence, statistical_information])
+@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
+def test_gradients_are_those_of_finite_differences(measure: Callable[..., Any], generator: str) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(1)
+    joint = rng.dirichlet(np.ones(12)).reshape(4, 3)
+    # Along a direction that keeps the sum.
+    step = rng.normal(size=joint.shape)
+    step = 1e-6 * (step - step.mean())
+    tensor = torch.tensor(joint, requires_grad=True)
+    measure(generator, tensor).backward()
+    difference = measure(generator, joint + step) - measure(generator, joint - step)
+    assert float((tensor.grad.numpy() * step).sum()) == pytest.approx(difference / 2, rel=1e-5)
+
+
+def test_gradients_are_finite_at_empty_cells_rows_and_columns() -> None:
+    torch = pytest.importorskip("torch")
+    joint = np.zeros((3, 3))
+    joint[0, 0], joint[1, 1] = 0.25, 0.75
+    for measure in (sharpness_divergence, statistical_information):
+        tensor = torch.tensor(joint, requires_grad=True)
+        measure("brier", tensor).backward()
+        assert torch.isfinite(tensor.grad).all()
+
+
+def test_gradients_of_layers_are_those_of_finite_differences() -> None:
+    torch = pytest.importorskip("torch")
+    y, z = layer_data(30)
+    step = 1e-6 * np.random.default_rng(2).normal(size=z.shape)
+    tensor = torch.tensor(z, requires_grad=True)
+    layer_sharpness([tensor], y, bandwidth=0.1)[0].backward()
+    (up,), (down,) = (layer_sharpness([z + s], y, bandwidth=0.1) for s in (step, -step))
+    assert float((tensor.grad.numpy() * step).sum()) == pytest.approx((up - down) / 2, rel=1e-5)
+    # A coordinate that does not vary has no direction, not a NaN.
+    tensor = torch.tensor(np.concatenate([z, np.ones((30, 1))], axis=1), requires_grad=True)
+    layer_sharpness([tensor], y, bandwidth=0.1)[0].backward()
+    assert torch.isfinite(tensor.grad).all()
+
+
+def test_layers_of_any_shape_and_labels_of_any_kind() -> None:
+    y, z = layer_data()
+    names = np.array(["b", "c", "a"])[y]
+    flat, image, column, whole = layer_sharpness(
+        [z, z.reshape(-1, 1, 2), z[:, 0], np.round(z).astype(int)], y, bandwidth=0.1
+    )
+    assert flat == image
+    assert len({flat, column, whole}) == 3
+    for labels in (names, np.eye(3, dtype=int)[y], y.astype(float), y.tolist()):
+        assert layer_sharpness([z], labels, bandwidth=0.1)[0] == pytest.approx(flat, rel=1e-12)
+    # Names are in alphabetical order unless they are given in the order that the generator means.
+    weighted = Quadratic(np.diag([3.0, 1.0, 1.0]))
+    (by_number,) = layer_sharpness([z], y, bandwidth=0.1, generator=weighted)
+    (by_name,) = layer_sharpness([z], names, bandwidth=0.1, generator=weighted, labels=["b", "c", "a"])
+    (alphabetical,) = layer_sharpness([z], names, bandwidth=0.1, generator=weighted)
+    assert by_name == by_number != pytest.approx(alphabetical, rel=1e-3)
+
+
+def test_weights_of_layers() -> None:
+    y, z = layer_data()
+    w = np.random.default_rng(5).integers(0, 3, size=60).astype(float)
+    (found,) = layer_sharpness([z], y, bandwidth=0.1, sample_weight=w)
+    (scaled,) = layer_sharpness([z], y, bandwidth=0.1, sample_weight=7 * w)
+    keep = w > 0
+    # What has no weight may not move the mean and the spread that points are standardised by.
+    moved = np.where(keep[:, None], z, 1e6)
+    (removed,) = layer_sharpness([z[keep]], y[keep], bandwidth=0.1, sample_weight=w[keep])
+    assert scaled == pytest.approx(found, rel=1e-12)
+    assert removed == pytest.approx(found, rel=1e-12)
+    assert layer_sharpness([moved], y, bandwidth=0.1, sample_weight=w)[0] == pytest.approx(found, rel=1e-12)
+    assert layer_sharpness([z], y, bandwidth=0.1)[0] != pytest.approx(found, rel=1e-3)
+    mean = np.average(z, axis=0, weights=w)
+    by_hand = (z - mean) / np.sqrt(np.average((z - mean) ** 2, axis=0, weights=w))
+    (same,) = layer_sharpness([by_hand], y, bandwidth=0.1, sample_weight=w, standardise=False)
+    assert same == pytest.approx(found, rel=1e-12)
+
+
+def test_standardisation_matters_and_can_be_left_out() -> None:
+    y, z = layer_data()
+    plain, large = (layer_sharpness([x], y, bandwidth=0.1, standardise=False)[0] for x in (z, 10 * z))
+    assert plain != pytest.approx(large, rel=1e-3)
+
+
+def test_activations_far_apart_do_not_overflow() -> None:
+    y, z = layer_data()
+    (found,) = layer_sharpness([1e4 * z], y, bandwidth=0.1, standardise=False)
+    assert 0 <= found <= np.log(3)
+
+
+def test_input_is_not_changed() -> None:
+    joint, kernel, (y, z) = JOINT.copy(), KERNEL.copy(), layer_data()
+    before = z.copy()
+    apply_markov_map(joint, kernel)
+    layer_sharpness([z], y, bandwidth=0.1)
+    np.testing.assert_array_equal(joint, JOINT)
+    np.testing.assert_array_equal(kernel, KERNEL)
+    np.testing.assert_array_equal(z, before)
+
+
+Y, Z = layer_data()
+BAD: list[tuple[Callable[[], Any], str]] = [
+    (lambda: sharpness_divergence("log", 2 * JOINT), r"joint = an array with a sum of 2: expected a sum of 1; divide"),
+    (lambda: sharpness_divergence("log", JOINT[0]), r"joint = an array of shape \(3,\): expected 2 dimensions"),
+    (lambda: sharpness_divergence("log", np.zeros((0, 2))), r"joint = an array of shape \(0, 2\)"),
+    (lambda: statistical_information("log", [[1.5, -0.5]]), r"joint = -0.5 at \[0, 1\]: expected probabilities"),
+    (lambda: statistical_information("log", [[np.nan, 0.5]]), r"joint = nan at \[0, 0\]"),
+    (lambda: sharpness_divergence("logg", JOINT), r"generator = 'logg'.*did you mean 'log'"),
+    (lambda: sharpness_divergence("itakura-saito", [[0.5, 0.0], [0.5, 0.0]]), r"generator = ItakuraSaito\(\).*0.0\].*inf"),
+    (lambda: statistical_information("itakura-saito", [[0.5, 0.0], [0.5, 0.0]]), r"generator = ItakuraSaito\(\)"),
+    (lambda: sharpness_function("log", [0.5, 0.6]), r"prior = an array with a sum of 1.1"),
+    (lambda: f_divergence(square, P, Q[:2]), r"reference = an array of 2 values: expected 3"),
+    (lambda: f_divergence(square, P, [0.5, 0.5, 0.0]), r"reference = 0 at value 2, where a distribution is positive"),
+    (lambda: f_divergence(square, 2 * P, Q), r"distributions = an array with a sum of 2"),
+    (lambda: f_divergence(square, P, 2 * Q), r"reference = an array with a sum of 2"),
+    (lambda: f_divergence(lambda x: square(x) + 1, P, Q), r"f = a function with f\(1, ..., 1\) = 1"),
+    (lambda: f_divergence(lambda x: x * np.nan, P[:1], Q), r"f = a function that made shape \(1, 1\) of \(1, 1\)"),
+    (lambda: apply_markov_map(JOINT, KERNEL[:2]), r"kernel = an array of 2 rows: expected 3"),
+    (lambda: apply_markov_map(JOINT, KERNEL.T), r"kernel = an array of 2 rows: expected 3"),
+    (lambda: apply_markov_map(JOINT, 0.5 * KERNEL), r"kernel = an array with a sum of 0.5.*every row"),
+    (lambda: apply_markov_map(0.5 * JOINT, KERNEL), r"joint = an array with a sum of 0.5"),
+    (lambda: layer_sharpness([], Y), r"activations = an empty list"),
+    (lambda: layer_sharpness(Z, Y), r"activations = a ndarray: expected a list of arrays"),
+    (lambda: layer_sharpness([Z], Y[:-1]), r"activations\[0\] = an array of shape \(60, 2\): .*\(59\)"),
+    (lambda: layer_sharpness([Z[:1]], [*Y[:1].tolist(), 1]), r"activations\[0\] = an array of shape \(1, 2\)"),
+    (lambda: layer_sharpness([Z, Z[:, :0]], Y), r"activations\[1\] = an array of shape \(60, 0\)"),
+    (lambda: layer_sharpness([np.where(Z > 2, np.inf, Z)], Y), r"activations\[0\] = NaN or inf at rows"),
+    (lambda: layer_sharpness([Z.astype(str)], Y), r"activations\[0\] = values of type <U.*expected real numbers"),
+    (lambda: layer_sharpness([Z], np.zeros(60)), r"y_true = labels of one class, \[0.0\]"),
+    (lambda: layer_sharpness([Z], np.array([*Y[:-1].tolist(), "a"], dtype=object)), r"y_true = a mix of strings and numbers"),
+    (lambda: layer_sharpness([Z], Y, labels=[0, 1]), r"y_true = 2 at rows"),
+    (lambda: layer_sharpness([Z], Y, standardise="no"), r"standardise = 'no': expected True or False"),  # type: ignore[arg-type]
+    (lambda: layer_sharpness([Z], Y, bandwidth=0), r"bandwidth = 0"),
+    (lambda: layer_sharpness([Z], Y, sample_weight=np.ones(3)), r"sample_weight = "),
+    (lambda: layer_sharpness([Z], Y, generator="nothing"), r"generator = 'nothing'"),
+    (
+        lambda: layer_sharpness([Z], Y, generator="itakura-saito", labels=range(4), bandwidth=0.1),
+        r"generator = ItakuraSaito\(\): expected F finite at the class probabilities",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_bad_input_is_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

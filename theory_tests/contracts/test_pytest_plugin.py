@@ -1,0 +1,100 @@
+"""``pytest --propercal-generator`` adds the laws of a user's generator to any run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+# A weighted power family, written from scratch: F(p) = Σ w_i (p_i^a − p_i) / (a − 1), a > 1.
+WEIGHTED_POWER = '''
+import numpy as np
+from propercal.generators import BregmanGenerator
+
+
+class WeightedPower(BregmanGenerator):
+    """Σ w_i (p_i^a − p_i) / (a − 1), with weights 1, 1/2, 1/3, ..."""
+
+    def __init__(self, a=2.5, factor=1):
+        self.a, self.factor = a, factor
+
+    def _weights(self, p):
+        return 1 / np.arange(1, p.shape[-1] + 1, dtype=p.dtype)
+
+    def value(self, p):
+        return np.sum(self._weights(p) * (p**self.a - p), axis=-1) / (self.a - 1)
+
+    def gradient(self, p):
+        return self.factor * self._weights(p) * (self.a * p ** (self.a - 1) - 1) / (self.a - 1)
+
+    def hessian(self, p):
+        diagonal = self._weights(p) * self.a * p ** (self.a - 2)
+        return diagonal[..., None] * np.eye(p.shape[-1], dtype=p.dtype)
+
+
+right = WeightedPower()
+wrong = WeightedPower(factor=2)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "power.py").write_text(WEIGHTED_POWER, encoding="utf-8")
+    return tmp_path
+
+
+def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def test_adds_laws_where_there_is_no_test_file(folder: Path) -> None:
+    code, out = run_pytest(folder, "-v", "--propercal-generator", "mine.power:WeightedPower")
+    assert code == 0, out
+    for law in ("shapes", "convexity", "gradient", "hessian", "propriety"):
+        assert f"mine.power:WeightedPower::{law} PASSED" in out
+    assert "torch SKIPPED (value(p) takes no tensors" in out or "torch SKIPPED (torch is not" in out
+
+
+def test_shows_the_counterexample_of_what_fails(folder: Path) -> None:
+    (folder / "test_other.py").write_text("def test_other():\n    pass\n", encoding="utf-8")
+    code, out = run_pytest(folder, "-v", "--propercal-generator", "mine.power:wrong")
+    assert code == 1, out
+    assert "test_other.py::test_other PASSED" in out
+    assert "mine.power:wrong::gradient FAILED" in out
+    assert "mine.power:wrong::convexity PASSED" in out
+    assert "violates the law 'gradient': ⟨∇F(p), v⟩" in out
+    assert "p = np.array([0.5, 0.5])" in out
+    assert "Traceback" not in out
+
+
+def test_selects_by_name_and_number_of_classes(folder: Path) -> None:
+    options = ("--propercal-generator", "brier", "--propercal-n-classes", "4", "-k", "psd")
+    code, out = run_pytest(folder, *options)
+    assert code == 0, out
+    assert "1 passed, 18 deselected" in out
+
+
+@pytest.mark.parametrize("spec", ["mine.power:nothing", "nowhere:at_all", "lgo"])
+def test_an_object_that_cannot_be_loaded_is_a_usage_error(folder: Path, spec: str) -> None:
+    code, out = run_pytest(folder, "--propercal-generator", spec)
+    assert code == pytest.ExitCode.USAGE_ERROR, out
+    assert spec in out
+    assert "Traceback" not in out
+
+
+def test_a_run_without_the_option_loads_neither_hypothesis_nor_torch(folder: Path) -> None:
+    (folder / "test_other.py").write_text(
+        "import sys\n\n\ndef test_other():\n    assert not {'torch', 'propercal.testing'} & set(sys.modules)\n",
+        encoding="utf-8",
+    )
+    code, out = run_pytest(folder)
+    assert code == 0, out
