@@ -232,22 +232,26 @@ def _auto_bandwidths(
 
 
 def _result(
-    sums: Sums, predictions: Predictions, generator: BregmanGenerator, **settings: Any
+    sums: Sums,
+    predictions: Predictions,
+    generator: BregmanGenerator,
+    method: str,
+    **settings: Any,
 ) -> Decomposition:
-    if any(np.isnan(to_numpy(sums.terms))):
+    terms = sums.all_terms(method)
+    values = dict(zip(TERMS, (float(term) for term in to_numpy(terms)), strict=True))
+    if any(math.isnan(value) for value in values.values()):
         raise _undefined(sums, predictions, generator)
-    rows = _warn_infinite(sums, predictions, generator)
-    dtype = predictions.dtype
-    values = to_numpy(sums.terms)
-    risk, uncertainty = float(values[0]), float(values[-1])
+    rows = _warn_infinite(values, sums, predictions, generator)
     bias, extra_variance = to_numpy(sums.second_order)
     return Decomposition(
-        **{name: scalar(sums.terms[i], dtype) for i, name in enumerate(TERMS)},
+        **{name: scalar(terms[i], predictions.dtype) for i, name in enumerate(TERMS)},
         generator=generator,
+        method=method,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         infinite_loss_rows=tuple(int(row) for row in rows),
-        centres={"risk": risk, "uncertainty": uncertainty - float(bias)},
+        centres={"risk": values["risk"], "uncertainty": values["uncertainty"] - float(bias)},
         standard_errors={
             "risk": _standard_error(sums.loss, predictions),
             "uncertainty": math.hypot(
@@ -259,37 +263,36 @@ def _result(
 
 
 def _warn_infinite(
-    sums: Sums, predictions: Predictions, generator: BregmanGenerator
+    values: dict[str, float], sums: Sums, predictions: Predictions, generator: BregmanGenerator
 ) -> npt.NDArray[np.intp]:
     """Say which terms are infinite and why; return the rows of infinite loss."""
-    advice = "correct these predictions, or use a bounded loss such as 'brier'."
+    infinite = [name.replace("_", " ") for name, value in values.items() if math.isinf(value)]
     loss = to_numpy(sums.loss)
     rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
+    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
+    reasons = []
     if rows.size and (loss > -np.inf).all():
-        warn(
-            f"the {generator.name} loss is infinite at {some_rows(rows)}: an outcome occurred to "
-            "which the prediction gives probability 0. The risk and the calibration error are "
-            f"infinite; {advice}"
+        reasons.append(
+            f"the loss is infinite at {some_rows(rows)}: an outcome occurred to which the "
+            "prediction gives probability 0"
         )
     elif rows.size:
-        warn(
-            f"the {generator.name} loss is infinite at {some_rows(rows)}: F is infinite where a "
-            f"predicted probability is 0; {advice}"
+        reasons.append(
+            f"the loss is infinite at {some_rows(rows)}: F is infinite where a predicted "
+            "probability is 0"
         )
-    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
     if others.size:
-        warn(
-            f"the {generator.name} divergence is infinite at {some_rows(others)}: a prediction "
-            "gives probability 0 to an outcome that is estimated to be possible. The calibration "
-            f"error is infinite; {advice}"
+        reasons.append(
+            f"the divergence is infinite at {some_rows(others)}: a prediction gives probability 0 "
+            "to what is estimated to be possible"
         )
-    if not (rows.size or others.size) and np.isinf(to_numpy(sums.terms)).any():
-        names = [
-            name for name, term in zip(TERMS, to_numpy(sums.terms), strict=True) if np.isinf(term)
-        ]
+    if infinite and not reasons:
+        reasons.append("F is infinite where an estimated probability is 0")
+    if reasons:
         warn(
-            f"{', '.join(names)} under {generator.name!r}: infinite, since F is infinite where an "
-            "estimated probability is 0; use a larger bandwidth, or a bounded loss such as 'brier'."
+            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since "
+            f"{'; '.join(reasons)}. Correct these predictions, use a larger bandwidth if r̂ is the "
+            "cause, or use a bounded loss such as 'brier'."
         )
     return rows
 

@@ -22,7 +22,7 @@ class Sums(NamedTuple):
     """Terms of one generator, added up over the problems of a notion."""
 
     terms: Array
-    """(5,) in the order of TERMS."""
+    """(4,) risk, calibration error, estimate of the refinement by −F(r̂), uncertainty."""
     loss: Array
     """(n,) loss of each row."""
     marginal_loss: Array
@@ -31,6 +31,18 @@ class Sums(NamedTuple):
     """(2,) bias and variance of the uncertainty, as far as they are not linear in the shares."""
     infinite: Array
     """(n,) whether the divergence of the row is infinite (direct method)."""
+
+    def all_terms(self, method: str) -> Array:
+        """(5,) in the order of TERMS, completed by the identities between them."""
+        xp = namespace(self.terms)
+        risk, calibration_error, refinement, uncertainty = (self.terms[i] for i in range(4))
+        # Only where no number makes up the risk with an infinite calibration error does the
+        # refinement of the direct method keep its own estimate.
+        if method == "direct" and not bool(xp.isinf(calibration_error)):
+            refinement = risk - calibration_error
+        with np.errstate(invalid="ignore"):
+            sharpness = uncertainty - refinement
+        return xp.stack([risk, calibration_error, refinement, sharpness, uncertainty])
 
     def over(self, n: int) -> Sums:
         """Return the mean over `n` problems."""
@@ -97,19 +109,15 @@ def problem_terms(problem: Problem, mean: Array, generator: BregmanGenerator, me
         )
         calibration_error = average(divergence)
         infinite = xp.isinf(divergence)
-        # ∞ = ∞ + x holds for every x: the refinement then keeps its own estimate.
-        if not bool(xp.isinf(risk) & xp.isinf(calibration_error)):
-            refinement = risk - calibration_error
     else:
         calibration_error = risk - refinement
     outcomes = xp.eye(k, dtype=mean.dtype, device=device(mean))
     weights = [xp.where(problem.label == i, problem.weight, 0.0) for i in range(k)]
     share = xp.stack([xp.sum(weight) for weight in weights])
     uncertainty = -generator.value(share)
-    terms = [risk, calibration_error, refinement, uncertainty - refinement, uncertainty]
     marginal_losses = generator.loss(xp.broadcast_to(share, (k, k)), outcomes)
     return Sums(
-        xp.stack(terms),
+        xp.stack([risk, calibration_error, refinement, uncertainty]),
         loss,
         xp.take(marginal_losses, problem.label, axis=0),
         _second_order(problem, share, generator),

@@ -19,27 +19,30 @@ def cell_means(
 ) -> Array:
     """Return the weighted share of each class in the cell of every point, (n, k).
 
-    Where a point is alone in its cell and excluded itself, the share among all other points stands
-    in, with a warning.
+    Where no label counts in the cell of a point (it is alone and excluded itself, or has weight 0),
+    the share among all others stands in, with a warning.
     """
     prob, label, weight = (to_numpy(x) for x in (problem.prob, problem.label, problem.weight))
     cells = _cells(prob, weight, kernel, n_bins=max(1, round(1 / bandwidth)))
     n = len(prob)
     own = np.zeros((n, problem.n_classes))
     own[np.arange(n), label] = weight
-    values = _totals(cells, own)
+    everyone = np.zeros_like(cells)
     if exclude_self:
-        values = _others(cells, own)
+        values, fallback = _others(cells, own), _others(everyone, own)
         count = _totals(cells, own > 0) - (own > 0)
-        values[count == 0] = 0.0
-        alone = np.flatnonzero(count.sum(axis=1) == 0)
-        if alone.size:
-            warn(
-                f"bandwidth = {bandwidth:.4g} leaves {some_rows(alone)} alone in a bin: the share "
-                "of each class among all other rows is used there. A larger bandwidth makes wider "
-                "bins."
-            )
-            values[alone] = _others(np.zeros_like(cells), own)[alone]
+    else:
+        values, fallback = _totals(cells, own), _totals(everyone, own)
+        count = _totals(cells, own > 0)
+    # A difference of equal sums is not exactly 0: counts say where it must be.
+    values[count == 0] = 0.0
+    alone = np.flatnonzero(count.sum(axis=1) == 0)
+    if alone.size:
+        warn(
+            f"bandwidth = {bandwidth:.4g} leaves {some_rows(alone)} alone in a bin: the share of "
+            "each class among all other rows is used there. A larger bandwidth makes wider bins."
+        )
+        values[alone] = fallback[alone]
     return like(values / values.sum(axis=1, keepdims=True), problem.prob)
 
 

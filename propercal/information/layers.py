@@ -155,9 +155,9 @@ def _sharpness(
         with no_gradient(layer):
             gamma = select_by_risk(predictions, notion, kernel, [generator])[0]
     mean = estimate(problem, kernel, gamma).mean
-    # ∞ − ∞, where F is infinite at the shares of the classes, is explained below.
-    with np.errstate(invalid="ignore"):
-        value = problem_terms(ignorant, mean, generator, "risk").terms[TERMS.index("sharpness")]
+    value = problem_terms(ignorant, mean, generator, "risk").all_terms("risk")[
+        TERMS.index("sharpness")
+    ]
     if np.isnan(to_numpy(value)):
         raise bad_value(
             "generator",
