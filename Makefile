@@ -17,7 +17,7 @@ packaging := pyproject.toml constraints.txt
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
-	@echo "make test       install what tests need (CPU torch) and run lint, types and tests"
+	@echo "make test       install what tests need (torch) and run lint, types and tests"
 	@echo "make benchmark  time and memory of the estimators"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
 	@echo

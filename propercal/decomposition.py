@@ -124,7 +124,8 @@ def decompose(
         Leave the label at a point out of r̂ there. The usual binned estimates do not.
     from_logits : bool
         Take `y_proba` as logits, of which probabilities and their logarithms are computed without
-        loss: softmax over columns; a sigmoid for one column or multi-label problems.
+        loss: softmax over columns; a sigmoid for one column, and for each column where an indicator
+        matrix marks several classes, or none, in some row.
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
     labels : sequence of length k, optional
@@ -146,15 +147,16 @@ def decompose(
     Warns
     -----
     UserWarning
-        If the loss is infinite in some rows, if rows do not quite sum to 1, or if the bandwidth
-        search ends at a bound.
+        If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, or if
+        the bandwidth search ends at a bound.
 
     Notes
     -----
     Both methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth in use:
-    the bias vanishes like 1/n only relative to the limit at fixed γ. Smoothing moves the risk
-    method upwards and the direct method to either side. Estimates may be negative. A calibration
-    error of real networks is often smaller than this bias.
+    the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on either side
+    of the truth. A small n raises both estimates; a bandwidth too wide for the data lowers that of
+    the risk method, even below 0. The calibration error of a good model is often smaller than this
+    bias: compare bandwidths and methods before you trust it.
 
     Time is O(n² k), memory O(n k).
 
