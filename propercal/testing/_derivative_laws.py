@@ -11,6 +11,7 @@ import numpy as np
 
 from propercal.generators import BregmanGenerator
 from propercal.testing._law import Law, Violation
+from propercal.testing._methods import no_hessian
 from propercal.testing._numerics import (
     DERIVATIVE,
     HALF_DIGITS,
@@ -188,6 +189,7 @@ LAWS = (
         "Schwarz's theorem",
         "p",
         _hessian_symmetry,
+        no_hessian,
     ),
     Law(
         "hessian",
@@ -195,6 +197,7 @@ LAWS = (
         "definition of the derivative, by central differences of order 8",
         "p",
         _hessian,
+        no_hessian,
     ),
     Law(
         "hessian-psd",
@@ -202,6 +205,7 @@ LAWS = (
         "second-order condition of convexity",
         "p",
         _hessian_psd,
+        no_hessian,
     ),
 )
 """Tolerances, relative to F and ∇F: 1.5e-8 for convexity, gradient-from-log and the Hessian's form.

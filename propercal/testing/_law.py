@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from propercal.generators import BregmanGenerator
+from propercal.testing._methods import METHODS, is_from_autodiff, raised_by
 from propercal.testing._numerics import Vector
 
 
@@ -58,6 +59,8 @@ class Law:
         Says why the law does not apply to a generator; an empty string if it does.
     is_required : bool
         Whether a violation is a failure rather than a warning.
+    takes_methods : bool
+        Whether `check` takes the names of the methods that the generator has, as `methods`.
     """
 
     name: str
@@ -67,20 +70,29 @@ class Law:
     check: Callable[..., Violation | None]
     reason_to_skip: Callable[[BregmanGenerator, int], str] = always
     is_required: bool = True
+    takes_methods: bool = False
 
     def violation(
-        self, generator: BregmanGenerator, points: tuple[Vector, ...]
+        self,
+        generator: BregmanGenerator,
+        points: tuple[Vector, ...],
+        methods: tuple[str, ...] = METHODS,
     ) -> Violation | None:
         """Check copies of the first of `points`; what a generator raises violates its law."""
+        options = {"methods": methods} if self.takes_methods else {}
         used = [p.copy() for p in points[: len(self.point_names)]]
         try:
             # Infinity is a right answer at the boundary, so its noise is no sign of a fault.
             with np.errstate(all="ignore"):
-                return self.check(generator, *used)
+                return self.check(generator, *used, **options)
         except ImportError:
             raise
         except Exception as error:  # noqa: BLE001 - a user's generator may raise anything
-            found = f"{type(error).__name__}: {error}"
-            return Violation(
-                f"# checking the law {self.name!r}", found, "no exception", cause=error
-            )
+            found, expected = f"{type(error).__name__}: {error}", "no exception"
+            if is_from_autodiff(error):
+                name = raised_by(error) or "derivative"
+                expected = (
+                    f"a {name} derived by torch, since the generator has none: give {name}(p), or "
+                    "write what it is derived from with operators and torch functions"
+                )
+            return Violation(f"# checking the law {self.name!r}", found, expected, cause=error)

@@ -10,6 +10,7 @@ import numpy as np
 from propercal._array import is_torch, to_numpy
 from propercal.generators import BregmanGenerator, autodiff
 from propercal.testing._law import Law, Violation
+from propercal.testing._methods import in_short
 from propercal.testing._numerics import DERIVATIVE, HALF_DIGITS, Vector, magnitude, may_overflow
 
 # Below it, automatic differentiation loses digits where F adds to p_i before it takes a logarithm.
@@ -19,11 +20,15 @@ _SMALLEST = 1e-16
 def _takes_no_tensors(generator: BregmanGenerator, n_classes: int) -> str:
     if importlib.util.find_spec("torch") is None:
         return "torch is not installed"
-    p = _tensor(np.full(n_classes, 1 / n_classes)).requires_grad_()
+    p = np.full(n_classes, 1 / n_classes)
     try:
-        value = generator.value(p)
+        generator.value(p.copy())
+    except Exception:  # noqa: BLE001 - a user's generator may raise anything
+        return "value raises"
+    try:
+        value = generator.value(_tensor(p).requires_grad_())
     except Exception as error:  # noqa: BLE001 - NumPy functions raise many things for a tensor
-        return f"value(p) takes no tensors ({type(error).__name__})"
+        return f"value(p) takes no tensors ({in_short(error)})"
     if is_torch(value) and value.requires_grad:
         return ""
     return "value(p) cannot be differentiated by torch"

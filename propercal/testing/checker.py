@@ -17,6 +17,7 @@ from propercal._messages import bad_value, warn
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.testing import strategies
+from propercal.testing._methods import METHODS, methods_in, no_hessian, raised_by
 from propercal.testing._numerics import HALF_DIGITS, Vector, scale
 from propercal.testing.laws import LAWS, Law
 from propercal.testing.report import (
@@ -120,12 +121,14 @@ def examine(
     sizes = _checked(n_classes, max_examples)
     seed = 0 if random_state is None else int(np.random.default_rng(random_state).integers(2**63))
     reasons = {law: law.reason_to_skip(generator, sizes[0]) for law in LAWS}
+    methods = METHODS[:-1] if no_hessian(generator, sizes[0]) else METHODS
     search = functools.partial(_search, sizes, max_examples, seed)
     violated: set[Law] = set()
 
     def collect(points: Points) -> bool:
         for law in LAWS:
-            if not reasons[law] and law not in violated and law.violation(generator, points):
+            is_open = not reasons[law] and law not in violated
+            if is_open and law.violation(generator, points, methods):
                 violated.add(law)
         return False
 
@@ -133,12 +136,21 @@ def examine(
     search(collect)
     if any(law.is_required for law in violated):
         reasons |= {law: "another law is violated" for law in LAWS if not law.is_required}
-    outcomes = []
+    outcomes, raising = [], set[str]()
     for law in LAWS:
-        is_shown = law in violated and not reasons[law]
-        found = search(functools.partial(law.violation, generator)) if is_shown else None
-        counterexample = None if found is None else Counterexample.at(law, generator, found)
-        outcomes.append(Outcome(law, counterexample, reasons[law]))
+        counterexample, reason = None, reasons[law]
+        if law in violated and not reason:
+            found = search(functools.partial(law.violation, generator, methods=methods))
+            if found is not None:
+                counterexample = Counterexample.at(law, generator, found, methods)
+        # One exception would otherwise be the failure of every law that calls the method.
+        cause = counterexample.violation.cause if counterexample else None
+        known = [method for method in methods_in(cause) if method in raising]
+        if known:
+            counterexample, reason = None, f"{known[0]} raises"
+        elif method := raised_by(cause):
+            raising.add(method)
+        outcomes.append(Outcome(law, counterexample, reason))
     report = GeneratorReport(generator, sizes, max_examples, tuple(outcomes), None, None)
     return _classified(report) if report.passed else report
 

@@ -24,7 +24,10 @@ class LawCheck:
     """
 
     def __init__(
-        self, law: Law, generator: BregmanGenerator, report: Callable[[], GeneratorReport]
+        self,
+        law: Law,
+        generator: BregmanGenerator,
+        report: Callable[[], GeneratorReport | ImportError],
     ) -> None:
         self.law, self.generator, self._report = law, generator, report
 
@@ -32,7 +35,7 @@ class LawCheck:
         return f"{self.generator!r}-{self.law.name}"
 
     def __call__(self) -> None:
-        """Check the law.
+        """Check the law, or skip the test with the reason that it cannot be.
 
         Raises
         ------
@@ -44,7 +47,13 @@ class LawCheck:
         UserWarning
             If it is violated but not required.
         """
+        import pytest
+
+        if reason := self.reason_to_skip():
+            pytest.skip(reason)
         report = self._report()
+        if isinstance(report, ImportError):
+            pytest.fail(str(report), pytrace=False)
         outcome = next(each for each in report.outcomes if each.law is self.law)
         if outcome.counterexample is None:
             return
@@ -53,8 +62,11 @@ class LawCheck:
         warn(explain(self.generator, outcome.counterexample))
 
     def reason_to_skip(self) -> str:
-        """Say why the law does not apply to the generator; an empty string if it does."""
-        return next(o.reason_to_skip for o in self._report().outcomes if o.law is self.law)
+        """Say why the law is not checked on the generator; an empty string if it is."""
+        report, first = self._report(), LAWS[0]
+        if isinstance(report, ImportError):
+            return "" if self.law is first else f"an import fails, as {first.name!r} says"
+        return next(o.reason_to_skip for o in report.outcomes if o.law is self.law)
 
 
 def law_checks(
@@ -66,15 +78,19 @@ def law_checks(
 ) -> list[LawCheck]:
     """Return a check for each law; the arguments are those of `check_generator`."""
     generator = as_generator(generator)
-    report = functools.cache(
-        functools.partial(
-            examine,
-            generator,
-            n_classes=n_classes,
-            max_examples=max_examples,
-            random_state=random_state,
-        )
-    )
+
+    @functools.cache
+    def report() -> GeneratorReport | ImportError:
+        try:
+            return examine(
+                generator,
+                n_classes=n_classes,
+                max_examples=max_examples,
+                random_state=random_state,
+            )
+        except ImportError as error:
+            return error
+
     return [LawCheck(law, generator, report) for law in LAWS]
 
 
@@ -97,8 +113,8 @@ def parametrize_with_checks(
     Returns
     -------
     decorator
-        It gives the test an argument `check`, to be called without arguments. A law that does not
-        apply to a generator passes.
+        It gives the test an argument `check`, to be called without arguments. The call skips the
+        test, with a reason, where a law does not apply to a generator or cannot be checked.
 
     Raises
     ------

@@ -10,6 +10,7 @@ import numpy as np
 
 from propercal.generators import BregmanGenerator
 from propercal.testing._law import Law, Violation
+from propercal.testing._methods import METHODS
 from propercal.testing._numerics import Vector
 
 __all__ = ["Counterexample", "GeneratorCheckError", "GeneratorReport", "Outcome"]
@@ -34,10 +35,14 @@ class Counterexample:
 
     @classmethod
     def at(
-        cls, law: Law, generator: BregmanGenerator, points: tuple[Vector, ...]
+        cls,
+        law: Law,
+        generator: BregmanGenerator,
+        points: tuple[Vector, ...],
+        methods: tuple[str, ...] = METHODS,
     ) -> Counterexample | None:
         """Return the violation of a law at `points`, if it is violated there."""
-        violation = law.violation(generator, points)
+        violation = law.violation(generator, points, methods)
         if violation is None:
             return None
         named = dict(zip(law.point_names, points, strict=False))

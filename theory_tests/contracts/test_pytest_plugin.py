@@ -40,6 +40,48 @@ right = WeightedPower()
 wrong = WeightedPower(factor=2)
 '''
 
+# To be run with the name of a module and its arguments: torch cannot be found in that process.
+WITHOUT_TORCH = '''
+import importlib.machinery
+import runpy
+import sys
+
+find_spec = importlib.machinery.PathFinder.find_spec
+
+
+def find_all_but_torch(name, *arguments):
+    return None if name == "torch" else find_spec(name, *arguments)
+
+
+importlib.machinery.PathFinder.find_spec = find_all_but_torch
+sys.path.insert(0, "")
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+'''
+
+# Without hessian(p); without gradient(p) too.
+NO_HESSIAN = '''
+from propercal.generators import BregmanGenerator
+
+
+class Cubic(BregmanGenerator):
+    def value(self, p):
+        return (p**3).sum(-1)
+
+    def gradient(self, p):
+        return 3 * p**2
+
+
+class CubicSignError(Cubic):
+    def gradient(self, p):
+        return -3 * p**2
+
+
+class CubicValue(BregmanGenerator):
+    def value(self, p):
+        return (p**3).sum(-1)
+'''
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -47,6 +89,7 @@ def folder(tmp_path: Path) -> Path:
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "power.py").write_text(WEIGHTED_POWER, encoding="utf-8")
+    (package / "cubic.py").write_text(NO_HESSIAN, encoding="utf-8")
     return tmp_path
 
 
@@ -98,3 +141,39 @@ def test_a_run_without_the_option_loads_neither_hypothesis_nor_torch(folder: Pat
     )
     code, out = run_pytest(folder)
     assert code == 0, out
+
+
+def run_pytest_without_torch(folder: Path, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-c", WITHOUT_TORCH, "pytest", "-p", "no:cacheprovider", "-v", *arguments]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def test_without_torch_only_the_hessian_is_not_checked(folder: Path) -> None:
+    code, out = run_pytest_without_torch(folder, "-rs", "--propercal-generator", "mine.cubic:Cubic")
+    assert code == 0, out
+    assert "14 passed, 5 skipped" in out
+    assert "no hessian: torch is not installed to derive it; give hessian(p) to have it checked" in out
+    for law in ("hessian-symmetry", "hessian", "hessian-psd"):
+        assert f"mine.cubic:Cubic::{law} SKIPPED" in out
+
+
+def test_without_torch_a_missing_gradient_is_one_failure_in_one_line(folder: Path) -> None:
+    code, out = run_pytest_without_torch(folder, "--propercal-generator", "mine.cubic:CubicValue")
+    assert code == 1, out
+    assert "1 failed, 18 skipped" in out
+    assert out.count('pip install "propercal[torch]"') <= 2, "the failure, and pytest's summary"
+    assert "Traceback" not in out
+    assert ".py:" not in out.partition("= FAILURES =")[2].partition("short test summary")[0]
+
+
+def test_parametrized_tests_are_skipped_with_the_reason(folder: Path) -> None:
+    (folder / "test_laws.py").write_text(
+        "from mine.power import right\nfrom propercal.testing import parametrize_with_checks\n\n\n"
+        "@parametrize_with_checks([right], max_examples=10)\ndef test_laws(check):\n    check()\n",
+        encoding="utf-8",
+    )
+    code, out = run_pytest(folder, "-rs")
+    assert code == 0, out
+    assert "17 passed, 2 skipped" in out
+    assert "value(p) takes no tensors" in out or "torch is not installed" in out

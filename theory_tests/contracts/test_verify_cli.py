@@ -10,17 +10,19 @@ import pytest
 
 from propercal.cli import main
 from propercal.testing.laws import LAWS
-from theory_tests.contracts.test_pytest_plugin import WEIGHTED_POWER
+from theory_tests.contracts.test_pytest_plugin import NO_HESSIAN, WEIGHTED_POWER, WITHOUT_TORCH
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "power.py").write_text(WEIGHTED_POWER, encoding="utf-8")
+    (tmp_path / "cubic.py").write_text(NO_HESSIAN, encoding="utf-8")
     return tmp_path
 
 
-def run_cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "propercal", "verify", *arguments]
+def run_cli(folder: Path, *arguments: str, has_torch: bool = True) -> subprocess.CompletedProcess[str]:
+    start = ["-m"] if has_torch else ["-c", WITHOUT_TORCH]
+    command = [sys.executable, *start, "propercal", "verify", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
@@ -43,6 +45,29 @@ def test_a_wrong_generator_fails_with_its_counterexample(folder: Path) -> None:
     assert "skip  strict-convexity" in run.stdout
     assert "p = np.array([0.5, 0.5])" in run.stdout
     assert run.stderr == ""
+
+
+def test_without_torch_all_is_checked_but_the_hessian(folder: Path) -> None:
+    run = run_cli(folder, "cubic:Cubic", has_torch=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    skipped = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("skip")]
+    assert skipped == ["hessian-symmetry", "hessian", "hessian-psd", "torch", "autodiff"]
+    assert run.stdout.count("no hessian: torch is not installed to derive it; give hessian(p)") == 3
+
+
+def test_without_torch_a_wrong_gradient_still_fails(folder: Path) -> None:
+    run = run_cli(folder, "cubic:CubicSignError", has_torch=False)
+    assert run.returncode == 1
+    fails = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("FAIL")]
+    assert fails[0] == "gradient"
+
+
+def test_without_torch_a_missing_gradient_is_said_in_one_line(folder: Path) -> None:
+    run = run_cli(folder, "cubic:CubicValue", has_torch=False)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert len(run.stderr.splitlines()) == 1
+    assert "define gradient(p)" in run.stderr
 
 
 def test_a_registered_name_will_do(capsys: pytest.CaptureFixture[str]) -> None:
