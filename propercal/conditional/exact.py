@@ -39,9 +39,9 @@ from propercal._typing import Array
 from propercal.kernels import HEADROOM, BilinearKernel
 from propercal.notions import Problem
 
-#: Rows and columns of a tile on the CPU: half a megabyte, which fits the cache of one core.
-TILE = (128, 512)
-#: Smaller exponents are raised to this, where exp is 1e-300: no subnormal numbers arise.
+#: Rows and columns of a tile on the CPU: a megabyte, which fits the cache of one core.
+TILE = (256, 512)
+#: Smaller exponents may be raised to this, where exp is 1e-300, so that few numbers are subnormal.
 _FLOOR = -690.0
 #: Sums that floored values alone can make, up to 10⁶ of them, count as the 0 they stand for.
 _NOTHING = 1e-293
