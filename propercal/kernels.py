@@ -23,7 +23,7 @@ HEADROOM = 600.0
 
 
 class Features(NamedTuple):
-    """A kernel as an inner product: log k(t_h; x_j) = log_peak_h + target_h · source_j."""
+    """A kernel as an inner product: log k(t_h; x_j) = log_scale_h + target_h · source_j."""
 
     target: Array
     """(n, m), one row per target."""
