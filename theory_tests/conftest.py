@@ -44,6 +44,7 @@ class Backend:
 
     `array` makes floating-point arrays of `dtype`, `integers` label arrays, and `numpy` brings a
     result back. `tolerance` is a relative error that a short sum in `dtype` stays within.
+    Arrays are made on `device`, or where the library makes them by itself.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Backend:
     dtype: str
     tolerance: float
     read_only: bool = False
+    device: str | None = None
 
     @property
     def namespace(self) -> Any:
@@ -72,7 +74,7 @@ class Backend:
         return np.asarray(array.detach().cpu() if self.module == "torch" else array)
 
     def _made(self, values: npt.NDArray[Any], dtype: Any) -> Any:
-        made = self.namespace.asarray(values, dtype=dtype)
+        made = self.namespace.asarray(values, dtype=dtype, device=self.device)
         if self.read_only:
             made.flags.writeable = False
         return made
@@ -84,12 +86,16 @@ BACKENDS = (
     Backend("array-api-strict", "array_api_strict", "float64", 1e-12),
     Backend("torch-float64", "torch", "float64", 1e-12),
     Backend("torch-float32", "torch", "float32", 1e-5),
+    Backend("torch-gpu-float64", "torch", "float64", 1e-12, device="cuda"),
+    Backend("torch-gpu-float32", "torch", "float32", 1e-5, device="cuda"),
 )
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: backend.id)
 def xp(request: pytest.FixtureRequest) -> Backend:
-    """Every array backend in turn; skips, with its reason, one that is not installed."""
+    """Every array backend in turn; skips, with its reason, one that is not at hand."""
     backend: Backend = request.param
-    pytest.importorskip(backend.module)
+    module = pytest.importorskip(backend.module)
+    if backend.device == "cuda" and not module.cuda.is_available():
+        pytest.skip("torch finds no GPU on this machine")
     return backend

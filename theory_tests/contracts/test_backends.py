@@ -322,12 +322,18 @@ def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
         y = np.where(y == 1, 0, y)
     elif kind == "one class":
         y = np.zeros_like(y)
+    elif kind == "class of one sample":
+        y = np.where(y == 1, 0, y)
+        y[11] = 1
     elif kind == "duplicates":
         p[:15] = p[0]
     return y, p
 
 
-@pytest.mark.parametrize("kind", ["vertices", "faces", "absent class", "one class", "duplicates"])
+@pytest.mark.parametrize(
+    "kind",
+    ["vertices", "faces", "absent class", "one class", "class of one sample", "duplicates"],
+)
 @pytest.mark.parametrize("bandwidth", [1e-3, 0.1])
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("method", METHODS)
