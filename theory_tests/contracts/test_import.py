@@ -62,3 +62,36 @@ def test_every_advertised_name_exists_and_is_documented(name: str) -> None:
 @pytest.mark.parametrize("name", ["propercal", "propercal.generators", "propercal.simulation"])
 def test_public_modules_list_their_names(name: str) -> None:
     assert importlib.import_module(name).__all__
+
+
+BASE_INSTALL = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "sklearn", "pandas", "matplotlib", "hypothesis"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import numpy as np
+import propercal
+from propercal import generators, information, simulation
+
+y, p, _ = simulation.TemperatureScaledSimplex(3).sample(60, 0)
+for generator in (*generators.available(), generators.Tsallis(1.5)):
+    for notion in ("canonical", "classwise", "top-label"):
+        for method in ("direct", "risk"):
+            options = dict(generator=generator, notion=notion, method=method, bandwidth=0.1)
+            assert np.isfinite(propercal.decompose(y, p, **options).risk)
+try:
+    propercal.decompose(y, p, generator=lambda q: (q**2).sum(-1), bandwidth=0.1)
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_base_install_without_torch() -> None:
+    """Built-in generators need no optional package; what does need one names it."""
+    run = subprocess.run([sys.executable, "-c", BASE_INSTALL], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert 'pip install "propercal[torch]"' in run.stdout
