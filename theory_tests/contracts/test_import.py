@@ -92,6 +92,8 @@ except ImportError as error:
 
 def test_base_install_without_torch() -> None:
     """Built-in generators need no optional package; what does need one names it."""
-    run = subprocess.run([sys.executable, "-c", BASE_INSTALL], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", BASE_INSTALL], check=False, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr
     assert 'pip install "propercal[torch]"' in run.stdout
