@@ -234,10 +234,13 @@ def slices(n: int, step: int) -> list[slice]:
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def by_rows(function: Any, *arrays: Array) -> Array:
-    """Apply `function` to blocks of rows, so that its temporaries stay small, and join the rows."""
+def by_rows(function: Any, *arrays: Array, width: int | None = None) -> Array:
+    """Apply `function` to blocks of rows, so that its temporaries stay small, and join the rows.
+
+    `width` is the size of a temporary for one row, by default that of a row of the first array.
+    """
     n, k = arrays[0].shape
-    step = max(1, _BLOCK_SIZE // k)
+    step = max(1, _BLOCK_SIZE // (width or k))
     if n <= step:
         return function(*arrays)
     if is_numpy(arrays[0]):

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, overload
 
-import numpy as np
-import numpy.typing as npt
-
-from propercal._array import (
-    no_gradient,
-    quiet,
-    scalar,
-    to_numpy,
-)
-from propercal._messages import bad_value, some_rows, unknown_name, warn
+from propercal._array import quiet
+from propercal._messages import bad_value, unknown_name
+from propercal._results import result_of
 from propercal._typing import Array
 from propercal._validate import (
     Predictions,
@@ -24,13 +17,13 @@ from propercal._validate import (
     check_flag,
     validate,
 )
-from propercal.bandwidth import select_by_risk
-from propercal.estimators import METHODS, Sums, measure
+from propercal.debiasing.recipe import make_recipe, typical
+from propercal.estimators import METHODS, Sums, debias, smooth
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-from propercal.kernels import BinningKernel, Kernel, as_kernel
-from propercal.notions import Notion, as_notion
-from propercal.result import TERMS, Decomposition
+from propercal.kernels import as_kernel
+from propercal.notions import as_notion
+from propercal.result import Decomposition
 
 GeneratorLike = str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array]
 
@@ -43,8 +36,11 @@ def decompose(  # type: ignore[overload-overlap]  # a string is a sequence of st
     generator: GeneratorLike = ...,
     notion: str = ...,
     method: str = ...,
-    kernel: str = ...,
+    kernel: str | None = ...,
     bandwidth: float | str = ...,
+    recalibrator: object = ...,
+    n_folds: int = ...,
+    random_state: Any = ...,
     exclude_self: bool = ...,
     from_logits: bool = ...,
     sample_weight: object = ...,
@@ -59,8 +55,11 @@ def decompose(
     generator: Sequence[GeneratorLike],
     notion: str = ...,
     method: str = ...,
-    kernel: str = ...,
+    kernel: str | None = ...,
     bandwidth: float | str = ...,
+    recalibrator: object = ...,
+    n_folds: int = ...,
+    random_state: Any = ...,
     exclude_self: bool = ...,
     from_logits: bool = ...,
     sample_weight: object = ...,
@@ -74,9 +73,12 @@ def decompose(
     *,
     generator: GeneratorLike | Sequence[GeneratorLike] = "log",
     notion: str = "canonical",
-    method: str = "risk",
-    kernel: str = "dirichlet",
+    method: str = "debiased",
+    kernel: str | None = "dirichlet",
     bandwidth: float | str = "auto",
+    recalibrator: object = None,
+    n_folds: int = 5,
+    random_state: Any = 0,
     exclude_self: bool = True,
     from_logits: bool = False,
     sample_weight: object = None,
@@ -110,16 +112,28 @@ def decompose(
     notion : {"canonical", "classwise", "top-label"}
         Calibration of the whole vector g; of each g_i against the rest, on pairs (1 − p, p),
         averaged over classes; or of the largest g_i, on such pairs.
-    method : {"risk", "direct"}
-        "risk" estimates the refinement by mean −F(r̂), Eq. 13, and takes it from the risk, Eq. 12;
-        "direct" estimates the calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the
-        risk.
-    kernel : {"dirichlet", "uniform-bins", "quantile-bins"}
-        Which predictions count as near each other.
+    method : {"debiased", "direct", "risk"}
+        "debiased" corrects what follows for its bias and has an interval for every term (see
+        Notes). The published methods smooth the labels by a kernel: "direct" estimates the
+        calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the risk; "risk" estimates
+        the refinement by mean −F(r̂), Eq. 13, and takes that from the risk, Eq. 12.
+    kernel : {"dirichlet", "uniform-bins", "quantile-bins"} or None
+        Which predictions count as near each other. The debiased method takes the first, or None
+        to rely on recalibration alone.
     bandwidth : float or "auto"
         Bandwidth γ of the kernel, 1e-9 to 1e9, in units of probability (bins: 1 / their number).
         "auto" is
-        :func:`propercal.select_bandwidth` by the risk criterion for each generator, 1/15 for bins.
+        :func:`propercal.select_bandwidth` by the risk criterion for each generator, 1/15 for bins;
+        debiased, each fold's choice among five bandwidths and no kernel correction.
+    recalibrator : object or list of objects, optional
+        Debiased method: estimators of E[Y | g] in the style of scikit-learn, with ``fit(X, y)``
+        and ``predict_proba(X)`` for the probabilities X, in place of the built-in families. Several
+        are averaged with the weights that predict best. Copies are fitted, without the rows they
+        are used on.
+    n_folds : int
+        Debiased method: folds of cross-fitting, 3 to 20.
+    random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
+        Debiased method: how rows are dealt to folds. The default gives the same folds each time.
     exclude_self : bool
         Leave the label at a point out of r̂ there. The usual binned estimates do not.
     from_logits : bool
@@ -147,16 +161,25 @@ def decompose(
     Warns
     -----
     UserWarning
-        If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, or if
-        the bandwidth search ends at a bound.
+        If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
+        the bandwidth search ends at a bound, or if the debiased calibration error leans on the
+        kernel correction: then it is likely to be too small.
 
     Notes
     -----
-    Both methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth in use:
-    the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on either side
-    of the truth. A small n raises both estimates; a bandwidth too wide for the data lowers that of
-    the risk method, even below 0. The calibration error of a good model is often smaller than this
-    bias: compare bandwidths and methods before you trust it.
+    The debiased refinement is mean[L_F(r̂, y) − V]. Each r̂_h comes from rows other than h: families
+    of recalibrations, fitted by folds and averaged with the weights that predict other folds best,
+    times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
+    the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
+    variance part of that. What no family has and the kernel cannot resolve makes the calibration
+    error too small, never too large: without V it is ``lower_bound``, whose expectation is below
+    the truth whatever r is. At least 20 rows are needed, and a tensor that tracks no gradient.
+
+    Both published methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth
+    in use: the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on
+    either side of the truth. A small n raises both estimates; a bandwidth too wide for the data
+    lowers that of the risk method, even below 0. The calibration error of a good model is often
+    smaller than this bias.
 
     Time is O(n² k), memory O(n k).
 
@@ -181,147 +204,62 @@ def decompose(
     generators = [as_generator(g) for g in ([generator] if several is None else several)]  # type: ignore[arg-type]
     if not generators:
         raise bad_value("generator", "[]", "one generator or more", "name a loss, such as 'log'")
-    chosen, reduction = as_kernel(kernel), as_notion(notion)
+    reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
     check_flag("exclude_self", exclude_self)
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     gamma = None if automatic else check_bandwidth(bandwidth)
+    estimate: Callable[[Predictions], list[Sums]]
+    if method == "debiased":
+        chosen = None if kernel is None else as_kernel(kernel)
+        recipe = make_recipe(chosen, gamma, recalibrator, n_folds, random_state)
+        _check_exclude_self(exclude_self)
+        estimate = partial(debias, notion=reduction, generators=generators, recipe=recipe)
+    else:
+        _check_no_recalibrator(recalibrator, method)
+        estimate = partial(
+            smooth,
+            notion=reduction,
+            generators=generators,
+            kernel=as_kernel(kernel),
+            bandwidth=gamma,
+            method=method,
+            exclude_self=exclude_self,
+        )
     predictions = validate(
         y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
     )
-    gammas = (
-        [gamma] * len(generators)
-        if gamma is not None
-        else _auto_bandwidths(predictions, reduction, chosen, generators)
-    )
-    results: dict[int, Decomposition] = {}
-    for value in dict.fromkeys(gammas):
-        same = [i for i, other in enumerate(gammas) if other == value]
-        parts = measure(
+    results = [
+        result_of(
+            sums,
             predictions,
-            reduction,
-            chosen,
-            value,
-            method,
-            [generators[i] for i in same],
-            exclude_self,
+            each,
+            notion=notion,
+            method=method,
+            kernel="none" if kernel is None else kernel,
+            bandwidth=typical(sums.bandwidths),
+            confidence_level=level,
         )
-        for i, terms in zip(same, parts, strict=True):
-            results[i] = _result(
-                terms,
-                predictions,
-                generator=generators[i],
-                notion=notion,
-                method=method,
-                kernel=kernel,
-                bandwidth=value,
-                confidence_level=level,
-            )
-    ordered = [results[i] for i in range(len(generators))]
-    return ordered[0] if several is None else ordered
+        for each, sums in zip(generators, estimate(predictions), strict=True)
+    ]
+    return results[0] if several is None else results
 
 
-def _auto_bandwidths(
-    predictions: Predictions,
-    notion: Notion,
-    kernel: Kernel,
-    generators: Sequence[BregmanGenerator],
-) -> list[float]:
-    if isinstance(kernel, BinningKernel):
-        return [1 / kernel.n_bins] * len(generators)
-    with no_gradient(predictions.prob):
-        return select_by_risk(predictions, notion, kernel, generators)
-
-
-def _result(
-    sums: Sums,
-    predictions: Predictions,
-    generator: BregmanGenerator,
-    method: str,
-    **settings: Any,
-) -> Decomposition:
-    terms = sums.all_terms(method)
-    values = dict(zip(TERMS, (float(term) for term in to_numpy(terms)), strict=True))
-    if any(math.isnan(value) for value in values.values()):
-        raise _undefined(sums, predictions, generator)
-    rows = _warn_infinite(values, sums, predictions, generator)
-    bias, extra_variance = to_numpy(sums.second_order)
-    return Decomposition(
-        **{name: scalar(terms[i], predictions.dtype) for i, name in enumerate(TERMS)},
-        generator=generator,
-        method=method,
-        n_samples=predictions.n_samples,
-        n_classes=predictions.n_classes,
-        infinite_loss_rows=tuple(int(row) for row in rows),
-        centres={"risk": values["risk"], "uncertainty": values["uncertainty"] - float(bias)},
-        standard_errors={
-            "risk": _standard_error(sums.loss, predictions),
-            "uncertainty": math.hypot(
-                _standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
-            ),
-        },
-        **settings,
-    )
-
-
-def _warn_infinite(
-    values: dict[str, float], sums: Sums, predictions: Predictions, generator: BregmanGenerator
-) -> npt.NDArray[np.intp]:
-    """Say which terms are infinite and why; return the rows of infinite loss."""
-    infinite = [name.replace("_", " ") for name, value in values.items() if math.isinf(value)]
-    loss = to_numpy(sums.loss)
-    rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
-    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
-    reasons = []
-    if rows.size and (loss > -np.inf).all():
-        reasons.append(
-            f"the loss is infinite at {some_rows(rows)}: an outcome occurred to which the "
-            "prediction gives probability 0"
+def _check_exclude_self(exclude_self: bool) -> None:
+    if not exclude_self:
+        raise bad_value(
+            "exclude_self",
+            "False",
+            'True with method="debiased", which never uses the label of a row there',
+            'use method="direct" or "risk" to keep it in',
         )
-    elif rows.size:
-        reasons.append(
-            f"the loss is infinite at {some_rows(rows)}: F is infinite where a predicted "
-            "probability is 0"
-        )
-    if others.size:
-        reasons.append(
-            f"the divergence is infinite at {some_rows(others)}: a prediction gives probability 0 "
-            "to what is estimated to be possible"
-        )
-    if infinite and not reasons:
-        reasons.append("F is infinite where an estimated probability is 0")
-    if reasons:
-        warn(
-            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since "
-            f"{'; '.join(reasons)}. Correct these predictions, use a larger bandwidth if r̂ is the "
-            "cause, or use a bounded loss such as 'brier'."
-        )
-    return rows
 
 
-def _standard_error(values: Array, predictions: Predictions) -> float:
-    """Return the standard error of the weighted mean of independent rows."""
-    rows, weight = to_numpy(values), to_numpy(predictions.weight)
-    if not np.isfinite(rows).all():
-        return math.inf
-    n = len(rows)
-    deviation = weight * (rows - weight @ rows)
-    return math.sqrt(float(deviation @ deviation) * n / (n - 1))
-
-
-def _undefined(sums: Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
-    rows = predictions.rows[np.isnan(to_numpy(sums.loss))]
-    if rows.size:
-        return bad_value(
-            "generator",
-            repr(generator),
-            f"a loss that is a number everywhere, but it is NaN at {some_rows(rows)}",
-            "let its value and gradient return limits, not NaN, where a probability is 0",
+def _check_no_recalibrator(recalibrator: object, method: str) -> None:
+    if recalibrator is not None:
+        raise bad_value(
+            "recalibrator",
+            repr(recalibrator),
+            f"None with method={method!r}, which smooths labels by a kernel",
+            'use method="debiased"',
         )
-    return bad_value(
-        "generator",
-        repr(generator),
-        "terms that are numbers, but infinities of both signs meet (F is infinite where an "
-        "estimated probability is 0)",
-        "use a larger bandwidth, or a generator that is finite on the boundary, such as 'brier'",
-    )

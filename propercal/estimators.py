@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from propercal._array import by_rows, device, namespace, one_hot
+from propercal import conditional
+from propercal._array import by_rows, device, namespace, no_gradient, one_hot, tracks_gradient
+from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal._validate import Predictions
-from propercal.conditional import estimate
+from propercal.bandwidth import select_by_risk
+from propercal.debiasing.one_step import one_step
+from propercal.debiasing.recipe import SMALLEST_SAMPLE, Recipe
 from propercal.generators.base import BregmanGenerator
-from propercal.kernels import Kernel
+from propercal.kernels import BinningKernel, Kernel
 from propercal.notions import Notion, Problem
 
-METHODS = ("direct", "risk")
+#: The published methods, which smooth the labels with a kernel of one bandwidth.
+KERNEL_METHODS = ("direct", "risk")
+METHODS = ("debiased", *KERNEL_METHODS)
 
 
 class Sums(NamedTuple):
@@ -31,11 +37,18 @@ class Sums(NamedTuple):
     """(2,) bias and variance of the uncertainty, as far as they are not linear in the shares."""
     infinite: Array
     """(n,) whether the divergence of the row is infinite (direct method)."""
+    recalibrated: Array | None = None
+    """(n, 3), debiased method: loss of the recalibrated prediction less the correction, the
+    correction V, and the first before the kernel's part in it."""
+    bandwidths: tuple[float, ...] = ()
+    """Those in use: one, or, debiased, the choices of all folds and problems."""
 
     def all_terms(self, method: str) -> Array:
         """(5,) in the order of TERMS, completed by the identities between them."""
         xp = namespace(self.terms)
         risk, calibration_error, refinement, uncertainty = (self.terms[i] for i in range(4))
+        if method == "debiased":
+            uncertainty = uncertainty - self.second_order[0]
         # Only where no number makes up the risk with an infinite calibration error does the
         # refinement of the direct method keep its own estimate.
         if method == "direct" and not bool(xp.isinf(calibration_error)):
@@ -52,6 +65,8 @@ class Sums(NamedTuple):
             self.marginal_loss / n,
             self.second_order / n,
             self.infinite,
+            None if self.recalibrated is None else self.recalibrated / n,
+            self.bandwidths,
         )
 
     def plus(self, other: Sums) -> Sums:
@@ -62,24 +77,94 @@ class Sums(NamedTuple):
             self.marginal_loss + other.marginal_loss,
             self.second_order + other.second_order,
             self.infinite | other.infinite,
+            None if self.recalibrated is None else self.recalibrated + other.recalibrated,
+            self.bandwidths + other.bandwidths,
         )
 
 
-def measure(
+def debias(
+    predictions: Predictions,
+    notion: Notion,
+    generators: Sequence[BregmanGenerator],
+    recipe: Recipe,
+) -> list[Sums]:
+    """Estimate by cross-fitted recalibration and a one-step estimate."""
+    if predictions.n_samples < SMALLEST_SAMPLE:
+        raise bad_value(
+            "y_proba",
+            f"{predictions.n_samples} rows",
+            f'{SMALLEST_SAMPLE} or more for method="debiased", which fits recalibrations',
+            'collect more, or use method="risk" for a number without an interval',
+        )
+    if tracks_gradient(predictions.prob, predictions.log_prob):
+        raise bad_value(
+            "y_proba",
+            "a tensor that tracks a gradient",
+            'one that does not for method="debiased", whose fits are not differentiated',
+            'pass y_proba.detach(), or use method="direct" or "risk" to train on the estimate',
+        )
+
+    def terms(problem: Problem) -> list[Sums]:
+        xp = namespace(problem.prob)
+        result = []
+        for generator, found in zip(generators, one_step(problem, generators, recipe), strict=True):
+            sums = _terms(problem, generator, xp.sum(problem.weight * found.loss))
+            rows = xp.stack([found.loss, found.correction, found.base_loss], axis=1)
+            result.append(sums._replace(recalibrated=rows, bandwidths=found.bandwidths))
+        return result
+
+    return _over_problems(predictions, notion, terms)
+
+
+def smooth(
+    predictions: Predictions,
+    notion: Notion,
+    generators: Sequence[BregmanGenerator],
+    kernel: Kernel,
+    bandwidth: float | None,
+    method: str,
+    *,
+    exclude_self: bool,
+) -> list[Sums]:
+    """Estimate by a published method; generators of the same bandwidth share the kernel pass."""
+    bandwidths = (
+        _auto_bandwidths(predictions, notion, kernel, generators)
+        if bandwidth is None
+        else [bandwidth] * len(generators)
+    )
+    results: dict[int, Sums] = {}
+    for value in dict.fromkeys(bandwidths):
+        same = [i for i, other in enumerate(bandwidths) if other == value]
+
+        def terms(problem: Problem, value: float = value, same: list[int] = same) -> list[Sums]:
+            mean = conditional.estimate(problem, kernel, value, exclude_self=exclude_self).mean
+            return [problem_terms(problem, mean, generators[i], method) for i in same]
+
+        for i, sums in zip(same, _over_problems(predictions, notion, terms), strict=True):
+            results[i] = sums._replace(bandwidths=(value,))
+    return [results[i] for i in range(len(generators))]
+
+
+def _auto_bandwidths(
     predictions: Predictions,
     notion: Notion,
     kernel: Kernel,
-    bandwidth: float,
-    method: str,
     generators: Sequence[BregmanGenerator],
-    exclude_self: bool,
+) -> list[float]:
+    if isinstance(kernel, BinningKernel):
+        return [1 / kernel.n_bins] * len(generators)
+    with no_gradient(predictions.prob):
+        return select_by_risk(predictions, notion, kernel, generators)
+
+
+def _over_problems(
+    predictions: Predictions, notion: Notion, terms: Callable[[Problem], list[Sums]]
 ) -> list[Sums]:
-    """Average the terms over the problems; all generators share each kernel pass."""
+    """Average the terms of several generators over the problems of a notion."""
     sums: list[Sums] = []
     n_problems = 0
     for problem in notion.problems(predictions):
-        mean = estimate(problem, kernel, bandwidth, exclude_self=exclude_self).mean
-        parts = [problem_terms(problem, mean, generator, method) for generator in generators]
+        parts = terms(problem)
         sums = [a.plus(b) for a, b in zip(sums, parts, strict=True)] if sums else parts
         n_problems += 1
     return [s.over(n_problems) for s in sums]
@@ -88,40 +173,44 @@ def measure(
 def problem_terms(problem: Problem, mean: Array, generator: BregmanGenerator, method: str) -> Sums:
     """Estimate the terms of one problem from the conditional means r̂ (n, k)."""
     xp = namespace(mean)
-    k = problem.n_classes
+    sums = _terms(problem, generator, -xp.sum(problem.weight * by_rows(generator.value, mean)))
+    if method != "direct":
+        return sums
+    divergence = by_rows(
+        lambda p, q, log_q: generator.divergence(p, q, log_q=log_q),
+        mean,
+        problem.prob,
+        problem.log_prob,
+    )
+    risk, _, refinement, uncertainty = (sums.terms[i] for i in range(4))
+    calibration_error = xp.sum(problem.weight * divergence)
+    return sums._replace(
+        terms=xp.stack([risk, calibration_error, refinement, uncertainty]),
+        infinite=xp.isinf(divergence),
+    )
 
-    def average(values: Array) -> Array:
-        return xp.sum(problem.weight * values)
+
+def _terms(problem: Problem, generator: BregmanGenerator, refinement: Array) -> Sums:
+    """Complete an estimate of the refinement, which leaves the calibration error of the risk."""
+    xp = namespace(refinement)
+    k = problem.n_classes
 
     def losses(prob: Array, log_prob: Array, label: Array) -> Array:
         return generator.loss(prob, one_hot(label, k, prob.dtype), log_q=log_prob)
 
     loss = by_rows(losses, problem.prob, problem.log_prob, problem.label)
-    risk = average(loss)
-    refinement = -average(by_rows(generator.value, mean))
-    infinite = xp.zeros_like(loss, dtype=xp.bool)
-    if method == "direct":
-        divergence = by_rows(
-            lambda p, q, log_q: generator.divergence(p, q, log_q=log_q),
-            mean,
-            problem.prob,
-            problem.log_prob,
-        )
-        calibration_error = average(divergence)
-        infinite = xp.isinf(divergence)
-    else:
-        calibration_error = risk - refinement
-    outcomes = xp.eye(k, dtype=mean.dtype, device=device(mean))
+    risk = xp.sum(problem.weight * loss)
+    outcomes = xp.eye(k, dtype=loss.dtype, device=device(loss))
     weights = [xp.where(problem.label == i, problem.weight, 0.0) for i in range(k)]
     share = xp.stack([xp.sum(weight) for weight in weights])
     uncertainty = -generator.value(share)
     marginal_losses = generator.loss(xp.broadcast_to(share, (k, k)), outcomes)
     return Sums(
-        xp.stack([risk, calibration_error, refinement, uncertainty]),
+        xp.stack([risk, risk - refinement, refinement, uncertainty]),
         loss,
         xp.take(marginal_losses, problem.label, axis=0),
         _second_order(problem, share, generator),
-        infinite,
+        xp.zeros_like(loss, dtype=xp.bool),
     )
 
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
+_DIVERGENCES = ("calibration_error", "sharpness")
+
 _UNITS = {"log": "nats"}
 
 
@@ -55,7 +57,14 @@ class Decomposition:
         Rows, counted from 0, whose loss is infinite.
     centres, standard_errors : mapping of str to float
         For the terms that have an interval, its centre, which is the term itself but for the
-        uncertainty, where it is corrected for the bias −½ tr(∇²F Cov)/n, and the sampling error.
+        uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n
+        (the debiased one is so corrected already), and the standard error.
+    lower_bound : float or None
+        Debiased method: the calibration error without its correction V, whose expectation never
+        exceeds the truth.
+    kernel_share : float or None
+        Debiased method: the share of the calibration error that the kernel found and the
+        recalibrations did not; 0 where that is within two standard errors of 0.
 
     Examples
     --------
@@ -81,22 +90,27 @@ class Decomposition:
     infinite_loss_rows: tuple[int, ...] = ()
     centres: Mapping[str, float] = field(default_factory=dict)
     standard_errors: Mapping[str, float] = field(default_factory=dict)
+    lower_bound: float | None = None
+    kernel_share: float | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
 
         Parameters
         ----------
-        name : {"risk", "uncertainty"}
-            The term. The methods "direct" and "risk" have no interval for the other terms, whose
-            bias at a given bandwidth is unknown and often many times their sampling error.
+        name : {"risk", "calibration_error", "refinement", "sharpness", "uncertainty"}
+            The term. The methods "direct" and "risk" have intervals for the risk and the
+            uncertainty alone: the bias of the others at a given bandwidth is unknown, and often
+            many times their sampling error.
         confidence_level : float, optional
             Between 0 and 1; that of the decomposition by default.
 
         Returns
         -------
         tuple of float
-            Lower and upper end, by the central limit theorem for independent rows.
+            Lower and upper end, by the central limit theorem for independent rows. The standard
+            error of a divergence (calibration error, sharpness) grows like its square root, on
+            whose scale it is added; its lower end is at least 0.
 
         Raises
         ------
@@ -112,7 +126,7 @@ class Decomposition:
                 f"a term with a valid interval under method={self.method!r}, which are "
                 + " and ".join(map(repr, self.standard_errors)),
                 "the bias of this term at the bandwidth in use is unknown, so an interval around "
-                "it would not cover the truth; repeat the estimate at other bandwidths to see it",
+                'it would not cover the truth; use method="debiased"',
             )
         level = self.confidence_level if confidence_level is None else confidence_level
         level = check_confidence_level(level)
@@ -122,7 +136,12 @@ class Decomposition:
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
             )
         half = NormalDist().inv_cdf(0.5 + level / 2) * error
-        return centre - half, centre + half
+        if name not in _DIVERGENCES:
+            return centre - half, centre + half
+        if centre <= half:
+            return 0.0, max(centre + half, 0.0)
+        root = math.sqrt(centre)
+        return (root - half / (2 * root)) ** 2, (root + half / (2 * root)) ** 2
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals and settings.
@@ -154,6 +173,11 @@ class Decomposition:
                 "n_classes": self.n_classes,
                 "confidence_level": self.confidence_level,
                 "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
+                **{
+                    name: getattr(self, name)
+                    for name in ("lower_bound", "kernel_share")
+                    if getattr(self, name) is not None
+                },
             },
         )
 
@@ -199,10 +223,9 @@ class Decomposition:
             f"method {self.method}, kernel {self.kernel}, bandwidth {self.bandwidth:.4g}, "
             f"n = {self.n_samples}, k = {self.n_classes}"
         )
-        meaning = (
-            f"[ ]: {self.confidence_level:.0%} interval; the other terms have a bias that depends "
-            "on the bandwidth, so none"
-        )
+        meaning = f"[ ]: {self.confidence_level:.0%} interval"
+        if "calibration_error" not in self.standard_errors:
+            meaning += "; the other terms have a bias that depends on the bandwidth, so none"
         notes = [settings, meaning]
         if self.infinite_loss_rows:
             notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")

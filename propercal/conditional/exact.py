@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -36,13 +36,13 @@ from propercal._array import (
 )
 from propercal._messages import bad_value
 from propercal._typing import Array
-from propercal.kernels import HEADROOM, BilinearKernel
+from propercal.kernels import HEADROOM, BilinearKernel, Features
 from propercal.notions import Problem
 
 #: Rows and columns of a tile on the CPU: a megabyte, which fits the cache of one core.
 TILE = (256, 512)
 #: Smaller exponents may be raised to this, where exp is 1e-300, so that few numbers are subnormal.
-_FLOOR = -690.0
+EXPONENT_FLOOR = -690.0
 #: Sums that floored values alone can make, up to 10⁶ of them, count as the 0 they stand for.
 _NOTHING = 1e-293
 #: Below this total a row is summed again, scaled by its largest term, before the floor matters.
@@ -62,6 +62,22 @@ class Groups:
         """(k + 1,) position of the first source of each class, and n."""
         starts = np.searchsorted(to_numpy(self.label), np.arange(self.n_classes + 1))
         return [int(start) for start in starts]
+
+    def parts(self, columns: slice) -> Iterator[tuple[int, slice]]:
+        """Yield each class among the sources of `columns`, and its place within them."""
+        starts, width = self.starts, columns.stop - columns.start
+        first = bisect_right(starts, columns.start) - 1
+        last = bisect_left(starts, columns.stop)
+        for i in range(first, last):
+            a = max(starts[i] - columns.start, 0)
+            b = min(starts[i + 1] - columns.start, width)
+            if a < b:
+                yield i, slice(a, b)
+
+
+#: (result so far or None, tile of exponents, its columns, classes, whether the tile may be
+#: overwritten) → (rows, columns of the step's own) sums.
+Step = Callable[[Array, Array, slice, Groups, bool], Array]
 
 
 class ClassSums(NamedTuple):
@@ -83,45 +99,72 @@ def class_sums(
     """
     xp = namespace(problem.prob)
     order = xp.argsort(problem.label)
-    target, source, log_scale = kernel.features(
-        xp.take(problem.prob, order, axis=0), xp.take(problem.log_prob, order, axis=0), bandwidth
+    target, source, log_scale = weighted_features(
+        xp.take(problem.prob, order, axis=0),
+        xp.take(problem.log_prob, order, axis=0),
+        None if problem.uniform else xp.take(problem.weight, order, axis=0),
+        kernel,
+        bandwidth,
     )
-    if not problem.uniform:
-        weight = xp.take(problem.weight, order, axis=0)
-        positive = weight > 0
-        log_weight = xp.where(positive, xp.log(xp.where(positive, weight, 1.0)), -xp.inf)
-        # The next to last target feature is 1: its source feature is added to every exponent.
-        source = xp.concat(
-            [source[:-2, :], source[-2:-1, :] + log_weight[None, :], source[-1:, :]], axis=0
-        )
-    label = xp.take(problem.label, order, axis=0)
-    groups = Groups(label, problem.n_classes)
-    sums, extra = _all_sums(target, source, groups, exclude_self)
+    groups = Groups(xp.take(problem.label, order, axis=0), problem.n_classes)
+    every_row = xp.arange(target.shape[0], device=device(target))
+    sums, extra = row_sums(
+        add_by_class, problem.n_classes, target, every_row, source, groups, exclude_self
+    )
     back = xp.argsort(order)
     return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale + extra, back, axis=0))
 
 
-def _all_sums(
-    target: Array, source: Array, groups: Groups, exclude_self: bool
+def weighted_features(
+    prob: Array, log_prob: Array, weight: Array | None, kernel: BilinearKernel, bandwidth: float
+) -> Features:
+    """Return the features of points whose kernel values, as sources, count `weight` (n,) times."""
+    features = kernel.features(prob, log_prob, bandwidth)
+    if weight is None:
+        return features
+    xp = namespace(prob)
+    source = features.source
+    positive = weight > 0
+    log_weight = xp.where(positive, xp.log(xp.where(positive, weight, 1.0)), -xp.inf)
+    # The next to last target feature is 1: its source feature is added to every exponent.
+    source = xp.concat(
+        [source[:-2, :], source[-2:-1, :] + log_weight[None, :], source[-1:, :]], axis=0
+    )
+    return features._replace(source=source)
+
+
+def row_sums(
+    step: Step,
+    n_totals: int,
+    target: Array,
+    rows: Array,
+    source: Array,
+    groups: Groups,
+    exclude_self: bool,
+    headroom: float = HEADROOM,
 ) -> tuple[Array, Array]:
-    """Return class sums and the log of the scale that rows were divided by."""
+    """Return the sums that `step` takes over the sources, and the log of the scale of each row.
+
+    The first `n_totals` columns add up to the sum of all kernel values of a row (numbers `rows`
+    name the targets among the sources). Where that would underflow the row is summed again with a
+    scale of its own, its largest exponent becoming `headroom`, so that the nearest sources decide:
+    never 0 / 0. A class without a source within reach has exactly 0.
+    """
     xp = namespace(target)
     n = target.shape[0]
-    every_row = xp.arange(n, device=device(target))
-    sums = _class_sums(target, every_row, source, groups, exclude_self)
+    sums = _sums(step, n_totals, target, rows, source, groups, exclude_self)
     extra = xp.zeros_like(target[:, 0])
-    low = np.flatnonzero(to_numpy(xp.sum(sums, axis=1)) < _SMALLEST_TOTAL)
+    low = np.flatnonzero(to_numpy(xp.sum(sums[:, :n_totals], axis=1)) < _SMALLEST_TOTAL)
     if low.size == 0:
         return sums, extra
-    # The nearest sources decide where all kernel values underflow: never 0 / 0.
-    rows = xp.asarray(low, device=device(target))
-    lowest = xp.take(target, rows, axis=0)
+    positions = xp.asarray(low, device=device(target))
+    lowest, ids = xp.take(target, positions, axis=0), xp.take(rows, positions)
     with no_gradient(target):
-        largest = _over_tiles(_take_largest, lowest, rows, source, groups, exclude_self)
-        largest = largest - HEADROOM
+        largest = _over_tiles(_take_largest, lowest, ids, source, groups, exclude_self)
+        largest = largest - headroom
     # The last source feature is 1.
     scaled = xp.concat([lowest[:, :-1], lowest[:, -1:] - largest], axis=1)
-    rescued = _class_sums(scaled, rows, source, groups, exclude_self)
+    rescued = _sums(step, n_totals, scaled, ids, source, groups, exclude_self)
     # Rows are chosen, not overwritten, so that gradients pass through the chosen ones alone.
     choice = np.arange(n)
     choice[low] = n + np.arange(low.size)
@@ -132,36 +175,37 @@ def _all_sums(
     )
 
 
-def _class_sums(
-    target: Array, rows: Array, source: Array, groups: Groups, exclude_self: bool
+def _sums(
+    step: Step,
+    n_totals: int,
+    target: Array,
+    rows: Array,
+    source: Array,
+    groups: Groups,
+    exclude_self: bool,
 ) -> Array:
-    """(rows, k) kernel sums, exactly 0 where a class has no source within reach."""
-    sums = _over_tiles(_add_by_class, target, rows, source, groups, exclude_self)
-    return namespace(sums).where(sums > _NOTHING, sums, 0.0)
+    xp = namespace(target)
+    sums = _over_tiles(step, target, rows, source, groups, exclude_self)
+    totals = sums[:, :n_totals]
+    totals = xp.where(totals > _NOTHING, totals, 0.0)
+    if n_totals == sums.shape[1]:
+        return totals
+    return xp.concat([totals, sums[:, n_totals:]], axis=1)
 
 
-Step = Callable[[Array, Array, slice, "Groups", bool], Array]
-
-
-def _add_by_class(
+def add_by_class(
     result: Array | None, tile: Array, columns: slice, groups: Groups, in_place: bool
 ) -> Array:
     """Add the kernel values of a tile of exponents to the sums of their classes, (rows, k)."""
-    values = floored_exp(tile, _FLOOR, in_place=in_place)
+    values = floored_exp(tile, EXPONENT_FLOOR, in_place=in_place)
     if not is_numpy(tile):
-        indicators = one_hot(groups.label[columns], groups.n_classes, tile.dtype)
-        part = values @ indicators
+        part = values @ one_hot(groups.label[columns], groups.n_classes, tile.dtype)
         return part if result is None else result + part
     if result is None:
         result = np.zeros((tile.shape[0], groups.n_classes))
-    starts = groups.starts
-    first = bisect_right(starts, columns.start) - 1
-    last = bisect_left(starts, columns.stop)
-    for i in range(first, last):
-        a = max(starts[i] - columns.start, 0)
-        b = min(starts[i + 1] - columns.start, tile.shape[1])
+    for i, part in groups.parts(columns):
         # A product with ones is several times faster than a sum along rows.
-        result[:, i] += values[:, a:b] @ _ones(b - a)
+        result[:, i] += values[:, part] @ _ones(part.stop - part.start)
     return result
 
 

@@ -95,6 +95,14 @@ class BregmanGenerator(abc.ABC):
         """
         return autodiff.jacobian(self.gradient, p)
 
+    def hessian_times(self, p: Array, v: Array) -> Array:
+        """∇²F(p) v, from shapes (..., k); a subclass may do without the matrix."""
+        return namespace(p).matmul(self.hessian(p), v[..., None])[..., 0]
+
+    def hessian_diagonal(self, p: Array) -> Array:
+        """Diagonal of ∇²F(p), from shape (..., k); a subclass may do without the matrix."""
+        return namespace(p).linalg.diagonal(self.hessian(p))
+
     def gradient_from_log(self, log_p: Array) -> Array:
         """∇F(exp(log_p)); a subclass may keep it exact where exp(log_p) underflows."""
         return self.gradient(namespace(log_p).exp(log_p))
@@ -224,6 +232,12 @@ class LinearCombination(BregmanGenerator):
 
     def hessian(self, p: Array) -> Array:  # noqa: D102
         return self._sum("hessian", p)
+
+    def hessian_times(self, p: Array, v: Array) -> Array:  # noqa: D102
+        return self._sum("hessian_times", p, v)
+
+    def hessian_diagonal(self, p: Array) -> Array:  # noqa: D102
+        return self._sum("hessian_diagonal", p)
 
     def gradient_from_log(self, log_p: Array) -> Array:  # noqa: D102
         return self._sum("gradient_from_log", log_p)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from typing import Any, final
@@ -17,10 +18,25 @@ from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import register
 
 
+class _Separable(BregmanGenerator):
+    """A sum over classes of one function of p_i, whose Hessian is diagonal."""
+
+    @abc.abstractmethod
+    def hessian_diagonal(self, p: Array) -> Array: ...
+
+    def hessian(self, p: Array) -> Array:
+        return _diagonal(self.hessian_diagonal(p))
+
+    def hessian_times(self, p: Array, v: Array) -> Array:
+        xp = namespace(p, v)
+        # An infinite curvature times no step is 0.
+        return xp.where(v == 0, 0.0, self.hessian_diagonal(p)) * v
+
+
 @final
 @register("log")
 @dataclass(frozen=True)
-class Log(BregmanGenerator):
+class Log(_Separable):
     r"""Negative entropy, whose loss is the log loss in nats and whose divergence is that of KL.
 
     .. math:: F(p) = \sum_i p_i \log p_i, \quad L_F(q, e_y) = -\log q_y, \quad
@@ -54,14 +70,14 @@ class Log(BregmanGenerator):
     def gradient_from_log(self, log_p: Array) -> Array:
         return log_p + 1
 
-    def hessian(self, p: Array) -> Array:
-        return _diagonal(_power(p, -1))
+    def hessian_diagonal(self, p: Array) -> Array:
+        return _power(p, -1)
 
 
 @final
 @register("brier")
 @dataclass(frozen=True)
-class Brier(BregmanGenerator):
+class Brier(_Separable):
     r"""Squared norm, whose loss is the Brier score summed over the classes.
 
     .. math:: F(p) = \|p\|^2 - 1, \quad L_F(q, e_y) = \|q - e_y\|^2, \quad D_F(p, q) = \|p - q\|^2
@@ -83,8 +99,8 @@ class Brier(BregmanGenerator):
     def gradient(self, p: Array) -> Array:
         return 2 * p
 
-    def hessian(self, p: Array) -> Array:
-        return _diagonal(namespace(p).full_like(p, 2.0))
+    def hessian_diagonal(self, p: Array) -> Array:
+        return namespace(p).full_like(p, 2.0)
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:  # noqa: ARG002
         return namespace(p, q).sum((p - q) ** 2, axis=-1)
@@ -120,6 +136,13 @@ class Spherical(BregmanGenerator):
         xp, u = namespace(p), self.gradient(p)
         return (_diagonal(xp.ones_like(p)) - u[..., None] * u[..., None, :]) / _norm(p)[..., None]
 
+    def hessian_times(self, p: Array, v: Array) -> Array:
+        xp, u = namespace(p, v), self.gradient(p)
+        return (v - u * xp.sum(u * v, axis=-1, keepdims=True)) / _norm(p)
+
+    def hessian_diagonal(self, p: Array) -> Array:
+        return (1 - self.gradient(p) ** 2) / _norm(p)
+
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:  # noqa: ARG002
         # With unit vectors u and v, ‖p‖ (1 − ⟨u, v⟩) = ‖p‖ ‖u − v‖² / 2 keeps its digits as p → q.
         difference = self.gradient(p) - self.gradient(q)
@@ -128,7 +151,7 @@ class Spherical(BregmanGenerator):
 
 @final
 @dataclass(frozen=True)
-class Tsallis(BregmanGenerator):
+class Tsallis(_Separable):
     r"""Negative Tsallis entropy: its loss is the Brier score for α = 2, the log loss for α → 1.
 
     .. math:: F(p) = \frac{\sum_i p_i^\alpha - 1}{\alpha - 1}, \quad
@@ -182,14 +205,14 @@ class Tsallis(BregmanGenerator):
         power = xp.where(overflow, xp.inf, xp.exp(xp.where(overflow, 0.0, exponent)))
         return self.alpha / (self.alpha - 1) * power
 
-    def hessian(self, p: Array) -> Array:
-        return _diagonal(_power(p, self.alpha - 2, scale=self.alpha))
+    def hessian_diagonal(self, p: Array) -> Array:
+        return _power(p, self.alpha - 2, scale=self.alpha)
 
 
 @final
 @register("itakura-saito")
 @dataclass(frozen=True)
-class ItakuraSaito(BregmanGenerator):
+class ItakuraSaito(_Separable):
     r"""Negative sum of logarithms, for relative errors of small probabilities.
 
     .. math:: F(p) = -\sum_i \log p_i, \quad
@@ -214,8 +237,8 @@ class ItakuraSaito(BregmanGenerator):
     def gradient(self, p: Array) -> Array:
         return -_power(p, -1)
 
-    def hessian(self, p: Array) -> Array:
-        return _diagonal(_power(p, -2))
+    def hessian_diagonal(self, p: Array) -> Array:
+        return _power(p, -2)
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:  # noqa: ARG002
         xp = namespace(p, q)

@@ -53,7 +53,7 @@ def from_function(F: Callable[[Array], Array], *, name: str | None = None) -> Br
     Notes
     -----
     Nothing checks that `F` is convex. On the boundary the derivatives are what torch makes of `F`,
-    which may be NaN: write p log p as ``-torch.special.entr(p)``, whose slope at 0 is −∞, its limit.
+    which may be NaN: write p log p as ``-torch.special.entr(p)``, whose slope at 0 is −∞.
 
     Examples
     --------

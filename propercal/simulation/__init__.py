@@ -10,9 +10,11 @@ from propercal.simulation.design import StudyDesign
 from propercal.simulation.model import SimulatedSample, TemperatureScaledSimplex
 from propercal.simulation.quadrature import IntegratedValue
 from propercal.simulation.runner import run_study
+from propercal.simulation.scenarios import MiscalibratedSimplex
 
 __all__ = [
     "IntegratedValue",
+    "MiscalibratedSimplex",
     "SimulatedSample",
     "StudyDesign",
     "TemperatureScaledSimplex",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propercal._messages import bad_value, unknown_name, warn
 from propercal._validate import check_bandwidth
 from propercal.decomposition import GeneratorLike
-from propercal.estimators import METHODS
+from propercal.estimators import KERNEL_METHODS
 from propercal.generators import as_generator
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal
@@ -86,13 +86,9 @@ class TemperatureScaledSimplex:
     score_temperature: float = 0.6
 
     def __post_init__(self) -> None:
-        k: object = self.n_classes
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 2:
-            raise bad_value("n_classes", repr(k), "a whole number of at least 2", "pass 2 or more")
+        check_whole("n_classes", self.n_classes, 2)
         for name in ("label_temperature", "score_temperature"):
-            value = getattr(self, name)
-            if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-                raise bad_value(name, repr(value), "a positive number", "1.0 changes nothing")
+            check_positive(name, getattr(self, name))
 
     @property
     def _numbers(self) -> SimplexModel:
@@ -115,17 +111,15 @@ class TemperatureScaledSimplex:
         SimulatedSample
             ``y_true`` (n,), ``y_proba`` (n, k) and ``p_true`` (n, k).
         """
-        count: object = n
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise bad_value("n", repr(n), "a whole number of at least 1", "pass 1 or more")
+        check_whole("n", n, 1)
         rng = np.random.default_rng(random_state)
         # A uniform point of the simplex is a row of exponentials over its sum.
         log_e = np.log(np.maximum(rng.standard_exponential((n, self.n_classes)), 1e-300))
         log_p = log_softmax(log_e / self.label_temperature)
         p = np.exp(log_p)
-        label = np.sum(np.cumsum(p, axis=1) <= rng.random((n, 1)), axis=1)
-        label = np.minimum(label, self.n_classes - 1).astype(np.int64)
-        return SimulatedSample(label, np.exp(log_softmax(log_p / self.score_temperature)), p)
+        return SimulatedSample(
+            draw_labels(p, rng), np.exp(log_softmax(log_p / self.score_temperature)), p
+        )
 
     def conditional_probability(self, y_proba: Floats, notion: str) -> Floats:
         """Return what an estimate of E[Y | g(X)] aims at.
@@ -233,8 +227,8 @@ class TemperatureScaledSimplex:
             If an argument cannot be used.
         """
         self._check_notion(notion)
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
+        if method not in KERNEL_METHODS:
+            raise unknown_name("method", method, KERNEL_METHODS)
         return fixed_bandwidth_limit(
             self._numbers, as_generator(generator), notion, method, check_bandwidth(bandwidth)
         )
@@ -243,6 +237,26 @@ class TemperatureScaledSimplex:
         if notion not in NOTIONS:
             known = "; E[Y | g] of the simulation is known for these"
             raise ValueError(f"{unknown_name('notion', notion, NOTIONS)}{known}")
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number, or too small a one."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise bad_value(
+            name, repr(value), f"a whole number of at least {least}", f"pass {least} or more"
+        )
+
+
+def check_positive(name: str, value: object) -> None:
+    """Refuse what is not a positive finite number."""
+    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
+        raise bad_value(name, repr(value), "a positive number", "1.0 changes nothing")
+
+
+def draw_labels(p: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a class for each row of probabilities (n, k)."""
+    label = np.sum(np.cumsum(p, axis=1) <= rng.random((len(p), 1)), axis=1)
+    return np.asarray(np.minimum(label, p.shape[1] - 1), dtype=np.int64)
 
 
 def complement(prob: Floats) -> Floats:

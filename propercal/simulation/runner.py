@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import subprocess
-from collections.abc import Iterable, Iterator
-from functools import partial
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._messages import bad_value
 from propercal.decomposition import decompose
 from propercal.generators import as_generator
 from propercal.result import TERMS
+from propercal.simulation.cells import run_cells
 from propercal.simulation.design import Cell, StudyDesign
 from propercal.simulation.model import SimulatedSample, complement
 from propercal.simulation.quadrature import Floats
-from propercal.simulation.store import CellResult, Journal, read_dataset, write_dataset
-from propercal.simulation.workers import in_processes, on_cluster, one_thread
+from propercal.simulation.store import CellResult
+from propercal.simulation.workers import one_thread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,34 +73,15 @@ def run_study(
     ImportError
         If `scheduler` is given and Dask distributed is not installed.
     """
-    path = Path(path)
-    if n_workers is not None and n_workers < 1:
-        raise bad_value("n_workers", repr(n_workers), "1 or more", "leave it out for all cores")
-    attributes = _provenance(design)
-    finished = _finished(path, attributes)
-    if finished is not None:
-        return finished
-    journal = Journal(
-        path.with_name(path.name + ".journal"),
-        {name: attributes[name] for name in ("design", "versions", "commit")},
+    return run_cells(
+        run_cell,
+        design,
+        path,
+        _assemble,
+        n_workers=n_workers,
+        scheduler=scheduler,
+        progress=progress,
     )
-    results = list(journal.finished)
-    done = {result.cell for result in results}
-    missing = [cell for cell in design.cells() if cell not in done]
-    task = partial(run_cell, design)
-    with journal:
-        computed = (
-            on_cluster(task, missing, scheduler)
-            if scheduler is not None
-            else in_processes(task, missing, n_workers or _n_cores())
-        )
-        for result in _with_progress(computed, design, done) if progress else computed:
-            journal.append(result)
-            results.append(result)
-    dataset = _assemble(design, results).assign_attrs(attributes)
-    write_dataset(dataset, path)
-    journal.path.unlink()
-    return read_dataset(path)
 
 
 def run_cell(design: StudyDesign, cell: Cell) -> CellResult:
@@ -134,7 +109,7 @@ def run_cell(design: StudyDesign, cell: Cell) -> CellResult:
                         bandwidth=bandwidth,
                     )
                     terms[:, b, c, d] = [[getattr(p, term) for term in TERMS] for p in parts]
-    return CellResult(cell, terms.tolist(), loss_saved.tolist())
+    return CellResult(cell, {"terms": terms.tolist(), "loss_saved": loss_saved.tolist()})
 
 
 def _loss_saved(generator: Any, sample: SimulatedSample, r: Floats, notion: str) -> float:
@@ -163,12 +138,13 @@ def _assemble(design: StudyDesign, results: Iterable[CellResult]) -> xr.Dataset:
     terms = np.full((len(TERMS), *shape, len(design.bandwidths), *sizes), np.nan)
     loss_saved = np.full((*shape[:2], shape[3], *sizes), np.nan)
     for result in results:
-        k = where["n_classes"][result.cell.n_classes]
-        n = where["sample_sizes"][result.cell.sample_size]
-        terms[:, :, :, :, k, :, n, result.cell.replicate] = np.moveaxis(
-            np.asarray(result.terms), -1, 0
+        cell = Cell(*result.cell)
+        k = where["n_classes"][cell.n_classes]
+        n = where["sample_sizes"][cell.sample_size]
+        terms[:, :, :, :, k, :, n, cell.replicate] = np.moveaxis(
+            np.asarray(result.numbers["terms"]), -1, 0
         )
-        loss_saved[:, :, k, n, result.cell.replicate] = result.loss_saved
+        loss_saved[:, :, k, n, cell.replicate] = result.numbers["loss_saved"]
     inner = ("sample_size", "replicate")
     variables: dict[str, Any] = {
         term: (
@@ -198,84 +174,3 @@ def _assemble(design: StudyDesign, results: Iterable[CellResult]) -> xr.Dataset:
             "replicate": np.arange(replicates),
         },
     )
-
-
-def _provenance(design: StudyDesign) -> dict[str, str]:
-    packages = ("numpy", "scipy", "xarray")
-    versions = {"propercal": _own_version(), **{name: version(name) for name in packages}}
-    return {
-        "design": design.to_json(),
-        "seed": str(design.seed),
-        "versions": json.dumps({**versions, "python": platform.python_version()}),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "commit": _commit(),
-    }
-
-
-def _own_version() -> str:
-    from propercal import __version__
-
-    return __version__
-
-
-def _commit() -> str:
-    """Return the commit of the source tree, if this file is part of one."""
-    here = Path(__file__)
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(  # noqa: S603
-            ["git", *arguments],  # noqa: S607
-            cwd=here.parent,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", here.name)
-        return git("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-    except (OSError, subprocess.CalledProcessError):
-        return "none"
-
-
-def _finished(path: Path, attributes: dict[str, str]) -> xr.Dataset | None:
-    """Return the dataset at `path` if it is this study by this code; refuse another study's."""
-    if not path.exists():
-        return None
-    dataset = read_dataset(path)
-    if dataset.attrs.get("design") != attributes["design"]:
-        raise bad_value(
-            "path",
-            str(path),
-            "a new file or this very study, but it holds another study",
-            "choose another path, or delete it",
-        )
-    same = all(dataset.attrs.get(name) == value for name, value in attributes.items())
-    return dataset if same else None
-
-
-def _with_progress(
-    results: Iterator[CellResult], design: StudyDesign, done: set[Cell]
-) -> Iterator[CellResult]:
-    """Show progress in expected time rather than in cells, whose costs differ a thousandfold."""
-    from tqdm import tqdm
-
-    cost = {cell: design.cost(cell) for cell in design.cells()}
-    total = sum(cost.values())
-    with tqdm(
-        total=100.0,
-        initial=100 * sum(cost[cell] for cell in done) / total,
-        desc="simulating",
-        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} gone, {remaining} left",
-        mininterval=0.5,
-    ) as bar:
-        for result in results:
-            share = 100 * cost[result.cell] / total
-            bar.update(min(share, 100.0 - bar.n))
-            yield result
-
-
-def _n_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

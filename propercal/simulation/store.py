@@ -10,20 +10,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from propercal._messages import bad_value
-from propercal.simulation.design import Cell
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 class CellResult(NamedTuple):
-    """Numbers of one cell, nested lists in the order of the design's factors."""
+    """Numbers of one cell."""
 
-    cell: Cell
-    terms: list[Any]
-    """(generator, notion, method, bandwidth, term)."""
-    loss_saved: list[Any]
-    """(generator, notion)."""
+    cell: tuple[Any, ...]
+    """The data set, by the levels of the design's factors."""
+    numbers: dict[str, Any]
+    """Nested lists of numbers by name."""
 
 
 class Journal:
@@ -50,7 +48,7 @@ class Journal:
             return
         try:
             header, *records = [json.loads(line) for line in lines]
-            results = [CellResult(Cell(*r["cell"]), r["terms"], r["loss_saved"]) for r in records]
+            results = [CellResult(tuple(r["cell"]), r["numbers"]) for r in records]
         except (ValueError, KeyError, TypeError) as error:
             raise bad_value(
                 "path",
@@ -86,7 +84,7 @@ class Journal:
 
     def append(self, result: CellResult) -> None:
         """Record a finished cell for good."""
-        self._write({"cell": result.cell, "terms": result.terms, "loss_saved": result.loss_saved})
+        self._write({"cell": result.cell, "numbers": result.numbers})
 
     def _write(self, record: dict[str, Any]) -> None:
         # repr of a double, which json writes, reads back to the same double.

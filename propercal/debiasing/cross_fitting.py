@@ -1,0 +1,86 @@
+"""Recalibrations that never saw the rows they are used on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from propercal._array import like, namespace
+from propercal._typing import Array
+from propercal.debiasing.correction import Sources
+from propercal.debiasing.families import Family, Recalibration, TrainingSet
+from propercal.debiasing.stacking import Floats, stacking_weights
+from propercal.generators.base import BregmanGenerator
+
+
+@dataclass(frozen=True)
+class CrossFits:
+    """Every family, fitted without each fold and without each pair of folds.
+
+    A fold's own prediction may use all others. Whatever is chosen for it, such as weights or a
+    bandwidth, has to be judged on the others by fits that saw neither it nor the judged fold.
+    """
+
+    sources: Sources
+    outcome: Array
+    """(n, k) one-hot labels."""
+    weight: Array
+    """(n,) weights that sum to 1."""
+    fits: dict[frozenset[int], list[Recalibration]]
+
+    def predictions(self, left_out: frozenset[int], rows: slice | None = None) -> Array:
+        """(m, r, k) what each family, fitted without the folds `left_out`, makes of the rows."""
+        points = self.sources.points if rows is None else self.sources.points.part(rows)
+        return namespace(self.outcome).stack([fit(points) for fit in self.fits[left_out]])
+
+    def stack(self, generator: BregmanGenerator) -> list[Floats]:
+        """Return the weights of the families for each fold, chosen on the others."""
+        xp = namespace(self.outcome)
+        rows = self.sources.folds
+        result = []
+        for f in range(len(rows)):
+            others = [e for e in range(len(rows)) if e != f]
+            parts = [self.predictions(frozenset({f, e}), rows[e]) for e in others]
+            weight = xp.concat([self.weight[rows[e]] for e in others])
+            result.append(
+                stacking_weights(
+                    generator,
+                    xp.concat(parts, axis=1),
+                    xp.concat([self.outcome[rows[e], :] for e in others], axis=0),
+                    weight / xp.sum(weight),
+                )
+            )
+        return result
+
+
+def cross_fit(
+    sources: Sources, outcome: Array, weight: Array, families: Sequence[Family]
+) -> CrossFits:
+    """Fit the families without each fold and without each pair of folds."""
+    folds = range(sources.n_folds)
+    left_out = [frozenset({f}) for f in folds]
+    left_out += [frozenset(pair) for pair in combinations(folds, 2)]
+    xp = namespace(outcome)
+    # Weights in units of rows: their sum is the effective number of them.
+    in_rows = weight / xp.sum(weight * weight)
+    fits = {}
+    for out in left_out:
+        rows = like(np.flatnonzero(~np.isin(sources.fold, list(out))), outcome)
+        train = TrainingSet(
+            sources.points.take(rows),
+            xp.take(outcome, rows, axis=0),
+            xp.take(sources.label, rows),
+            xp.take(in_rows, rows),
+            sources.weight is None,
+        )
+        fits[out] = [train.fit(family) for family in families]
+    return CrossFits(sources, outcome, weight, fits)
+
+
+def combine(predictions: Array, weights: Floats) -> Array:
+    """Return the weighted mean over families of predictions (m, r, k)."""
+    used = [i for i, weight in enumerate(weights) if weight > 0]
+    return sum(float(weights[i]) * predictions[i, ...] for i in used)

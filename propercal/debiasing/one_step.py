@@ -1,0 +1,140 @@
+"""The one-step estimate of the refinement of one problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
+from propercal._typing import Array
+from propercal.debiasing.correction import Sources, fold_sums
+from propercal.debiasing.cross_fitting import CrossFits, combine, cross_fit
+from propercal.debiasing.folds import assign_folds
+from propercal.debiasing.points import interior
+from propercal.debiasing.recipe import Recipe
+from propercal.debiasing.selection import Bases, Candidates, OneStep
+from propercal.debiasing.stacking import Floats
+from propercal.generators.base import BregmanGenerator
+from propercal.notions import Problem
+
+#: Effective counts with which the kernel correction is drawn to its base.
+PRIORS = (3.0, 20.0, 120.0)
+
+
+def one_step(
+    problem: Problem, generators: Sequence[BregmanGenerator], recipe: Recipe
+) -> list[OneStep]:
+    r"""Estimate the refinement of a problem under each generator.
+
+    r̂_h is fitted without row h, so that
+
+    .. math:: E[L_F(\hat r_h, y_h) \mid \text{the rest}] = -F(r_h) + D_F(r_h, \hat r_h) :
+
+    what it adds to the refinement is of second order in r̂ − r, and V_h estimates its variance
+    part. All generators share fits and kernel sums.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of n rows.
+    generators : sequence of BregmanGenerator
+        Each F.
+    recipe : Recipe
+        What r̂ is made of.
+
+    Returns
+    -------
+    list of OneStep
+        In the order of the rows.
+    """
+    with no_gradient(problem.prob):
+        xp = namespace(problem.prob)
+        folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state)
+        order = np.lexsort((to_numpy(problem.label), folds))
+        index = like(order, problem.prob)
+        back = like(np.argsort(order), problem.prob)
+        weight = xp.take(problem.weight, index)
+        label = xp.take(problem.label, index)
+        sources = Sources(
+            interior(xp.take(problem.log_prob, index, axis=0)),
+            label,
+            None if problem.uniform else weight,
+            folds[order],
+            recipe.n_folds,
+            problem.n_classes,
+        )
+        outcome = one_hot(label, problem.n_classes, problem.prob.dtype)
+        fits = cross_fit(sources, outcome, weight, recipe.families(problem.n_classes))
+        results = _in_fold_order(fits, generators, recipe)
+    return [
+        OneStep(*(xp.take(x, back) for x in found[:3]), bandwidths=found.bandwidths)  # type: ignore[misc]
+        for found in results
+    ]
+
+
+def _in_fold_order(
+    fits: CrossFits, generators: Sequence[BregmanGenerator], recipe: Recipe
+) -> list[OneStep]:
+    sources, rows = fits.sources, fits.sources.folds
+    stacks = [fits.stack(generator) for generator in generators]
+    candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
+    kernel = recipe.kernel
+    features = (
+        []
+        if kernel is None
+        else [(gamma, sources.features(kernel, gamma)) for gamma in recipe.bandwidths]
+    )
+    for e in range(recipe.n_folds):
+        bases, columns = _bases(fits, stacks, e)
+        for found, base in zip(candidates, bases, strict=True):
+            found.add_base(e, base)
+        width = columns.shape[1] // len(generators)
+        for j, (gamma, feature) in enumerate(features):
+            sums = fold_sums(feature, sources, rows[e], columns)
+            for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
+                own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])
+                found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
+    return [found.choose() for found in candidates]
+
+
+def _bases(
+    fits: CrossFits, stacks: Sequence[Sequence[Floats]], e: int
+) -> tuple[list[Bases], Array]:
+    """Return the bases of fold `e` for each generator, and their values at all sources.
+
+    The columns are, for each generator, the base of fold `e` and for every other fold f its base
+    without f and `e`, which is 0 at the rows of f.
+    """
+    xp = namespace(fits.outcome)
+    rows = fits.sources.folds
+    folds = range(len(rows))
+    others = [f for f in folds if f != e]
+    own = fits.predictions(frozenset({e}))
+    # At the rows of this fold alone: how much the fits without each fold differ there.
+    outer = [fits.predictions(frozenset({f}), rows[e]) for f in folds]
+    inner = {f: fits.predictions(frozenset({e, f})) for f in others}
+    outside = {f: 1.0 - xp.astype(_marks(fits.outcome, rows[f]), own.dtype) for f in others}
+    bases, columns = [], []
+    for stack in stacks:
+        at_sources = [combine(own, stack[e])]
+        within = {}
+        for f in others:
+            base = combine(inner[f], stack[f])
+            within[f] = base[rows[e], :]
+            at_sources.append(base * outside[f][:, None])
+        bases.append(
+            Bases(
+                own=at_sources[0][rows[e], :],
+                inner=within,
+                others=[combine(outer[f], stack[f]) for f in folds],
+            )
+        )
+        columns += at_sources
+    return bases, xp.concat(columns, axis=1)
+
+
+def _marks(outcome: Array, rows: slice) -> Array:
+    """(n,) whether a row is one of `rows`."""
+    index = like(np.arange(outcome.shape[0]), outcome)
+    return (index >= rows.start) & (index < rows.stop)

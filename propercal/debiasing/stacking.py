@@ -1,0 +1,110 @@
+"""The convex combination of recalibrations that predicts best on rows they were not fitted to."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import by_rows, like, namespace, to_numpy
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+
+_MAX_STEPS = 30
+_MAX_HALVINGS = 12
+#: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
+_TOLERANCE = 1e-9
+
+Floats = npt.NDArray[np.float64]
+
+
+def stacking_weights(
+    generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
+) -> Floats:
+    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1.
+
+    Scoring steps: the slope of the loss along b_m is −⟨b_m, ∇²F(q) (y − q)⟩ at the combination q,
+    and ⟨b_m, ∇²F(q) b_l⟩ is the expected curvature. Each step solves the quadratic problem on the
+    simplex and is halved until the loss falls.
+
+    Parameters
+    ----------
+    generator : BregmanGenerator
+        F.
+    candidates : array (m, n, k)
+        Recalibrated probabilities of rows that took no part in their fits.
+    outcome : array (n, k)
+        One-hot labels.
+    weight : array (n,)
+        Weights that sum to 1.
+
+    Returns
+    -------
+    array (m,)
+        The weights a.
+    """
+    xp = namespace(candidates)
+    m, n, k = candidates.shape
+    if m == 1:
+        return np.ones(1)
+
+    def combined(a: Floats) -> Array:
+        return xp.tensordot(like(a, candidates), candidates, axes=1)
+
+    def loss(q: Array) -> float:
+        return float(xp.sum(weight * by_rows(generator.loss, q, outcome)))
+
+    a = np.full(m, 1 / m)
+    q = combined(a)
+    value = loss(q)
+    for _ in range(_MAX_STEPS):
+        flat = xp.reshape(candidates * weight[:, None], (m, n * k))
+        error = by_rows(generator.hessian_times, q, outcome - q, width=k * k)
+        slope = -to_numpy(flat @ xp.reshape(error, (-1,)))
+        bent = [
+            xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=k * k), (-1,))
+            for i in range(m)
+        ]
+        curvature = to_numpy(flat @ xp.stack(bent, axis=1))
+        target = _simplex_minimum(slope - curvature @ a, curvature)
+        gain = float(slope @ (a - target))
+        length = 1.0
+        for _ in range(_MAX_HALVINGS):
+            new = a + length * (target - a)
+            new_q = combined(new)
+            new_value = loss(new_q)
+            if new_value <= value - 1e-4 * length * gain:
+                a, q, value = new, new_q, new_value
+                break
+            length /= 2
+        else:
+            break
+        if gain <= _TOLERANCE * abs(value):
+            break
+    return a
+
+
+def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:
+    """Minimise ⟨slope, a⟩ + ½ ⟨a, curvature a⟩ on the simplex.
+
+    On the simplex this is ½ aᵀMa with M = curvature + slope 1ᵀ + 1 slopeᵀ + c 11ᵀ, and the minimum
+    of ½ uᵀMu − Σu over u ≥ 0, a problem of non-negative least squares, is a multiple of its
+    minimiser.
+    """
+    from scipy.optimize import nnls
+
+    m = len(slope)
+    size = max(float(np.trace(curvature)), float(np.abs(slope).max()), 1e-300)
+    symmetric = (curvature + curvature.T) / (2 * size)
+    quadratic = symmetric + (slope[:, None] + slope[None, :]) / size
+    lowest = float(np.linalg.eigvalsh(quadratic)[0])
+    # Enough for a positive definite M, but no more: a large constant would cost digits.
+    quadratic = quadratic + (1.0 - min(lowest, 0.0) * m) + 1e-10 * np.eye(m)
+    root = np.linalg.cholesky(_positive(quadratic))
+    u, _ = nnls(root.T, np.linalg.solve(root, np.ones(m)))
+    return np.asarray(u / u.sum())
+
+
+def _positive(matrix: Floats) -> Floats:
+    """Lift eigenvalues that rounding made negative."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * np.maximum(values, 1e-12 * values[-1])) @ vectors.T)
