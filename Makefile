@@ -13,11 +13,12 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study test lint types unit benchmark clean
+.PHONY: help study test lint types unit mutants benchmark clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make test       install what tests need (torch) and run lint, types and tests"
+	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make benchmark  time and memory of the estimators"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
 	@echo
@@ -37,6 +38,10 @@ $(VENV)/.test-installed: $(packaging) | $(bin)/python
 	$(pip) --editable ".[test,torch]"
 	@touch $@ $(VENV)/.study-installed
 
+$(VENV)/.mutation-installed: $(packaging) $(VENV)/.test-installed
+	$(pip) --editable ".[mutation]"
+	@touch $@
+
 study: $(VENV)/.study-installed
 	$(bin)/python studies/bias_rate.py $(STUDY_ARGS)
 
@@ -51,6 +56,10 @@ types: $(VENV)/.test-installed
 
 unit: $(VENV)/.test-installed
 	$(bin)/python -m pytest $(PYTEST_ARGS)
+
+# Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
+mutants: $(VENV)/.mutation-installed
+	$(bin)/python theory_tests/mutants.py $(MUTANTS)
 
 benchmark: $(VENV)/.study-installed
 	for script in benchmarks/*.py; do $(bin)/python $$script || exit 1; done

@@ -37,7 +37,7 @@ def result_of(
     rows = _warn_infinite(values, sums, predictions, generator)
     bias, extra_variance = (float(x) for x in to_numpy(sums.second_order))
     marginal_error = math.hypot(
-        _standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
+        standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
     )
     debiased = {}
     if sums.recalibrated is not None:
@@ -50,7 +50,7 @@ def result_of(
             "recalibrator that fits these predictions, or more data."
         )
     errors = {
-        "risk": _standard_error(sums.loss, predictions),
+        "risk": standard_error(sums.loss, predictions),
         "uncertainty": marginal_error,
         **debiased.pop("standard_errors", {}),
     }
@@ -106,7 +106,7 @@ def _warn_infinite(
     return rows
 
 
-def _standard_error(values: Array, predictions: Predictions) -> float:
+def standard_error(values: Array, predictions: Predictions) -> float:
     """Return the standard error of the weighted mean of independent rows."""
     rows, weight = to_numpy(values), to_numpy(predictions.weight)
     if not np.isfinite(rows).all():
@@ -150,16 +150,16 @@ def _debiased(
     saved = sums.loss - refined
     size = mean(correction)
     error = {
-        "calibration_error": math.hypot(_standard_error(saved, predictions), size),
-        "refinement": math.hypot(_standard_error(refined, predictions), size),
+        "calibration_error": math.hypot(standard_error(saved, predictions), size),
+        "refinement": math.hypot(standard_error(refined, predictions), size),
         "sharpness": math.hypot(
-            _standard_error(sums.marginal_loss - refined, predictions),
+            standard_error(sums.marginal_loss - refined, predictions),
             size,
             math.sqrt(extra_variance),
         ),
     }
     total, of_kernel = mean(saved), mean(base - refined)
-    sure = of_kernel > 2 * _standard_error(base - refined, predictions)
+    sure = of_kernel > 2 * standard_error(base - refined, predictions)
     return {
         "standard_errors": error,
         "lower_bound": total - size,

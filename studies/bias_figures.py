@@ -8,29 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from studies.figures import COLOURS, STYLE, legend, write
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe & Ito's palette, told apart by every kind of colour vision, and darker ones first.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = {"direct": "o", "risk": "s"}
 _LINES = {"direct": "--", "risk": "-"}
 _FLOORS = {"direct": ":", "risk": "-."}
 _GENERATORS = {"log": "log loss (nats)", "brier": "Brier score"}
 _NOTIONS = {"classwise": "class-wise", "canonical": "canonical"}
-_STYLE: Any = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
-    "legend.fontsize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 4,
-    "svg.hashsalt": "propercal",
-    "svg.fonttype": "none",
-}
 
 
 class FigureSpec(NamedTuple):
@@ -59,14 +47,10 @@ def save(summary: xr.Dataset, folder: Path, spec: FigureSpec) -> list[Path]:
     import matplotlib as mpl
 
     mpl.use("agg")
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         draw = {"estimate": _estimate, "relative_bias": _relative_bias, "bias": _bias}[spec.kind]
         figure = draw(summary.sel(notion=spec.notion), spec)
-        paths = [folder / f"{spec.stem}.{suffix}" for suffix in ("png", "svg")]
-        figure.savefig(paths[0], dpi=200)
-        # No date, so that equal results make equal files.
-        figure.savefig(paths[1], metadata={"Date": None})
-    return paths
+        return write(figure, folder, spec.stem)
 
 
 def _grid(summary: xr.Dataset, n_rows: int, title: str, **options: Any) -> tuple[Figure, Any]:
@@ -97,7 +81,7 @@ def _series(panel: xr.Dataset) -> list[tuple[xr.Dataset, dict[str, Any]]]:
         (
             panel.sel({"bandwidth": gamma, "method": method}),
             {
-                "color": _COLOURS[i % len(_COLOURS)],
+                "color": COLOURS[i % len(COLOURS)],
                 "marker": _MARKERS[method],
                 "linestyle": _LINES[method],
                 "label": f"{method}, γ = {gamma:g}",
@@ -106,21 +90,6 @@ def _series(panel: xr.Dataset) -> list[tuple[xr.Dataset, dict[str, Any]]]:
         for method in panel["method"].values.tolist()
         for i, gamma in enumerate(panel["bandwidth"].values.tolist())
     ]
-
-
-def _legend(figure: Figure, axes: Any, **extra: Any) -> None:
-    found: dict[str, Any] = {}
-    for axis in axes.flat:
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    figure.legend(
-        found.values(),
-        found.keys(),
-        loc="outside lower center",
-        ncols=min(len(found), 5 if len(found) > 4 else 4),
-        frameon=False,
-        **extra,
-    )
 
 
 def _name(generator: str) -> str:
@@ -144,7 +113,7 @@ def _estimate(summary: xr.Dataset, spec: FigureSpec) -> Figure:
             axis.axhline(panel["truth"].item(), color="black", linewidth=1.6, label="truth")
             if axis.get_ylim()[0] > 0:
                 axis.set_ylim(bottom=0)
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -168,7 +137,7 @@ def _relative_bias(summary: xr.Dataset, spec: FigureSpec) -> Figure:
                 )
             axis.axhline(0.0, color="black", linewidth=1.6, label="truth")
             _percent_axis(axis, lowest)
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -216,7 +185,7 @@ def _bias(summary: xr.Dataset, spec: FigureSpec) -> Figure:
     axes[1, 0].plot(
         [], [], color="0.3", marker="o", markerfacecolor="white", linestyle="", label="below 2 s.e."
     )
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 

@@ -25,7 +25,16 @@ settings.register_profile(
     max_examples=200,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=2000)
+# `make mutants` runs the tests thousands of times: few examples, and the same ones each time.
+settings.register_profile(
+    "mutants",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=20,
+    suppress_health_check=list(HealthCheck),
+)
+settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "det" if "CI" in os.environ else "dev"))
 
 

@@ -250,7 +250,7 @@ def _over_tiles(
         return result
 
     blocks = slices(target.shape[0], n_rows)
-    with _one_blas_thread if is_numpy(target) else nullcontext():
+    with one_blas_thread if is_numpy(target) else nullcontext():
         if is_numpy(target) and len(blocks) > 2 and n_threads() > 1:
             with ThreadPoolExecutor(n_threads()) as pool:
                 parts = list(pool.map(one_block, blocks))
@@ -334,4 +334,4 @@ class _OneBlasThread:
                 self._limit.restore_original_limits()
 
 
-_one_blas_thread = _OneBlasThread()
+one_blas_thread = _OneBlasThread()

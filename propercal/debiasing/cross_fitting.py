@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from propercal._array import like, namespace
+from propercal._array import is_numpy, like, namespace
 from propercal._typing import Array
+from propercal.conditional.exact import n_threads
 from propercal.debiasing.correction import Sources
 from propercal.debiasing.families import Family, Recalibration, TrainingSet
 from propercal.debiasing.stacking import Floats, stacking_weights
@@ -66,8 +68,8 @@ def cross_fit(
     xp = namespace(outcome)
     # Weights in units of rows: their sum is the effective number of them.
     in_rows = weight / xp.sum(weight * weight)
-    fits = {}
-    for out in left_out:
+
+    def fitted(out: frozenset[int]) -> list[Recalibration]:
         rows = like(np.flatnonzero(~np.isin(sources.fold, list(out))), outcome)
         train = TrainingSet(
             sources.points.take(rows),
@@ -76,8 +78,14 @@ def cross_fit(
             xp.take(in_rows, rows),
             sources.weight is None,
         )
-        fits[out] = [train.fit(family) for family in families]
-    return CrossFits(sources, outcome, weight, fits)
+        return [train.fit(family) for family in families]
+
+    if is_numpy(outcome) and n_threads() > 1:
+        with ThreadPoolExecutor(n_threads()) as pool:
+            fits = list(pool.map(fitted, left_out))
+    else:
+        fits = [fitted(out) for out in left_out]
+    return CrossFits(sources, outcome, weight, dict(zip(left_out, fits, strict=True)))
 
 
 def combine(predictions: Array, weights: Floats) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from propercal._array import like, to_numpy
 from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal.debiasing.families import Family, Recalibration, TrainingSet
-from propercal.debiasing.points import Points
+from propercal.debiasing.points import LOG_FLOOR, Points
 
 
 def as_family(argument: str, recalibrator: Any) -> Family:
     """Return the family of recalibrations that an object in the style of scikit-learn fits.
 
     A copy is fitted each time. Its input are the probabilities (n, k), pairs (1 − p, p) for a
-    class by itself; ``sample_weight`` is passed where weights differ.
+    class by itself; ``sample_weight`` is passed where weights differ. Zeros in what it predicts, or
+    classes it was not fitted to, count as e^LOG_FLOOR, as those of a model do.
     """
     for method in ("fit", "predict_proba"):
         if not callable(getattr(recalibrator, method, None)) or isinstance(recalibrator, type):
@@ -33,7 +35,15 @@ def as_family(argument: str, recalibrator: Any) -> Family:
         fitted = copy.deepcopy(recalibrator)
         label = to_numpy(train.label)
         options = {} if train.uniform else {"sample_weight": to_numpy(train.weight)}
-        result = fitted.fit(to_numpy(train.points.prob), label, **options)
+        try:
+            result = fitted.fit(to_numpy(train.points.prob), label, **options)
+        except ValueError as error:
+            raise bad_value(
+                argument,
+                f"{type(fitted).__name__}, whose fit failed without some folds ({error})",
+                f"one that can be fitted to {len(label)} rows of classes {np.unique(label)}",
+                "collect more rows of the rare classes, or leave it out for the built-in ones",
+            ) from error
         fitted = fitted if result is None else result
         classes = np.asarray(getattr(fitted, "classes_", np.unique(label)))
         n_classes = int(train.outcome.shape[1])
@@ -67,4 +77,4 @@ def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points:
             "numbers ≥ 0 that sum to 1 in each row",
             "correct or replace it",
         )
-    return like(prob, points.prob)
+    return like(np.maximum(prob, math.exp(LOG_FLOOR)), points.prob)

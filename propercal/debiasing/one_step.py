@@ -8,6 +8,7 @@ import numpy as np
 
 from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
 from propercal._typing import Array
+from propercal.conditional.exact import one_blas_thread
 from propercal.debiasing.correction import Sources, fold_sums
 from propercal.debiasing.cross_fitting import CrossFits, combine, cross_fit
 from propercal.debiasing.folds import assign_folds
@@ -48,7 +49,8 @@ def one_step(
     list of OneStep
         In the order of the rows.
     """
-    with no_gradient(problem.prob):
+    # Products are small here: threads of BLAS would wait for each other more than they compute.
+    with no_gradient(problem.prob), one_blas_thread:
         xp = namespace(problem.prob)
         folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state)
         order = np.lexsort((to_numpy(problem.label), folds))

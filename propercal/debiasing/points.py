@@ -46,7 +46,5 @@ def log_softmax(scores: Array) -> Array:
 
 
 def softmax(scores: Array) -> Array:
-    """exp(scores) over its sum, row by row."""
-    xp = namespace(scores)
-    values = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
-    return values / xp.sum(values, axis=1, keepdims=True)
+    """exp(scores) over its sum, row by row, but inside the simplex as the points are."""
+    return interior(log_softmax(scores)).prob

@@ -14,6 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import propercal
+from propercal.bandwidth import minimise
 from propercal.generators import BregmanGenerator, ItakuraSaito, from_function
 
 RNG = np.random.default_rng(1)
@@ -192,6 +193,48 @@ def test_callers_who_raise_on_underflow() -> None:
         assert risk(Y, P, bandwidth=1e-3) == risk(Y, P, bandwidth=1e-3)
         propercal.select_bandwidth(Y, P, generator="brier")
         propercal.conditional_mean(Y, P, bandwidth=1e-3)
+
+
+# ------------------------------------------------------------------ the search of the bandwidth
+
+
+def test_the_search_looks_at_every_decade() -> None:
+    """A narrow valley at any of them is found, at the ends too, where it says so."""
+    for exponent in range(-5, 2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = minimise(lambda gamma, at=10.0**exponent: float(abs(gamma / at - 1) > 1e-6))  # type: ignore[misc]
+        assert found == pytest.approx(10.0**exponent)
+        assert len(caught) == (exponent in {-5, 1})
+
+
+@pytest.mark.parametrize("end", [1e-5, 10.0])
+def test_the_search_warns_within_a_step_of_its_ends(end: float) -> None:
+    """Its lattice has 24 steps a decade; at one step inside it may as well have been stopped."""
+    inwards = 10 ** (1 / 24) if end < 1 else 10 ** (-1 / 24)
+
+    def away_from(place: float) -> float:
+        return minimise(lambda gamma: abs(np.log(gamma / place)))
+
+    with pytest.warns(UserWarning, match="an end of the interval 1e-05 to 10"):
+        away_from(end * inwards)
+    assert away_from(end * inwards**2) == pytest.approx(end * inwards**2)
+
+
+def test_infinite_rows_of_classwise_problems_are_a_mean() -> None:
+    """Two classes that occur once make one infinite row in two of three problems: 2/3, about 1."""
+    y = np.r_[0, 1, np.full(N - 2, 2)]
+    with pytest.warns(UserWarning, match="infinite in about 1 rows"):
+        propercal.select_bandwidth(y, P, notion="classwise")
+
+
+def test_the_search_knows_the_names_of_the_classes() -> None:
+    """Which column a name stands for decides whether the top label is right."""
+    y = np.where(np.arange(N) % 3 > 0, P.argmax(axis=1), Y)
+    names = np.array(["b", "c", "a"])
+
+    named = propercal.select_bandwidth(names[y], P, notion="top-label", labels=["b", "c", "a"])
+    assert named == propercal.select_bandwidth(y, P, notion="top-label")
 
 
 # ------------------------------------------------------------------ generators that misbehave

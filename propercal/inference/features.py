@@ -1,0 +1,71 @@
+"""Low-rank features of a kernel on the simplex, from a few of the points themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from propercal._array import namespace, to_numpy
+from propercal._typing import Array
+
+#: Share of the trace of the kernel matrix that may be left out.
+_LEFT_OUT = 0.01
+#: Features for which there is room at first.
+_CHUNK = 64
+
+
+def kernel_features(
+    root: Array, bandwidth: float, most: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    r"""Approximate the Hellinger kernel exp((Σ √(g g′) − 1) / γ) by Φᵀ Φ.
+
+    A partial Cholesky decomposition whose pivots are drawn in proportion to what is left of the
+    diagonal: it is exact at the pivots, never above the kernel, and it needs m columns only.
+
+    Parameters
+    ----------
+    root : array (n, k)
+        Square roots of the points.
+    bandwidth : float
+        γ.
+    most : int
+        Largest number m of features.
+    rng : numpy.random.Generator
+        Draws the pivots.
+
+    Returns
+    -------
+    features : array (m, n)
+        Φ, with as few rows as leave 1 % of the trace out, or `most`.
+    left_out : float
+        Share of the trace that is left out.
+
+    References
+    ----------
+    Chen, Epperly, Tropp & Webber (2025), "Randomly pivoted Cholesky", doi:10.1002/cpa.22234.
+    """
+    xp = namespace(root)
+    n = root.shape[0]
+    rest = xp.ones_like(root[:, 0])
+    most = min(most, n)
+    features: Any = xp.zeros_like(xp.broadcast_to(rest, (min(most, _CHUNK), n)))
+    size = 0
+    left = 1.0
+    while size < most and left > _LEFT_OUT:
+        if size == features.shape[0]:
+            features = xp.concat([features, xp.zeros_like(features)], axis=0)
+        cumulated = np.cumsum(to_numpy(rest))
+        pivot = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
+        pivot = min(pivot, n - 1)
+        scale = math.sqrt(float(rest[pivot]))
+        column = xp.exp((root @ root[pivot, :] - 1) / bandwidth)
+        column = column - features[:size, pivot] @ features[:size, :]
+        features[size, :] = column / scale
+        rest = xp.clip(rest - features[size, :] ** 2, min=0.0)
+        # Rounding must not leave the pivot, or a point equal to it, to be drawn again.
+        rest = xp.where(rest < 1e-10, 0.0, rest)
+        size += 1
+        left = float(xp.sum(rest)) / n
+    return features[:size, :], left

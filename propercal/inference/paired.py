@@ -1,0 +1,209 @@
+"""Is one model better calibrated than another on the same test set?"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from propercal._array import quiet, to_numpy
+from propercal._messages import bad_value
+from propercal._results import result_of, standard_error
+from propercal._validate import Predictions, check_bandwidth, check_confidence_level, validate
+from propercal.debiasing.recipe import Recipe, make_recipe, typical
+from propercal.decomposition import GeneratorLike
+from propercal.estimators import Sums, debias
+from propercal.generators import as_generator
+from propercal.kernels import as_kernel
+from propercal.notions import as_notion
+from propercal.result import Decomposition
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference:
+    """The calibration errors of two models on one test set, and their difference.
+
+    Attributes
+    ----------
+    difference : float
+        Calibration error of a less that of b, in units of the loss: positive where b is the better
+        calibrated.
+    standard_error : float
+        Its standard error. Rows that both models find hard cancel.
+    pvalue : float
+        Two-sided, of the hypothesis that both calibration errors are the same.
+    a, b : Decomposition
+        Each model by itself.
+    confidence_level : float
+        Default level of :meth:`interval`.
+    """
+
+    difference: float
+    standard_error: float
+    pvalue: float
+    a: Decomposition
+    b: Decomposition
+    confidence_level: float
+
+    def interval(self, confidence_level: float | None = None) -> tuple[float, float]:
+        """Return a confidence interval for the difference.
+
+        Parameters
+        ----------
+        confidence_level : float, optional
+            Between 0 and 1; that of the comparison by default.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end, by the central limit theorem for independent rows.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1, or the difference is not finite.
+        """
+        level = self.confidence_level if confidence_level is None else confidence_level
+        level = check_confidence_level(level)
+        if not (math.isfinite(self.difference) and math.isfinite(self.standard_error)):
+            raise bad_value(
+                "difference", repr(self.difference), "a finite one", "use a bounded loss"
+            )
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.standard_error
+        return self.difference - half, self.difference + half
+
+    def __str__(self) -> str:
+        a, b = (float(each.calibration_error) for each in (self.a, self.b))
+        lines = [
+            f"{self.a.generator.name} loss, {self.a.notion} calibration error",
+            f"  a           {a:>12.6g}",
+            f"  b           {b:>12.6g}",
+            f"  difference  {self.difference:>12.6g}",
+        ]
+        if math.isfinite(self.standard_error):
+            low, high = self.interval()
+            lines[-1] += f"  [{low:.6g}, {high:.6g}], p = {self.pvalue:.3g}"
+            lines.append(f"  [ ]: {self.confidence_level:.0%} interval, n = {self.a.n_samples}")
+        return "\n".join(lines)
+
+
+@quiet
+def paired_difference(
+    y_true: object,
+    y_proba_a: object,
+    y_proba_b: object,
+    *,
+    generator: GeneratorLike = "log",
+    notion: str = "canonical",
+    kernel: str | None = "dirichlet",
+    bandwidth: float | str = "auto",
+    recalibrator: object = None,
+    n_folds: int = 5,
+    random_state: Any = 0,
+    from_logits: bool = False,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    confidence_level: float = 0.95,
+) -> PairedDifference:
+    r"""Compare the calibration errors of two models on the same rows.
+
+    .. math::
+
+        \hat\Delta = \sum_h w_h (d^a_h - d^b_h), \qquad
+        d_h = L_F(g_h, y_h) - L_F(\hat r_h, y_h) + V_h,
+
+    with the debiased estimate of each calibration error, see :func:`propercal.decompose`. Rows are
+    paired, so what makes both models err on the same rows cancels.
+
+    Parameters
+    ----------
+    y_true, generator, notion, kernel, bandwidth, recalibrator, n_folds, random_state
+        As in :func:`propercal.decompose`.
+    y_proba_a, y_proba_b : array-like of shape (n,), (n, 1) or (n, k)
+        Predictions of the two models for the same rows.
+    from_logits, sample_weight, labels, confidence_level
+        As in :func:`propercal.decompose`.
+
+    Returns
+    -------
+    PairedDifference
+        The difference, its standard error, interval and p-value, and both decompositions.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used, or the two predictions differ in shape.
+
+    Notes
+    -----
+    Each correction V counts as one standard error more. Where both models are calibrated, the
+    difference is of smaller order than its standard error, and the test rejects less often than its
+    level.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, p_true = TemperatureScaledSimplex(3).sample(2000, random_state=0)
+    >>> comparison = paired_difference(y_true, y_proba, p_true)
+    >>> comparison.difference > 0, comparison.pvalue < 0.001
+    (True, True)
+    """
+    chosen, reduction = as_generator(generator), as_notion(notion)
+    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
+    level = check_confidence_level(confidence_level)
+    recipe = make_recipe(
+        None if kernel is None else as_kernel(kernel),
+        None if automatic else check_bandwidth(bandwidth),
+        recalibrator,
+        n_folds,
+        np.random.default_rng() if random_state is None else random_state,
+    )
+
+    def estimate(y_proba: object, recipe: Recipe) -> tuple[Predictions, Sums, Decomposition]:
+        predictions = validate(
+            y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+        )
+        (sums,) = debias(predictions, reduction, [chosen], recipe)
+        result = result_of(
+            sums,
+            predictions,
+            chosen,
+            notion=notion,
+            method="debiased",
+            kernel="none" if kernel is None else kernel,
+            bandwidth=typical(sums.bandwidths),
+            confidence_level=level,
+        )
+        return predictions, sums, result
+
+    # A generator deals both models the same folds: equal predictions must not differ.
+    again = replace(recipe, random_state=copy.deepcopy(recipe.random_state))
+    predictions, sums_a, a = estimate(y_proba_a, recipe)
+    others, sums_b, b = estimate(y_proba_b, again)
+    if predictions.n_classes != others.n_classes:
+        raise bad_value(
+            "y_proba_b",
+            f"{others.n_classes} classes",
+            f"{predictions.n_classes}, as in y_proba_a",
+            "compare models of the same classes",
+        )
+    difference = float(a.calibration_error) - float(b.calibration_error)
+    rows_a, rows_b = (to_numpy(s.loss) - to_numpy(s.recalibrated)[:, 0] for s in (sums_a, sums_b))
+    with np.errstate(invalid="ignore"):
+        rows = rows_a - rows_b
+    error = math.hypot(
+        standard_error(rows, predictions),
+        *(float(r.calibration_error) - float(r.lower_bound or 0.0) for r in (a, b)),
+    )
+    return PairedDifference(difference, error, _two_sided(difference, error), a, b, level)
+
+
+def _two_sided(difference: float, error: float) -> float:
+    if difference == 0 or not math.isfinite(difference):
+        return 1.0 if difference == 0 else math.nan
+    return math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else 0.0
