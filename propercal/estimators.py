@@ -89,13 +89,6 @@ def debias(
     recipe: Recipe,
 ) -> list[Sums]:
     """Estimate by cross-fitted recalibration and a one-step estimate."""
-    if predictions.n_samples < SMALLEST_SAMPLE:
-        raise bad_value(
-            "y_proba",
-            f"{predictions.n_samples} rows",
-            f'{SMALLEST_SAMPLE} or more for method="debiased", which fits recalibrations',
-            'collect more, or use method="risk" for a number without an interval',
-        )
     if tracks_gradient(predictions.prob, predictions.log_prob):
         raise bad_value(
             "y_proba",
@@ -106,6 +99,14 @@ def debias(
 
     def terms(problem: Problem) -> list[Sums]:
         xp = namespace(problem.prob)
+        n = int(problem.prob.shape[0])
+        if n < SMALLEST_SAMPLE:
+            raise bad_value(
+                "y_proba",
+                f"{n} row{'s' * (n > 1)}",
+                f'{SMALLEST_SAMPLE} or more for method="debiased", which fits recalibrations',
+                'collect more, or use method="risk" for a number without an interval',
+            )
         result = []
         for generator, found in zip(generators, one_step(problem, generators, recipe), strict=True):
             sums = _terms(problem, generator, xp.sum(problem.weight * found.loss))

@@ -229,7 +229,7 @@ def _kernel_part(
     curvature = xp.clip(curvature, min=0.0)
     if k == 2:
         curvature = xp.broadcast_to(xp.sum(curvature, axis=1)[:, None], g.shape)
-    kernels = _kernels(g, rng, _LARGEST_NUMBER // len(columns))
+    kernels = normalised_kernels(g, rng, _LARGEST_NUMBER // len(columns))
     diagonals = xp.stack([xp.sum(features**2, axis=0) for features in kernels]) * weight**2
     features = xp.concat(kernels, axis=0) * weight
     sizes = [features.shape[0] for features in kernels]
@@ -253,7 +253,7 @@ def _kernel_part(
     return Part(names, matrices, offsets, combine, scales=[root[:, i] for i in columns])
 
 
-def _kernels(g: Array, rng: np.random.Generator, most: int) -> list[Array]:
+def normalised_kernels(g: Array, rng: np.random.Generator, most: int) -> list[Array]:
     """Return features of the kernel D^(−1/2) K D^(−1/2), D its row sums, for each bandwidth."""
     xp = namespace(g)
     root = xp.sqrt(g)

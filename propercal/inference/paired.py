@@ -181,7 +181,7 @@ def paired_difference(
         )
         return predictions, sums, result
 
-    # A generator deals both models the same folds: equal predictions must not differ.
+    # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     again = replace(recipe, random_state=copy.deepcopy(recipe.random_state))
     predictions, sums_a, a = estimate(y_proba_a, recipe)
     others, sums_b, b = estimate(y_proba_b, again)

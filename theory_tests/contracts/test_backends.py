@@ -171,7 +171,9 @@ def test_the_callers_tensors_stay_as_they_were(torch: Any) -> None:
     for requires_grad in (False, True):
         given = torch.tensor(p, requires_grad=requires_grad)
         labels, weights = torch.tensor(y), torch.ones(len(y), dtype=torch.float64)
-        found = propercal.decompose(labels, given, sample_weight=weights, bandwidth=0.1)
+        found = propercal.decompose(
+            labels, given, sample_weight=weights, method="risk", bandwidth=0.1
+        )
         assert given.requires_grad is requires_grad
         assert given.grad is None
         assert given.is_leaf
@@ -186,13 +188,13 @@ def test_no_graph_under_no_grad(torch: Any) -> None:
     y, p = sample()
     given = torch.tensor(p, requires_grad=True)
     with torch.no_grad():
-        found = propercal.decompose(y, given, bandwidth=0.1)
+        found = propercal.decompose(y, given, method="risk", bandwidth=0.1)
     assert not found.calibration_error.requires_grad
 
 
 def test_text_of_a_result_with_a_graph(torch: Any) -> None:
     y, p = sample()
-    found = propercal.decompose(y, torch.tensor(p, requires_grad=True), bandwidth=0.1)
+    found = propercal.decompose(y, torch.tensor(p, requires_grad=True), method="risk", bandwidth=0.1)
     assert f"{found.risk.item():.3g}" in str(found)
     assert "grad" not in str(found)
     dataset = found.to_xarray()
@@ -374,7 +376,7 @@ def test_gradient_of_the_saturated_risk(torch: Any) -> None:
     """The log loss of logits (0, z), y = 0, is log(1 + e^z): its slope is 1 at z = 1000."""
     z = torch.tensor([[0.0, 1000.0], [0.0, 1.0], [0.0, -1.0]], dtype=torch.float64)
     z.requires_grad_()
-    found = propercal.decompose([0, 1, 0], z, from_logits=True, bandwidth=0.1)
+    found = propercal.decompose([0, 1, 0], z, from_logits=True, method="risk", bandwidth=0.1)
     (gradient,) = torch.autograd.grad(found.risk, z)
     np.testing.assert_allclose(gradient[0].numpy(), [-1 / 3, 1 / 3], rtol=1e-14)
 
@@ -384,8 +386,10 @@ def test_gradient_with_the_chosen_bandwidth(torch: Any) -> None:
     y, p = sample(n=80, seed=57)
     y = (p.cumsum(1) < np.random.default_rng(0).uniform(size=(80, 1))).sum(1).clip(0, 2)
     x = torch.tensor(p, requires_grad=True)
-    auto = propercal.decompose(y, x, generator="brier", bandwidth="auto")
-    fixed = propercal.decompose(y, x, generator="brier", bandwidth=auto.bandwidth)
+    auto = propercal.decompose(y, x, generator="brier", method="risk", bandwidth="auto")
+    fixed = propercal.decompose(
+        y, x, generator="brier", method="risk", bandwidth=auto.bandwidth
+    )
     (a,) = torch.autograd.grad(auto.calibration_error, x)
     (b,) = torch.autograd.grad(fixed.calibration_error, x)
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
@@ -395,7 +399,7 @@ def test_gradient_in_float32(torch: Any) -> None:
     y, p = sample(n=40, seed=58)
     for dtype in (torch.float32, torch.float64):
         x = torch.tensor(p, dtype=dtype, requires_grad=True)
-        propercal.calibration_error(y, x, bandwidth=0.1).backward()
+        propercal.calibration_error(y, x, method="risk", bandwidth=0.1).backward()
         assert x.grad.dtype == dtype
         if dtype == torch.float32:
             narrow = x.grad.double().numpy()

@@ -162,7 +162,13 @@ CASES = [
     case("notion, underscore", "notion", "top_label", "did you mean 'top-label'", notion="top_label"),
     case("notion None", "notion", "None", "canonical.*classwise.*top-label", notion=None),
     case("method", "method", "risks", "did you mean 'risk'", method="risks"),
-    case("method of a later issue", "method", "debiased", "(?=.*direct)(?=.*risk)", method="debiased"),
+    case("too few rows to fit to", "y_proba", "6 rows", "risk", method="debiased"),
+    case("debiased, bins", "kernel", "uniform-bins", "risk", method="debiased", kernel="uniform-bins"),
+    case("debiased, folds", "n_folds", r"\b2", "5 is usual", method="debiased", n_folds=2),
+    case("debiased, seed", "random_state", "seed", "seed", method="debiased", random_state="seed"),
+    case("debiased, own label", "exclude_self", "False", "risk", method="debiased", exclude_self=False),
+    case("debiased, recalibrator", "recalibrator", "isotonic", "scikit-learn", method="debiased", recalibrator="isotonic"),
+    case("a recalibrator and a kernel", "recalibrator", "1", "debiased", method="risk", recalibrator=1),
     case("kernel", "kernel", "dirichelt", "did you mean 'dirichlet'", kernel="dirichelt"),
     case("kernel, bins", "kernel", "uniform-bin'", "did you mean 'uniform-bins'", kernel="uniform-bin"),
     # -------------------------------------------------------------- bandwidth, confidence level
@@ -247,7 +253,7 @@ def test_rows_slightly_off_are_used_as_they_are(name: str, backend: str) -> None
     if backend == "torch":
         given = pytest.importorskip("torch").from_numpy(p.copy())
     with pytest.warns(UserWarning, match=rf"(?s)y_proba.*{words}") as caught:
-        result = propercal.decompose(Y, given, generator="brier", bandwidth=0.1)
+        result = propercal.decompose(Y, given, generator="brier", method="risk", bandwidth=0.1)
     assert len(caught) == 1
     # Used as they are: the Brier score of the very numbers given, not of renormalised ones.
     wanted = float(((p - np.eye(K)[Y]) ** 2).sum(1).mean())
@@ -256,7 +262,7 @@ def test_rows_slightly_off_are_used_as_they_are(name: str, backend: str) -> None
 
 def test_a_warning_points_at_the_caller() -> None:
     with pytest.warns(UserWarning, match="y_proba") as caught:
-        propercal.decompose(Y, P * 1.001, generator="brier", bandwidth=0.1)
+        propercal.decompose(Y, P * 1.001, generator="brier", method="risk", bandwidth=0.1)
     assert caught[0].filename == __file__
 
 
@@ -268,7 +274,7 @@ def test_zero_weight_does_not_excuse_bad_values() -> None:
 
 def test_no_wrong_number_after_a_refusal() -> None:
     """A refused call leaves nothing behind: the same call, corrected, equals a first call."""
-    first = propercal.decompose(Y, P, bandwidth=0.1).calibration_error
+    first = propercal.decompose(Y, P, method="risk", bandwidth=0.1).calibration_error
     with pytest.raises(ValueError, match="y_proba"):
-        propercal.decompose(Y, P / 2, bandwidth=0.1)
-    assert propercal.decompose(Y, P, bandwidth=0.1).calibration_error == first
+        propercal.decompose(Y, P / 2, method="risk", bandwidth=0.1)
+    assert propercal.decompose(Y, P, method="risk", bandwidth=0.1).calibration_error == first

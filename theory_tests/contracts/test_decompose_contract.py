@@ -114,6 +114,7 @@ def test_units() -> None:
                 generators.Log() + generators.Brier(),
                 3.0 * generators.Log(),
             ],
+            method="risk",
             bandwidth=0.05,
         )
     )
@@ -126,10 +127,10 @@ def test_bandwidth_to_infinity_and_to_zero() -> None:
     n = len(Y)
     counts = np.eye(3)[Y].sum(0)
     everyone = (counts - np.eye(3)[Y]) / (n - 1)
-    wide = propercal.decompose(Y, P, generator="brier", bandwidth=1e8)
+    wide = propercal.decompose(Y, P, generator="brier", method="risk", bandwidth=1e8)
     # k(t; x) − k(t; 0) is of the order 1/γ.
     assert wide.refinement == pytest.approx((1 - (everyone**2).sum(1)).mean(), rel=1e-5)
-    narrow = propercal.decompose(Y, P, generator="brier", bandwidth=1e-9)
+    narrow = propercal.decompose(Y, P, generator="brier", method="risk", bandwidth=1e-9)
     assert narrow.refinement == pytest.approx(0, abs=1e-6)
 
 
@@ -141,7 +142,7 @@ def test_defaults() -> None:
         assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, name
     assert names["generator"].default == "log"
     assert names["notion"].default == "canonical"
-    assert names["method"].default == "risk"
+    assert names["method"].default == "debiased"
     assert names["kernel"].default == "dirichlet"
     assert names["bandwidth"].default == "auto"
     assert names["confidence_level"].default == 0.95
@@ -166,10 +167,12 @@ def test_what_the_result_says_about_itself() -> None:
 
 
 def test_the_default_bandwidth_is_reported_as_a_number() -> None:
-    found = propercal.decompose(Y, P, generator="brier")
+    assert type(propercal.decompose(Y, P, generator="brier").bandwidth) is float
+    options: dict[str, Any] = {"generator": "brier", "method": "risk"}
+    found = propercal.decompose(Y, P, **options)
     assert type(found.bandwidth) is float
     assert 0 < found.bandwidth < math.inf
-    again = propercal.decompose(Y, P, generator="brier", bandwidth=found.bandwidth)
+    again = propercal.decompose(Y, P, **options, bandwidth=found.bandwidth)
     assert again.calibration_error == found.calibration_error
 
 

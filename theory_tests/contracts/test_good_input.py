@@ -594,7 +594,7 @@ def test_classwise_log_loss_of_saturated_logits() -> None:
     # Row 2: p = (0, 0, 1), 1 − p_2 = e^-770 (the e^-800 of class 0 adds 1e-13 of it).
     wanted = np.mean([(1000 + 1000) / 3, 0.0, (770 + 770) / 3, row4 / 3])
     found = propercal.decompose(
-        Y_SATURATED, SATURATED, from_logits=True, notion="classwise", bandwidth=0.05
+        Y_SATURATED, SATURATED, from_logits=True, notion="classwise", method="risk", bandwidth=0.05
     )
     assert found.risk == pytest.approx(wanted, rel=1e-14)
     assert found.infinite_loss_rows == ()
@@ -606,7 +606,7 @@ def test_top_label_log_loss_of_saturated_logits() -> None:
     total = math.e**2 + math.e + 1
     wanted = np.mean([1000.0, 0.0, 770.0, -math.log1p(-math.exp(2) / total)])
     found = propercal.decompose(
-        Y_SATURATED, SATURATED, from_logits=True, notion="top-label", bandwidth=0.05
+        Y_SATURATED, SATURATED, from_logits=True, notion="top-label", method="risk", bandwidth=0.05
     )
     assert found.risk == pytest.approx(wanted, rel=1e-14)
 
@@ -617,7 +617,9 @@ def test_saturated_float32_logits() -> None:
     y = np.array([0, 0, 1, 1])
     wanted = np.mean(np.log1p(np.exp([25.0, -30.0, -20.0, 22.0])))
     for notion in NOTIONS:
-        found = propercal.decompose(y, z, from_logits=True, notion=notion, bandwidth=0.05)
+        found = propercal.decompose(
+            y, z, from_logits=True, notion=notion, method="risk", bandwidth=0.05
+        )
         assert found.risk == pytest.approx(wanted, rel=2e-7)
 
 

@@ -26,7 +26,8 @@ def sample(n: int = 80, k: int = 4, seed: int = 30) -> tuple[NDArray[np.int64], 
 
 
 def terms(y: Any, p: Any, kernel: str = "dirichlet", **more: Any) -> Floats:
-    found = propercal.decompose(y, p, kernel=kernel, bandwidth=KERNELS[kernel], **more)
+    options = {"method": "risk", "bandwidth": KERNELS[kernel], **more}
+    found = propercal.decompose(y, p, kernel=kernel, **options)
     return np.array([getattr(found, term) for term in TERMS])
 
 

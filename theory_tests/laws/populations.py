@@ -118,10 +118,10 @@ def rounding(generator: BregmanGenerator, table: Floats) -> float:
 
 
 def decompose(*arguments: Any, **options: Any) -> Any:
-    """`propercal.decompose` without its warnings about infinite losses and lonely bins."""
+    """`propercal.decompose`, method "risk", without its warnings about infinite losses and lonely bins."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return propercal.decompose(*arguments, **options)
+        return propercal.decompose(*arguments, **{"method": "risk", **options})
 
 
 def conditional_mean(*arguments: Any, **options: Any) -> Floats:

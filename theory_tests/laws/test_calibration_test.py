@@ -22,7 +22,12 @@ from propercal._validate import validate
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.features import kernel_features
-from propercal.inference.forms import BANDWIDTHS, QuadraticForms, quadratic_forms
+from propercal.inference.forms import (
+    BANDWIDTHS,
+    QuadraticForms,
+    normalised_kernels,
+    quadratic_forms,
+)
 from propercal.notions import as_notion
 from theory_tests.laws.samples import fewer
 
@@ -230,6 +235,16 @@ def test_features_never_exceed_the_kernel(seed: int, bandwidth: float, n: int) -
     few, more_left_out = kernel_features(root, bandwidth, 2, rng)
     assert few.shape[0] <= 2
     assert more_left_out <= 1
+
+
+def test_what_features_miss_is_not_made_up_for() -> None:
+    """Row sums, of K_hh = 1 and more, divide the kernel: no diagonal entry grows, however few features see the point."""
+    root = np.sqrt(np.random.default_rng(9).dirichlet([1.0] * 6, 500))
+    rng, same = np.random.default_rng(0), np.random.default_rng(0)
+    for bandwidth, found in zip(BANDWIDTHS, normalised_kernels(root**2, rng, 25), strict=True):
+        features, _ = kernel_features(root, bandwidth, found.shape[0], same)
+        assert found.shape == features.shape
+        assert ((found**2).sum(axis=0) <= (features**2).sum(axis=0) + 1e-12).all()
 
 
 # ------------------------------------------------------------------ what leaves the forms alone

@@ -89,4 +89,4 @@ def test_the_bandwidth_is_chosen_as_for_predictions() -> None:
     g = rng.dirichlet(np.ones(3), size=200)
     y = np.array([rng.choice(3, p=p) for p in g])
     (found,) = layer_sharpness([log_ratios(g)], y, generator="brier", standardise=False)
-    assert found == pytest.approx(propercal.sharpness(y, g, generator="brier"), rel=1e-9)
+    assert found == pytest.approx(propercal.sharpness(y, g, generator="brier", method="risk"), rel=1e-9)

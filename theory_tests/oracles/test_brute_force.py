@@ -585,7 +585,9 @@ def test_selection_is_not_caught_in_the_wrong_valley(
 def test_auto_is_the_risk_criterion() -> None:
     p, y = miscalibrated(150, 3, 22)
     for notion in ("canonical", "classwise"):
-        found = propercal.decompose(y, p, generator="brier", notion=notion, bandwidth="auto")
+        found = propercal.decompose(
+            y, p, generator="brier", notion=notion, method="risk", bandwidth="auto"
+        )
         selected = propercal.select_bandwidth(
             y, p, generator="brier", notion=notion, criterion="risk"
         )

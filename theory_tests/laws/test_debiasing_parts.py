@@ -1,0 +1,343 @@
+"""Each part of the debiased estimate is what its formula says, written out here with dense matrices.
+
+W is the leave-one-out Dirichlet kernel with rows that sum to 1, n_e = 1 / ΣW², O = n_e W Y, E = n_e W b,
+r̂ ∝ b (a + O) / (a + E); the variance of r̂ is J (diag m − m mᵀ) Jᵀ / n_e by the delta method, with
+m = E (a + O) / ((a + E) n_e) and J the derivative of r̂ in the kernel means W Y.
+
+Source: the kernel: Ouimet & Tolosana-Delgado (2022); delete-a-group jackknife: Kott (2001); penalised
+likelihood of mixtures: Dempster, Laird & Rubin (1977); stacking: Wolpert (1992).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp
+
+from propercal.debiasing import families, logit
+from propercal.debiasing.correction import Corrected, Sources, correct, fold_sums, residuals, without_fold
+from propercal.debiasing.families import TrainingSet
+from propercal.debiasing.folds import assign_folds
+from propercal.debiasing.points import interior, log_softmax
+from propercal.debiasing.stacking import stacking_weights
+from propercal.debiasing.variance import half_spread, half_trace
+from propercal.generators import (
+    BregmanGenerator,
+    Brier,
+    ItakuraSaito,
+    Log,
+    Quadratic,
+    Spherical,
+    Tsallis,
+)
+from propercal.kernels import DirichletKernel
+
+K = 3
+GENERATORS = [
+    Log(),
+    Brier(),
+    Spherical(),
+    Tsallis(0.5),
+    Tsallis(3),
+    ItakuraSaito(),
+    Quadratic([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 3.0]]),
+    Log() + 0.5 * Spherical(),
+]
+
+
+class Cubic(BregmanGenerator):
+    """Without a Hessian of its own."""
+
+    def value(self, p: Any) -> Any:
+        return (p**3).sum(-1) - 1
+
+
+def derivative(function: Any, at: Any, step: float = 1e-5) -> Any:
+    """Central differences, the argument along the last axis."""
+    steps = step * np.eye(len(at))
+    return np.stack([(function(at + s) - function(at - s)) / (2 * step) for s in steps], axis=-1)
+
+
+# ------------------------------------------------------------------ folds
+
+
+@pytest.mark.parametrize("n_folds", [3, 5])
+def test_every_run_of_neighbours_in_confidence_is_dealt_once_to_each_fold(n_folds: int) -> None:
+    g = np.random.default_rng(0).dirichlet([1.0] * K, 61)
+    folds = assign_folds(g, n_folds, 0)
+    dealt = folds[np.argsort((g**2).sum(axis=1))]
+    for run in range(0, 61, n_folds):
+        part = dealt[run : run + n_folds].tolist()
+        assert sorted(set(part)) == sorted(part)
+        assert set(part) <= set(range(n_folds))
+    assert len({tuple(dealt[run : run + n_folds]) for run in range(0, 60 - n_folds, n_folds)}) > 1
+    np.testing.assert_array_equal(assign_folds(g, n_folds, 0), folds)
+    assert (assign_folds(g, n_folds, 1) != folds).any()
+    np.testing.assert_array_equal(assign_folds(g[::-1, ::-1], n_folds, 0), folds[::-1])
+
+
+# ------------------------------------------------------------------ kernel correction
+
+
+def some_sources(weighted: bool, boundary: bool, n: int = 41, n_folds: int = 3) -> Sources:
+    rng = np.random.default_rng(3)
+    g = rng.dirichlet([0.7] * K, n)
+    if boundary:
+        g[::4] = np.eye(K)[rng.integers(0, K, len(g[::4]))]
+        g[1::8, 0] = 0
+        g /= g.sum(axis=1, keepdims=True)
+    label, fold = rng.integers(0, K, n), rng.integers(0, n_folds, n)
+    order = np.lexsort((label, fold))
+    weight = rng.uniform(0.01, 2, n) if weighted else None
+    with np.errstate(divide="ignore"):
+        points = interior(np.log(g[order]))
+    return Sources(points, label[order], weight, fold[order], n_folds, K)
+
+
+def log_kernel(sources: Sources, gamma: float) -> Any:
+    """(n, n) log of weight times kernel of each target (row) at each source, −inf at itself."""
+    u, log_t = sources.points.prob / gamma, sources.points.log_prob
+    constant = gammaln(u.sum(axis=1) + K) - gammaln(u + 1).sum(axis=1)
+    exponent = constant[None, :] + log_t @ u.T
+    if sources.weight is not None:
+        exponent = exponent + np.log(sources.weight)[None, :]
+    np.fill_diagonal(exponent, -np.inf)
+    return exponent
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("boundary", [False, True])
+@pytest.mark.parametrize("gamma", [0.3, 0.02, 1e-3, 1e-5])
+def test_residuals_and_correction_are_those_of_dense_matrices(weighted: bool, boundary: bool, gamma: float) -> None:
+    sources = some_sources(weighted, boundary)
+    n = len(sources.label)
+    # An exponent of 104 / γ at most is right to 1e-16 of itself.
+    rtol = 1e-10 + 104 / gamma * 1e-15
+    base = np.random.default_rng(5).dirichlet([2.0] * K, n)
+    outcome = np.eye(K)[sources.label]
+    exponent = log_kernel(sources, gamma)
+    features = sources.features(DirichletKernel(), gamma)
+    n_empty = 0
+    for e, rows in enumerate(sources.folds):
+        columns = [base, *(base * (sources.fold != f)[:, None] for f in range(3))]
+        sums = fold_sums(features, sources, rows, np.concatenate(columns, axis=1))
+        totals = sums.labels.sum(axis=(1, 2))
+        for f in (None, *(f for f in range(3) if f != e)):
+            if f is None:
+                found = residuals(sums.labels.sum(axis=1), sums.squares.sum(axis=1), sums.columns[:, :K])
+                kept = exponent[rows]
+            else:
+                found = without_fold(sums, f, sums.columns[:, (1 + f) * K : (2 + f) * K])
+                kept = np.where(sources.fold[None, :] == f, -np.inf, exponent[rows])
+            # A row whose sources all but vanish with the fold has nothing left.
+            left = np.exp(logsumexp(kept, axis=1) - logsumexp(exponent[rows], axis=1)) > 1e-6
+            n_empty += int((~left).sum())
+            w = np.exp(kept - logsumexp(kept, axis=1, keepdims=True))
+            size = np.where(left, 1 / (w**2).sum(axis=1), 0)[:, None]
+            np.testing.assert_allclose(found.size, size, rtol=rtol)
+            np.testing.assert_allclose(found.observed, size * (w @ outcome), rtol=rtol, atol=1e-9)
+            np.testing.assert_allclose(found.expected, size * (w @ base), rtol=rtol, atol=1e-9)
+            for prior in (3.0, 120.0):
+                unscaled = base[rows] * (prior + size * (w @ outcome)) / (prior + size * (w @ base))
+                r = unscaled / unscaled.sum(axis=1, keepdims=True)
+                corrected = correct(base[rows], found, prior)
+                np.testing.assert_allclose(corrected.prob, r, rtol=rtol, atol=1e-9)
+        assert (totals > 0).all()
+    # The case of nothing left occurs where the kernel is narrow.
+    assert n_empty > 0 or gamma > 1e-3
+    assert n_empty == 0 or gamma < 0.3 or boundary
+
+
+# ------------------------------------------------------------------ variance
+
+
+def test_gain_share_and_reliance_are_derivatives_and_means_of_the_correction() -> None:
+    rng = np.random.default_rng(0)
+    base, size, prior = rng.dirichlet([1.0] * K), 17.0, 3.0
+    mean, expected = rng.dirichlet([1.0] * K), 17.0 * rng.dirichlet([1.0] * K)
+
+    def r(mean: Any) -> Any:
+        product = base * (prior + size * mean) / (prior + expected)
+        return product / product.sum()
+
+    found = correct(base[None], residuals(mean[None], np.ones(1) / size, expected[None] / size), prior)
+    np.testing.assert_allclose(found.prob[0], r(mean), rtol=1e-12)
+    v = found.gain[0]
+    np.testing.assert_allclose(np.diag(v) - np.outer(r(mean), v), derivative(r, mean), atol=1e-8)
+    m = expected * (prior + size * mean) / ((prior + expected) * size)
+    np.testing.assert_allclose(found.share[0], m, rtol=1e-12)
+    assert found.reliance[0] == pytest.approx(r(mean) @ (expected / (prior + expected)))
+    nothing = correct(base[None], residuals(np.zeros((1, K)), np.zeros(1), np.zeros((1, K))), prior)
+    np.testing.assert_allclose(nothing.prob[0], base, rtol=1e-15)
+    assert (nothing.gain == 0).all()
+    assert (nothing.share == 0).all()
+    assert nothing.reliance[0] == nothing.size[0, 0] == half_trace(Brier(), nothing)[0] == 0
+
+
+@pytest.mark.parametrize("generator", [*GENERATORS, Cubic()], ids=repr)
+def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator) -> None:
+    if isinstance(generator, Cubic):
+        pytest.importorskip("torch")
+    rng = np.random.default_rng(1)
+    n = 6
+    prob, share = rng.dirichlet([1.0] * K, n), rng.dirichlet([1.0] * K, n)
+    gain, size = rng.uniform(0, 2, (n, K)), rng.uniform(2, 50, (n, 1))
+    hessian = generator.hessian(prob)
+    directions = rng.standard_normal((n, K))
+    products = np.einsum("nij,nj->ni", hessian, directions)
+    np.testing.assert_allclose(generator.hessian_times(prob, directions), products, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(generator.hessian_diagonal(prob), np.diagonal(hessian, axis1=1, axis2=2), rtol=1e-9)
+
+    found = half_trace(generator, Corrected(prob, gain, share, np.zeros(n), size))
+    for h in range(n):
+        jacobian = np.diag(gain[h]) - np.outer(prob[h], gain[h])
+        labels = np.diag(share[h]) - np.outer(share[h], share[h])
+        covariance = jacobian @ labels @ jacobian.T / size[h, 0]
+        assert found[h] == pytest.approx(np.trace(hessian[h] @ covariance) / 2, rel=1e-9)
+
+    fits = [rng.dirichlet([1.0] * K, n) for _ in range(4)]
+    centre = np.mean(fits, axis=0)
+    at_centre = generator.hessian(centre)
+    expected = sum(np.einsum("ni,nij,nj->n", b - centre, at_centre, b - centre) for b in fits) / 2
+    np.testing.assert_allclose(half_spread(generator, fits), expected, rtol=1e-9)
+
+
+# ------------------------------------------------------------------ fits
+
+
+@pytest.mark.parametrize("kind", ["shared", "by class"])
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) -> None:
+    rng = np.random.default_rng(2)
+    n, d = 50, 3 if kind == "shared" else 2 * K
+    terms: Any = (
+        logit.SharedTerms(rng.standard_normal((d, n, K)))
+        if kind == "shared"
+        else logit.ClassTerms(rng.standard_normal((K, n, 2)))
+    )
+    y, weight = rng.integers(0, K, n), rng.uniform(0, 3, n)
+    outcome = np.eye(K)[y]
+    start, ridge = rng.standard_normal(d), rng.uniform(0.1, 3, d)
+    offset = rng.standard_normal((n, K)) if with_offset else None
+
+    def scores(theta: Any) -> Any:
+        by_hand = (
+            np.einsum("d,dnk->nk", theta, terms.values)
+            if kind == "shared"
+            else np.einsum("ks,kns->nk", theta.reshape(K, 2), terms.values)
+        )
+        return by_hand if offset is None else by_hand + offset
+
+    def loss(theta: Any) -> Any:
+        s = scores(theta)
+        return weight @ (logsumexp(s, axis=1) - s[np.arange(n), y])
+
+    def objective(theta: Any) -> Any:
+        return loss(theta) + ridge @ (theta - start) ** 2 / 2
+
+    found = logit.fit(terms, outcome, weight, start=start, ridge=ridge, offset=offset)
+    best = minimize(objective, start, method="BFGS", options={"gtol": 1e-7})
+    assert objective(found) == pytest.approx(best.fun, abs=1e-6)
+    np.testing.assert_allclose(found, best.x, atol=1e-3)
+
+    prob = np.exp(log_softmax(scores(start)))
+    np.testing.assert_allclose(terms.products(weight[:, None] * (prob - outcome)), derivative(loss, start), atol=1e-6)
+    second = derivative(lambda theta: derivative(loss, theta, 1e-3), start, 1e-3)
+    np.testing.assert_allclose(terms.information(prob, weight), second, atol=1e-4)
+
+
+def test_expectation_maximisation_never_lowers_the_penalised_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    g = rng.dirichlet([1.0] * K, 60)
+    truth = 0.6 * np.eye(K) + 0.4 * np.roll(np.eye(K), 1, axis=1)
+    y = (rng.random(60)[:, None] > (g @ truth).cumsum(axis=1)).sum(axis=1)
+    weight = rng.uniform(0.5, 1.5, 60)
+    train = TrainingSet(interior(np.log(g)), np.eye(K)[y], y, weight, False)
+    values = []
+    for steps in (1, 2, 3, 10, 400):
+        monkeypatch.setattr(families, "_MIXTURE_STEPS", steps)
+        monkeypatch.setattr(families, "_MIXTURE_TOLERANCE", 0.0)
+        matrix = families._mixing(train, g)
+        np.testing.assert_allclose(matrix.sum(axis=1), 1)
+        prior = np.eye(K) + 0.2 / K
+        values.append(weight @ np.log((g @ matrix)[np.arange(60), y]) + (prior * np.log(matrix)).sum())
+    assert (np.diff(values) > 0).all()
+
+    def lost(scores: Any) -> Any:
+        m = np.exp(log_softmax(scores.reshape(K, K)))
+        return -(weight @ np.log((g @ m)[np.arange(60), y]) + (prior * np.log(m)).sum())
+
+    assert values[-1] == pytest.approx(-minimize(lost, np.log(matrix).ravel()).fun, abs=1e-5)
+
+
+def test_families_predict_what_their_formula_says() -> None:
+    rng = np.random.default_rng(4)
+    g = rng.dirichlet([1.0] * K, 60)
+    y = rng.integers(0, K, 60)
+    points = interior(np.log(g))
+    train = TrainingSet(points, np.eye(K)[y], y, np.ones(60), True)
+    a = train.fit(families.temperature).coefficients
+    np.testing.assert_allclose(train.fit(families.temperature)(points), np.exp(log_softmax(a * np.log(g))))
+    a, b, c = train.fit(families.equivariant).coefficients
+    shared = (a + c * (g**2).sum(axis=1, keepdims=True)) * np.log(g) + b * g
+    np.testing.assert_allclose(train.fit(families.equivariant)(points), np.exp(log_softmax(shared)))
+    by_class = train.fit(families.vector).coefficients.reshape(K, 2)
+    scores = by_class[:, 0] * np.log(g) + by_class[:, 1]
+    np.testing.assert_allclose(train.fit(families.vector)(points), np.exp(log_softmax(scores)))
+    waves = train.fit(families.smooth).coefficients.reshape(K, 7)
+    terms = [np.log(g) / np.log(g).std(), np.ones_like(g), *(np.cos(np.pi * s * g) for s in range(1, 6))]
+    scores = shared + sum(waves[:, i] * term for i, term in enumerate(terms))
+    np.testing.assert_allclose(train.fit(families.smooth)(points), np.exp(log_softmax(scores)))
+    assert families.identity(train)(points) is points.prob
+    for family in families.families_for(K):
+        fitted = train.fit(family)(points)
+        assert (fitted > 0).all()
+        np.testing.assert_allclose(fitted.sum(axis=1), 1)
+
+
+# ------------------------------------------------------------------ stacking
+
+
+@pytest.mark.parametrize("generator", [Log(), Brier(), Spherical(), ItakuraSaito()], ids=repr)
+@pytest.mark.parametrize("sharp", [0.3, 3.0])
+def test_stacking_finds_the_best_weights(generator: BregmanGenerator, sharp: float) -> None:
+    rng = np.random.default_rng(6)
+    n = 60
+    truth = rng.dirichlet([1.0] * K, n)
+    y = (rng.random(n)[:, None] > truth.cumsum(axis=1)).sum(axis=1)
+    outcome, weight = np.eye(K)[y], rng.uniform(0.5, 2, n)
+    weight /= weight.sum()
+    candidates = np.exp(
+        [log_softmax(sharp * np.log(truth) + rng.standard_normal((n, K))) for _ in range(2)]
+        + [log_softmax(0.2 * np.log(truth))]
+    )
+
+    def loss(a: Any) -> Any:
+        return weight @ generator.loss(np.tensordot(a, candidates, axes=1), outcome)
+
+    a = stacking_weights(generator, candidates, outcome, weight)
+    assert (a >= 0).all()
+    assert a.sum() == pytest.approx(1, abs=1e-12)
+    grid = [np.array([i, j, 40 - i - j]) / 40 for i in range(41) for j in range(41 - i)]
+    assert loss(a) <= min(map(loss, grid)) + 1e-7
+    # Karush, Kuhn, Tucker: the slope is the same along all weights in use, and no lower along others.
+    q = np.tensordot(a, candidates, axes=1)
+    slopes = np.einsum("mni,ni->mn", candidates, generator.hessian_times(q, q - outcome))
+    slope, tolerance = slopes @ weight, 1e-4 * (np.abs(slopes) @ weight).max()
+    np.testing.assert_allclose(slope[a > 1e-9], a @ slope, atol=tolerance)
+    assert (slope >= a @ slope - tolerance).all()
+
+
+def test_stacking_takes_the_perfect_candidate_alone_and_shares_among_equals() -> None:
+    rng = np.random.default_rng(7)
+    outcome = np.eye(K)[rng.integers(0, K, 30)]
+    noise, weight = rng.dirichlet([1.0] * K, 30), np.full(30, 1 / 30)
+    candidates = np.stack([noise, 0.999 * outcome + 0.001 / K, noise[::-1]])
+    np.testing.assert_allclose(stacking_weights(Log(), candidates, outcome, weight), [0, 1, 0], atol=1e-6)
+    equal = stacking_weights(Brier(), np.stack([noise, noise]), outcome, weight)
+    assert (equal >= 0).all()
+    assert equal.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(stacking_weights(Log(), noise[None], outcome, weight), [1.0])
