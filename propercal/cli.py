@@ -156,7 +156,8 @@ def _parser() -> argparse.ArgumentParser:
     decompose.add_argument(
         "--method",
         type=_known(lambda text: _one_of(METHODS, text)),
-        help="risk or direct, two estimates that are biased in different ways (default: risk)",
+        help="debiased (with an interval), or one of the published estimates, direct and risk, which "
+        "are biased in different ways (default: debiased)",
     )
     decompose.add_argument(
         "--kernel",
@@ -167,8 +168,8 @@ def _parser() -> argparse.ArgumentParser:
         "--bandwidth",
         type=_bandwidth,
         metavar="auto|NUMBER",
-        help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it by the "
-        "leave-one-out risk (default: auto)",
+        help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it from the "
+        "data (default: auto)",
     )
     decompose.add_argument(
         "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
@@ -355,12 +356,18 @@ class _Table:
 
     def print_row(self, path: Path, result: Decomposition) -> None:
         if not self._has_header:
-            heads = ("risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth")
-            numbers = "  ".join(f"{head:>11}" for head in heads)
+            heads = ["risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth"]
+            cells = [f"{head:>11}" for head in heads]
+            if result.method == "debiased":
+                cells.insert(2, f"{f'{result.confidence_level:.0%} interval':>22}")
+            numbers = "  ".join(cells)
             self._print("file", "generator", f"{numbers}  {'n':>7}  {'k':>4}  notes")
             self._has_header = True
-        values = [float(getattr(result, term)) for term in _TERMS]
-        numbers = "  ".join(f"{value:>11.6f}" for value in values)
+        cells = [f"{float(getattr(result, term)):>11.6f}" for term in _TERMS]
+        if result.method == "debiased":
+            ends = _intervals(result).get("calibration_error", ())
+            cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
+        numbers = "  ".join(cells)
         size = f"{result.n_samples:>7}  {result.n_classes:>4}"
         line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
         self._print(str(path), _name(result.generator), line)
@@ -387,9 +394,23 @@ def _record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, An
         "n_classes": result.n_classes,
         **{term: _number(getattr(result, term)) for term in _TERMS},
         "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
+        "confidence_level": result.confidence_level,
+        "intervals": {term: list(ends) for term, ends in _intervals(result).items()},
+        **{
+            name: _number(value)
+            for name in ("lower_bound", "kernel_share")
+            if (value := getattr(result, name)) is not None
+        },
         "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
         "notes": notes,
     }
+
+
+def _intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
+    """Return the interval of each term that has one and is finite."""
+    errors = result.standard_errors
+    finite = [t for t in errors if math.isfinite(float(getattr(result, t)) + errors[t])]
+    return {term: result.interval(term) for term in finite}
 
 
 def _number(value: Any) -> float | str:

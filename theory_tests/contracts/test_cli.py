@@ -17,7 +17,7 @@ import pytest
 import propercal
 from propercal.cli import main
 
-OPTIONS = ("--bandwidth", "0.1")
+OPTIONS = ("--method", "risk", "--bandwidth", "0.1")
 
 
 @pytest.fixture
@@ -149,7 +149,9 @@ def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
         [str(path), name] for path in (good, infinite) for name in ("log", "brier")
     ]
     with np.load(good) as archive:
-        expected = propercal.decompose(archive["labels"], archive["probs"], bandwidth=0.1)
+        expected = propercal.decompose(
+            archive["labels"], archive["probs"], method="risk", bandwidth=0.1
+        )
     assert rows[0].split()[2:] == [
         f"{expected.risk:.6f}",
         f"{expected.calibration_error:.6f}",

@@ -118,6 +118,7 @@ def test_manifest(file: str, shared: Path) -> None:
             p,
             from_logits=from_logits,
             sample_weight=finite,
+            method="risk",
             kernel="uniform-bins",
             bandwidth=1.0,
         ).risk

@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 def simplest(strategy: SearchStrategy[T], condition: Callable[[T], Any]) -> T:
-    """Shrink the first of 300 examples that fulfils `condition`; raises NoSuchExample if none does."""
-    plan = settings(max_examples=300, database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
+    """Shrink the first of 3000 examples that fulfils `condition`; raises NoSuchExample if none does."""
+    plan = settings(max_examples=3000, database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
     return find(strategy, lambda x: bool(condition(x)), settings=plan, random=random.Random(1))  # noqa: S311
 
 
