@@ -34,7 +34,7 @@ settings.register_profile(
     max_examples=20,
     suppress_health_check=list(HealthCheck),
 )
-settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=500)
+settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "det" if "CI" in os.environ else "dev"))
 
 
