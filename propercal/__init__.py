@@ -8,6 +8,12 @@ from propercal.bandwidth import select_bandwidth
 from propercal.conditional import conditional_mean
 from propercal.decomposition import decompose
 from propercal.generators import BregmanGenerator
+from propercal.inference import (
+    CalibrationTest,
+    PairedDifference,
+    calibration_test,
+    paired_difference,
+)
 from propercal.result import Decomposition
 from propercal.terms import calibration_error, refinement, sharpness
 
@@ -15,10 +21,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BregmanGenerator",
+    "CalibrationTest",
     "Decomposition",
+    "PairedDifference",
     "calibration_error",
+    "calibration_test",
     "conditional_mean",
     "decompose",
+    "paired_difference",
     "refinement",
     "select_bandwidth",
     "sharpness",

@@ -375,6 +375,20 @@ def check_bandwidth(bandwidth: object) -> float:
     return value
 
 
+def check_random_state(random_state: Any) -> Any:
+    """Return `random_state` if NumPy takes it as a seed or a generator, or raise."""
+    try:
+        np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise bad_value(
+            "random_state",
+            repr(random_state),
+            "an integer ≥ 0, a numpy.random.Generator, a SeedSequence or None",
+            "pass a seed, such as 0",
+        ) from error
+    return random_state
+
+
 def check_confidence_level(confidence_level: object) -> float:
     """Return the level as a float between 0 and 1, or raise."""
     if not isinstance(confidence_level, Real) or not 0 < float(confidence_level) < 1:

@@ -10,11 +10,11 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propercal._messages import some_rows, unknown_name
+from propercal._cli_output import Table, record
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-
-_TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
 _DESCRIPTION = """\
 Split the risk of predicted probabilities into calibration error and refinement.
@@ -156,8 +154,8 @@ def _parser() -> argparse.ArgumentParser:
     decompose.add_argument(
         "--method",
         type=_known(lambda text: _one_of(METHODS, text)),
-        help="debiased (with an interval), or one of the published estimates, direct and risk, which "
-        "are biased in different ways (default: debiased)",
+        help="debiased (with an interval), or one of the published estimates, direct and risk, "
+        "which are biased in different ways (default: debiased)",
     )
     decompose.add_argument(
         "--kernel",
@@ -269,7 +267,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _decompose(options: argparse.Namespace) -> int:
     generators = options.generator or [_generator("log")]
-    table = None if options.json else _Table(options.files, generators)
+    table = None if options.json else Table(options.files, generators)
     records: list[dict[str, Any]] = []
     code = DONE
     for path in options.files:
@@ -285,7 +283,7 @@ def _decompose(options: argparse.Namespace) -> int:
                 table.print_row(path, result)
         for note in notes:
             _say(path, note)
-        records += [_record(path, result, notes) for result in results]
+        records += [record(path, result, notes) for result in results]
     if options.json:
         print(json.dumps(records, indent=2, allow_nan=False))
     return code
@@ -340,81 +338,3 @@ def _say(path: Path, note: str) -> None:
 
 def _one_line(message: object) -> str:
     return " ".join(str(message).split())
-
-
-def _name(generator: BregmanGenerator) -> str:
-    return generator.name
-
-
-class _Table:
-    """Rows of fixed width, printed as the results come."""
-
-    def __init__(self, paths: Iterable[Path], generators: Iterable[BregmanGenerator]) -> None:
-        self._path_width = max(len("file"), *(len(str(path)) for path in paths))
-        self._name_width = max(len("generator"), *(len(_name(each)) for each in generators))
-        self._has_header = False
-
-    def print_row(self, path: Path, result: Decomposition) -> None:
-        if not self._has_header:
-            heads = ["risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth"]
-            cells = [f"{head:>11}" for head in heads]
-            if result.method == "debiased":
-                cells.insert(2, f"{f'{result.confidence_level:.0%} interval':>22}")
-            numbers = "  ".join(cells)
-            self._print("file", "generator", f"{numbers}  {'n':>7}  {'k':>4}  notes")
-            self._has_header = True
-        cells = [f"{float(getattr(result, term)):>11.6f}" for term in _TERMS]
-        if result.method == "debiased":
-            ends = _intervals(result).get("calibration_error", ())
-            cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
-        numbers = "  ".join(cells)
-        size = f"{result.n_samples:>7}  {result.n_classes:>4}"
-        line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
-        self._print(str(path), _name(result.generator), line)
-
-    def _print(self, path: str, name: str, rest: str) -> None:
-        print(f"{path:<{self._path_width}}  {name:<{self._name_width}}  {rest}".rstrip())
-        sys.stdout.flush()
-
-
-def _infinite_rows(result: Decomposition) -> str:
-    rows = result.infinite_loss_rows
-    return f"infinite loss at {some_rows(rows)}" if rows else ""
-
-
-def _record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
-    return {
-        "file": str(path),
-        "generator": _name(result.generator),
-        "notion": result.notion,
-        "method": result.method,
-        "kernel": result.kernel,
-        "bandwidth": _number(result.bandwidth),
-        "n_samples": result.n_samples,
-        "n_classes": result.n_classes,
-        **{term: _number(getattr(result, term)) for term in _TERMS},
-        "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
-        "confidence_level": result.confidence_level,
-        "intervals": {term: list(ends) for term, ends in _intervals(result).items()},
-        **{
-            name: _number(value)
-            for name in ("lower_bound", "kernel_share")
-            if (value := getattr(result, name)) is not None
-        },
-        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
-        "notes": notes,
-    }
-
-
-def _intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
-    """Return the interval of each term that has one and is finite."""
-    errors = result.standard_errors
-    finite = [t for t in errors if math.isfinite(float(getattr(result, t)) + errors[t])]
-    return {term: result.interval(term) for term in finite}
-
-
-def _number(value: Any) -> float | str:
-    number = float(value)
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

@@ -17,8 +17,11 @@ from propercal.debiasing import logit
 from propercal.debiasing.points import Points, softmax
 
 #: Larger systems of equations are not solved; the families that need one are left out.
-_LARGEST_SYSTEM = 512
+LARGEST_SYSTEM = 512
 _N_WAVES = 5
+#: How strongly coefficients are drawn to the simpler family.
+EQUIVARIANT_RIDGE = (1e-3, 0.25, 0.25)
+SMOOTH_RIDGE = (0.5, 0.5, *(0.5 * s * s for s in range(1, _N_WAVES + 1)))
 _MIXTURE_STEPS = 30
 _MIXTURE_TOLERANCE = 1e-4
 
@@ -58,9 +61,9 @@ Family = Callable[[TrainingSet], Recalibration]
 def families_for(n_classes: int) -> list[Family]:
     """Return the families that can be fitted for a number of classes."""
     families: list[Family] = [identity, temperature, equivariant, mixture, tempered_mixture]
-    if 2 * n_classes <= _LARGEST_SYSTEM:
+    if 2 * n_classes <= LARGEST_SYSTEM:
         families.append(vector)
-    if (_N_WAVES + 2) * n_classes <= _LARGEST_SYSTEM:
+    if len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM:
         families.append(smooth)
     return families
 
@@ -81,9 +84,9 @@ def equivariant(train: TrainingSet) -> _Scores:
     """Scores a log g_i + b g_i + c ‖g‖² log g_i, the same for every class."""
     (slope,) = train.fit(temperature).coefficients
     start = namespace(train.outcome).stack([slope, 0 * slope, 0 * slope])
-    ridge = like([1e-3, 0.25, 0.25], train.outcome)
+    ridge = like(EQUIVARIANT_RIDGE, train.outcome)
     return _fitted(
-        train, _equivariant_terms, _equivariant_terms(train.points), start=start, ridge=ridge
+        train, equivariant_terms, equivariant_terms(train.points), start=start, ridge=ridge
     )
 
 
@@ -99,20 +102,19 @@ def vector(train: TrainingSet) -> _Scores:
 
 def smooth(train: TrainingSet) -> _Scores:
     """Equivariant scores plus a smooth function of g_i for each class, as a cosine series."""
-    scale = _spread(train.points.log_prob)
+    scale = spread(train.points.log_prob)
 
     def make_terms(points: Points) -> logit.ClassTerms:
-        return _smooth_terms(points, scale)
+        return smooth_terms(points, scale)
 
     k = train.outcome.shape[1]
-    ridge = [1.0, 1.0, *(float(s * s) for s in range(1, _N_WAVES + 1))]
     base = train.fit(equivariant)
     return _fitted(
         train,
         make_terms,
         make_terms(train.points),
-        start=like([0.0] * (len(ridge) * k), train.outcome),
-        ridge=0.5 * like(ridge * k, train.outcome),
+        start=like([0.0] * (len(SMOOTH_RIDGE) * k), train.outcome),
+        ridge=like(SMOOTH_RIDGE * k, train.outcome),
         base=base,
     )
 
@@ -177,7 +179,8 @@ def _temperature_terms(points: Points) -> logit.SharedTerms:
     return logit.SharedTerms(points.log_prob[None, ...])
 
 
-def _equivariant_terms(points: Points) -> logit.SharedTerms:
+def equivariant_terms(points: Points) -> logit.SharedTerms:
+    """Log g, g and ‖g‖² log g."""
     xp = namespace(points.prob)
     g, log_g = points.prob, points.log_prob
     square = xp.sum(g * g, axis=1, keepdims=True)
@@ -190,14 +193,16 @@ def _vector_terms(points: Points) -> logit.ClassTerms:
     return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=2))
 
 
-def _smooth_terms(points: Points, scale: float) -> logit.ClassTerms:
+def smooth_terms(points: Points, scale: float) -> logit.ClassTerms:
+    """(log g) / scale, 1, and cosines of g, of growing frequency, for each class."""
     xp = namespace(points.prob)
     g, log_g = points.prob.T, points.log_prob.T
     waves = [xp.cos(math.pi * s * g) for s in range(1, _N_WAVES + 1)]
     return logit.ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=2))
 
 
-def _spread(values: Array) -> float:
+def spread(values: Array) -> float:
+    """Return the standard deviation over rows and classes, a unit for all classes."""
     return max(float(namespace(values).std(values)), 1e-6)
 
 

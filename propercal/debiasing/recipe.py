@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from propercal._messages import bad_value
+from propercal._validate import check_random_state
 from propercal.debiasing.external import as_family
 from propercal.debiasing.families import Family, families_for
 from propercal.kernels import BilinearKernel, BinningKernel, Kernel
@@ -58,7 +59,7 @@ def make_recipe(
         kernel,
         BANDWIDTHS if bandwidth is None else (bandwidth,),
         int(n_folds),  # type: ignore[call-overload]
-        _generator_of(random_state),
+        check_random_state(random_state),
     )
 
 
@@ -70,20 +71,6 @@ def _families(recalibrator: object) -> Callable[[int], Sequence[Family]]:
         raise bad_value("recalibrator", "[]", "one or more", "leave it out for the built-in ones")
     families = [as_family("recalibrator", each) for each in several]
     return lambda _: families
-
-
-def _generator_of(random_state: Any) -> Any:
-    """Return `random_state` if NumPy takes it as a seed or generator."""
-    try:
-        np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise bad_value(
-            "random_state",
-            repr(random_state),
-            "an integer ≥ 0, a numpy.random.Generator, a SeedSequence or None",
-            "pass a seed, such as 0",
-        ) from error
-    return random_state
 
 
 def typical(bandwidths: Sequence[float]) -> float:

@@ -6,7 +6,6 @@ product for many label sets at a time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -17,7 +16,15 @@ import numpy as np
 from propercal._array import device, like, namespace
 from propercal._messages import bad_value
 from propercal._typing import Array
-from propercal.debiasing.logit import ClassTerms, SharedTerms
+from propercal.debiasing.families import (
+    EQUIVARIANT_RIDGE,
+    LARGEST_SYSTEM,
+    SMOOTH_RIDGE,
+    equivariant_terms,
+    smooth_terms,
+    spread,
+)
+from propercal.debiasing.logit import ClassTerms
 from propercal.debiasing.points import Points, interior
 from propercal.generators.base import BregmanGenerator
 from propercal.inference.features import kernel_features
@@ -26,13 +33,10 @@ from propercal.notions import Problem
 #: Of the Hellinger kernel: the widest sees the whole simplex, the narrowest ±0.08 at most.
 BANDWIDTHS = (0.6, 0.2, 0.06, 0.02, 0.006)
 
-#: Families with more unknowns are left out.
-_LARGEST_SYSTEM = 512
 #: Kernel features of all bandwidths, times classes.
 _LARGEST_NUMBER = 4096
 #: Added to each probability where the curvature of F is taken, which may be infinite at 0.
 _SMOOTHING = 0.02
-_N_WAVES = 5
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,9 @@ def quadratic_forms(
     weight = problem.weight * problem.weight.shape[0]
     k = problem.n_classes
     parts = [_shared_part(points, weight)]
-    if 2 * k <= _LARGEST_SYSTEM:
+    if 2 * k <= LARGEST_SYSTEM:
         parts.append(_class_part(points, weight))
-    if k * k <= _LARGEST_SYSTEM:
+    if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(points, weight))
     parts.append(_kernel_part(points, weight, generator, rng))
     return QuadraticForms(_columns(k), tuple(parts))
@@ -137,10 +141,10 @@ def _quadratic(z: Array, inverse: Array) -> Array:
 def _shared_part(points: Points, weight: Array) -> Part:
     """Score tests of temperature scaling and of scores a log g + b g + c ‖g‖² log g."""
     xp = namespace(weight)
-    g, log_g = points.prob, points.log_prob
-    terms = xp.stack([log_g, g, log_g * xp.sum(g * g, axis=1, keepdims=True)])
-    information = SharedTerms(terms).information(g, weight**2)
-    ridge = like([1e-3, 0.25, 0.25], g)
+    g = points.prob
+    family = equivariant_terms(points)
+    terms, information = family.values, family.information(g, weight**2)
+    ridge = like(EQUIVARIANT_RIDGE, g)
     temperature = _ridge_inverse(information[:1, :1], ridge[:1])
     equivariant = _ridge_inverse(information, ridge)
 
@@ -159,16 +163,13 @@ def _shared_part(points: Points, weight: Array) -> Part:
 def _class_part(points: Points, weight: Array) -> Part:
     """Score tests of a slope and a shift, and of a smooth function of g, for each class."""
     xp = namespace(weight)
-    g, log_g, k = points.prob, points.log_prob, points.prob.shape[1]
-    # One unit for all classes, as in the ridge.
-    scale = max(float(xp.std(log_g)), 1e-6)
-    values = [log_g / scale, xp.ones_like(g)]
-    ridges = [[1.0, 1.0]]
-    is_smooth = (2 + _N_WAVES) * k <= _LARGEST_SYSTEM
-    if is_smooth:
-        values += [xp.cos(math.pi * s * g) for s in range(1, _N_WAVES + 1)]
-        ridges.append([0.5, 0.5, *(0.5 * s * s for s in range(1, _N_WAVES + 1))])
-    terms = xp.permute_dims(xp.stack(values), (2, 1, 0))
+    g, k = points.prob, points.prob.shape[1]
+    terms = smooth_terms(points, spread(points.log_prob)).values
+    ridges: list[tuple[float, ...]] = [(1.0, 1.0)]
+    if len(SMOOTH_RIDGE) * k <= LARGEST_SYSTEM:
+        ridges.append(SMOOTH_RIDGE)
+    n_terms = len(ridges[-1])
+    terms = terms[:, :, :n_terms]
     inverses = [
         _ridge_inverse(
             ClassTerms(terms[:, :, : len(ridge)]).information(g, weight**2), like(ridge * k, g)
@@ -178,7 +179,7 @@ def _class_part(points: Points, weight: Array) -> Part:
 
     def combine(statistics: list[Array]) -> Array:
         # Two classes have their terms in one column.
-        z = xp.reshape(xp.concat(statistics, axis=0), (k, len(values), -1))
+        z = xp.reshape(xp.concat(statistics, axis=0), (k, n_terms, -1))
         return xp.stack(
             [
                 _quadratic(xp.reshape(z[:, : len(ridge), :], (k * len(ridge), -1)), inverse)

@@ -1,4 +1,4 @@
-"""Is one model better calibrated than another on the same test set?"""
+"""Whether one model is better calibrated than another on the same test set."""
 
 from __future__ import annotations
 

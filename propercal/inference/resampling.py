@@ -12,7 +12,7 @@ import numpy.typing as npt
 from propercal._array import like, no_gradient, quiet, slices, to_numpy
 from propercal._messages import bad_value, some_rows, warn
 from propercal._typing import Array
-from propercal._validate import Predictions, validate
+from propercal._validate import Predictions, check_random_state, validate
 from propercal.decomposition import GeneratorLike
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
@@ -172,7 +172,7 @@ def calibration_test(
         raise _bad_number(n_resamples)
     if n_resamples < 1:
         raise _bad_number(n_resamples)
-    rng = _random_generator(random_state)
+    rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate(
         y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
     )
@@ -206,18 +206,6 @@ def _bad_number(n_resamples: object) -> ValueError:
     return bad_value(
         "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
     )
-
-
-def _random_generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise bad_value(
-            "random_state",
-            repr(random_state),
-            "an integer ≥ 0, a numpy.random.Generator, a SeedSequence or None",
-            "pass a seed, such as 0",
-        ) from error
 
 
 def _evaluate(
