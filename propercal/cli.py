@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._cli_output import Table, record
+from propercal._messages import unknown_name
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition
