@@ -117,6 +117,24 @@ def _hessian(generator: BregmanGenerator, p: Vector) -> Violation | None:
     return face.mismatch(form, change.T, tolerance)
 
 
+def _hessian_products(generator: BregmanGenerator, p: Vector) -> Violation | None:
+    face = _Face(generator, p)
+    hessian = generator.hessian(p)
+    form = face.form(hessian)
+    if not np.isfinite(form).all() or not form.size:
+        return None
+    tolerance = HALF_DIGITS * np.abs(form).max() + NOISE * scale(generator, len(p))
+    points = np.broadcast_to(p, face.along.shape)
+    products = face.along @ face.restrict(generator.hessian_times(points, face.along)).T
+    call = "v @ generator.hessian_times(p, w)"
+    found = face.mismatch(products, form, tolerance, call)
+    if found is not None:
+        return found
+    expected, diagonal = np.diag(hessian), generator.hessian_diagonal(p)
+    wrong = ~(np.abs(diagonal - expected) <= HALF_DIGITS * np.abs(expected)) & (p >= INTERIOR)
+    return Violation("generator.hessian_diagonal(p)", diagonal, expected) if wrong.any() else None
+
+
 class _Face:
     """The tangent directions `along` which F can be differentiated at p: none where F is infinite.
 
@@ -140,14 +158,18 @@ class _Face:
         return self.along @ np.where(kept, hessian, 0.0) @ self.along.T
 
     def mismatch(
-        self, found: Vector, expected: Vector, tolerance: Vector | float
+        self,
+        found: Vector,
+        expected: Vector,
+        tolerance: Vector | float,
+        call: str = "v @ generator.hessian(p) @ w",
     ) -> Violation | None:
         wrong = ~(np.abs(found - expected) <= tolerance)
         if not wrong.any():
             return None
         i, j = np.unravel_index(int(wrong.argmax()), wrong.shape)
         return Violation(
-            "v @ generator.hessian(p) @ w",
+            call,
             float(found[i, j]),
             float(expected[i, j]),
             {"v": self.along[i], "w": self.along[j]},
@@ -197,6 +219,14 @@ LAWS = (
         "definition of the derivative, by central differences of order 8",
         "p",
         _hessian,
+        no_hessian,
+    ),
+    Law(
+        "hessian-products",
+        "hessian_times(p, v) = ∇²F(p) v for every v that sums to 0; hessian_diagonal its diagonal",
+        "definition of a BregmanGenerator",
+        "p",
+        _hessian_products,
         no_hessian,
     ),
     Law(

@@ -201,6 +201,16 @@ class WrongFromLog(Cubic):
         return 2 * np.exp(2 * log_p)
 
 
+class WrongProduct(Cubic):
+    def hessian_times(self, p: Any, v: Any) -> Any:
+        return 3 * p * v
+
+
+class WrongDiagonal(Cubic):
+    def hessian_diagonal(self, p: Any) -> Any:
+        return 6 * p[..., ::-1]
+
+
 class WrongDivergence(Cubic):
     def _divergence(self, p: Any, q: Any, log_q: Any) -> Any:
         return super()._divergence(q, p, log_q)
@@ -241,6 +251,8 @@ WRONG: list[tuple[BregmanGenerator, str]] = [
     (HighPrecision(), "dtype"),
     (Unbounded(), "value-range"),
     (WrongFromLog(), "gradient-from-log"),
+    (WrongProduct(), "hessian-products"),
+    (WrongDiagonal(), "hessian-products"),
     (WrongDivergence(), "three-point-identity"),
     (Raises(), "shapes"),
 ]
@@ -456,7 +468,7 @@ class TypoInHessian(NumpyWeights):
         return undefined * p  # type: ignore[name-defined]  # noqa: F821
 
 
-SECOND_ORDER = {"hessian-symmetry", "hessian", "hessian-psd"}
+SECOND_ORDER = {"hessian-symmetry", "hessian", "hessian-products", "hessian-psd"}
 
 
 def reasons(generator: BregmanGenerator) -> dict[str, str]:

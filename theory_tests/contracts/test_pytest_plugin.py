@@ -125,7 +125,7 @@ def test_selects_by_name_and_number_of_classes(folder: Path) -> None:
     options = ("--propercal-generator", "brier", "--propercal-n-classes", "4", "-k", "psd")
     code, out = run_pytest(folder, *options)
     assert code == 0, out
-    assert "1 passed, 18 deselected" in out
+    assert "1 passed, 19 deselected" in out
 
 
 @pytest.mark.parametrize("spec", ["mine.power:nothing", "nowhere:at_all", "lgo"])
@@ -154,16 +154,16 @@ def run_pytest_without_torch(folder: Path, *arguments: str) -> tuple[int, str]:
 def test_without_torch_only_the_hessian_is_not_checked(folder: Path) -> None:
     code, out = run_pytest_without_torch(folder, "-rs", "--propercal-generator", "mine.cubic:Cubic")
     assert code == 0, out
-    assert "14 passed, 5 skipped" in out
+    assert "14 passed, 6 skipped" in out
     assert "no hessian: torch is not installed to derive it; give hessian(p) to have it checked" in out
-    for law in ("hessian-symmetry", "hessian", "hessian-psd"):
+    for law in ("hessian-symmetry", "hessian", "hessian-products", "hessian-psd"):
         assert f"mine.cubic:Cubic::{law} SKIPPED" in out
 
 
 def test_without_torch_a_missing_gradient_is_one_failure_in_one_line(folder: Path) -> None:
     code, out = run_pytest_without_torch(folder, "--propercal-generator", "mine.cubic:CubicValue")
     assert code == 1, out
-    assert "1 failed, 18 skipped" in out
+    assert "1 failed, 19 skipped" in out
     assert out.count('pip install "propercal[torch]"') <= 2, "the failure, and pytest's summary"
     assert "Traceback" not in out
     assert ".py:" not in out.partition("= FAILURES =")[2].partition("short test summary")[0]
@@ -177,5 +177,5 @@ def test_parametrized_tests_are_skipped_with_the_reason(folder: Path) -> None:
     )
     code, out = run_pytest(folder, "-rs")
     assert code == 0, out
-    assert "17 passed, 2 skipped" in out
+    assert "18 passed, 2 skipped" in out
     assert "value(p) takes no tensors" in out or "torch is not installed" in out
