@@ -20,8 +20,8 @@ N = 60
 P = RNG.dirichlet([1.0] * 3, N)
 Y = np.minimum((RNG.random(N)[:, None] > P.cumsum(axis=1)).sum(axis=1), 2)
 TOP = P.argmax(axis=1)
-FAST = {"bandwidth": 0.1}
-BOUNDED = ["log", "brier", "spherical", Tsallis(1.5)]
+FAST: dict[str, Any] = {"bandwidth": 0.1}
+BOUNDED: list[Any] = ["log", "brier", "spherical", Tsallis(1.5)]
 leans_on_the_kernel = pytest.mark.filterwarnings("ignore:.*only the kernel sees")
 
 
@@ -141,7 +141,7 @@ def with_zeros() -> Any:
     return p / p.sum(axis=1, keepdims=True)
 
 
-HARD = {
+HARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "zeros": (Y, with_zeros(), {}),
     "all rows at vertices, right": (Y, vertices(Y), {}),
     "all rows at vertices, one wrong in four": (Y, vertices(np.where(np.arange(N) % 4, Y, (Y + 1) % 3)), {}),
@@ -176,7 +176,7 @@ def test_hard_data_have_an_estimate(name: str, notion: str) -> None:
             assert found.risk == found.calibration_error == found.lower_bound == math.inf
             assert math.isfinite(found.refinement)
             assert len(found.infinite_loss_rows) == N // 4
-            with pytest.raises(ValueError, match="infinite|inf"):
+            with pytest.raises(ValueError, match=r"finite term.*is inf: it has no interval"):
                 found.interval("calibration_error")
         else:
             assert is_sound(found), found
@@ -242,7 +242,7 @@ def test_every_array_library_finds_the_same(xp: Backend, notion: str) -> None:
     array = xp.array(p)
     options: dict[str, Any] = {"generator": ["log", "spherical"], "notion": notion}
     if notion != "canonical":
-        options |= FAST
+        options = {"generator": ["brier"], "notion": notion, **FAST}
     expected = decompose(Y, p, sample_weight=weight, **options)
     found = decompose(xp.integers(Y), array, sample_weight=xp.array(weight), **options)
     rtol = 1e-9 if xp.dtype == "float64" else 1e-4
@@ -267,8 +267,8 @@ def test_single_precision_is_read_in_double() -> None:
 
 def test_pairs_take_every_array_library(xp: Backend) -> None:
     other = P**2 / (P**2).sum(axis=1, keepdims=True)
-    expected = paired_difference(Y, P, other, **FAST)
-    found = paired_difference(xp.integers(Y), xp.array(P), xp.array(other), **FAST)
+    expected = paired_difference(Y, P, other, generator="brier", kernel=None)
+    found = paired_difference(xp.integers(Y), xp.array(P), xp.array(other), generator="brier", kernel=None)
     tolerance = 1e-9 if xp.dtype == "float64" else 1e-4
     for name in ("difference", "standard_error", "pvalue"):
         assert type(getattr(found, name)) is float

@@ -18,7 +18,14 @@ from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
 from propercal.debiasing import families, logit
-from propercal.debiasing.correction import Corrected, Sources, correct, fold_sums, residuals, without_fold
+from propercal.debiasing.correction import (
+    Corrected,
+    Sources,
+    correct,
+    fold_sums,
+    residuals,
+    without_fold,
+)
 from propercal.debiasing.families import TrainingSet
 from propercal.debiasing.folds import assign_folds
 from propercal.debiasing.points import interior, log_softmax

@@ -1,0 +1,65 @@
+"""Predictions and labels as recalibrators take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propercal._array import namespace
+from propercal._messages import bad_value
+from propercal._reading import read_array
+from propercal._typing import Array
+from propercal._validate import Predictions, validate
+
+
+def read_training(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
+    """Check what a recalibrator is to be fitted to."""
+    predictions = _validated(X, y, sample_weight, from_logits)
+    if predictions.multilabel:
+        raise bad_value(
+            "y",
+            "an indicator matrix of several labels a row",
+            "one class a row",
+            "recalibrate each label by itself, as a problem of two classes",
+        )
+    return predictions
+
+
+def read_new(X: object, fitted: Any, from_logits: bool) -> Predictions:
+    """Check what a fitted recalibrator is to be applied to."""
+    classes = getattr(fitted, "classes_", None)
+    if classes is None:
+        name = type(fitted).__name__
+        raise bad_value(name, "not fitted yet", "a fitted recalibrator", "call fit(X, y) first")
+    values = read_array("X", X)
+    single = values.ndim in (1, 2) and values.shape[0] == 1
+    if single:
+        # What is fitted needs two rows; what is predicted does not.
+        values = namespace(values).concat([values, values], axis=0)
+    rows = values.shape[0] if values.ndim else 0
+    predictions = _validated(values, np.zeros(rows, dtype=np.int64), None, from_logits)
+    if predictions.n_classes != len(classes):
+        raise bad_value(
+            "X",
+            f"{predictions.n_classes} classes",
+            f"{len(classes)}, as in fit",
+            "pass the columns it was fitted to",
+        )
+    return predictions
+
+
+def as_given(prob: Array, X: object, predictions: Predictions) -> Array:
+    """Return probabilities in the caller's floating dtype, one row for each of theirs."""
+    single = len(X) == 1  # type: ignore[arg-type]
+    kept = prob[:1, :] if single else prob
+    return namespace(prob).astype(kept, predictions.dtype, copy=False)
+
+
+def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
+    try:
+        return validate(y, X, from_logits=from_logits, sample_weight=sample_weight)
+    except ValueError as error:
+        # The same checks as of every other function, under the names that scikit-learn gives.
+        message = str(error).replace("y_proba", "X").replace("y_true", "y")
+        raise ValueError(message) from error

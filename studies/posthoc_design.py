@@ -1,0 +1,339 @@
+"""What the post-hoc calibration study compares, on which predictions, and by which estimates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from propercal import Decomposition, PairedDifference, decompose, paired_difference
+from propercal._messages import bad_value
+from propercal.io import read_predictions
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+from propercal.simulation.store import CellResult
+from propercal.simulation.workers import one_thread
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+RECALIBRATIONS = ("none", "temperature", "isotonic", "isotonic-smoothed")
+RIVALS = RECALIBRATIONS[2:]
+METHODS = ("risk", "direct", "debiased")
+PARTS = ("standard_error", "lower", "upper", "lower_bound", "kernel_share")
+PAIRED = ("difference", "difference_se", "difference_lower", "difference_upper", "pvalue")
+SCORES = ("accuracy", "nll", "brier", "zero_rows")
+# The bandwidth of the paper's tables.
+BANDWIDTH = 0.02
+# Zeros of isotonic regression make the log loss infinite; like the paper, no probability is less.
+FLOOR = 1e-7
+DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
+
+
+class Cell(NamedTuple):
+    """One set of predictions, split once."""
+
+    model: str
+    seed: int
+
+
+class Split(NamedTuple):
+    """Rows to calibrate on, and rows to evaluate on."""
+
+    calibration: tuple[Floats, Labels]
+    """log probabilities (n, k) and labels"""
+    evaluation: tuple[Floats, Labels]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Models × splits, each with every recalibration, notion, generator and method."""
+
+    models: Sequence[str]
+    """Names of DIGITS, or npz files below the data folder."""
+    n_seeds: int = 1
+    max_rows: int = 5000
+    """Most rows to calibrate on, and to evaluate on."""
+    notions: Sequence[str] = ("classwise", "canonical")
+    generators: Sequence[str] = ("log", "brier")
+    seed: int = 0
+    contents: Sequence[str] = ()
+    """A digest of each model's files."""
+
+    def __post_init__(self) -> None:
+        for name in ("models", "notions", "generators"):
+            found = getattr(self, name)
+            if not found or len(set(found)) < len(found):
+                raise bad_value(name, repr(found), "distinct levels", "name one")
+        if self.n_seeds < 1:
+            raise bad_value("n_seeds", repr(self.n_seeds), "1 or more", "pass 1")
+        if self.max_rows < 50:
+            raise bad_value("max_rows", repr(self.max_rows), "50 or more", "5000 is usual")
+
+    def cells(self) -> list[Cell]:
+        return [Cell(model, seed) for model in self.models for seed in range(self.n_seeds)]
+
+    def cost(self, cell: Cell) -> float:
+        return 1.0 if cell.model in DIGITS else 20.0
+
+    def to_json(self) -> str:
+        return json.dumps({**asdict(self), "bandwidth": BANDWIDTH, "floor": FLOOR})
+
+
+def files_of(model: str, data: Path) -> list[Path]:
+    """Return the file of a model, after that of its validation split if there is one."""
+    path = data / model
+    validation = path.with_name(path.name.replace("_test.npz", "_val.npz"))
+    paths = [validation, path] if validation != path and validation.exists() else [path]
+    for each in paths:
+        if not each.exists():
+            raise bad_value(
+                "data",
+                str(data),
+                f"a folder with {model}",
+                "name your own files by --files, see --help for what they hold",
+            )
+    return paths
+
+
+def digest(model: str, data: Path) -> str:
+    """Name what a model's files hold."""
+    if model in DIGITS:
+        return ""
+    content = b"".join(path.read_bytes() for path in files_of(model, data))
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def split(design: Design, cell: Cell, data: Path) -> Split:
+    """Return the validation and the test rows, or a random half each where there is one file."""
+    key = (crc32(cell.model.encode()), cell.seed)
+    rng = np.random.default_rng(np.random.SeedSequence(design.seed, spawn_key=key))
+    if cell.model in DIGITS:
+        parts = [_digits(cell.model, rng)]
+    else:
+        parts = [_read(path) for path in files_of(cell.model, data)]
+    if len(parts) == 1:
+        ((log_prob, labels),) = parts
+        order = rng.permutation(len(labels))
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        parts = [(log_prob[rows], labels[rows]) for rows in halves]
+    chosen = [rng.permutation(len(part[1]))[: design.max_rows] for part in parts]
+    return Split(*((z[rows], y[rows]) for (z, y), rows in zip(parts, chosen, strict=True)))
+
+
+def _read(path: Path) -> tuple[Floats, Labels]:
+    file = read_predictions(path)
+    values = np.asarray(file.y_proba, dtype=np.float64)
+    labels = np.asarray(file.y_true)
+    if values.ndim != 2 or labels.ndim != 1:
+        raise bad_value(
+            "data",
+            f"{path.name} of shapes {values.shape} and {labels.shape}",
+            "one row of logits or probabilities and one label for each prediction",
+            "store them as (n, k) and (n,)",
+        )
+    if not file.from_logits:
+        with np.errstate(divide="ignore"):
+            values = np.log(values)
+    # Of probabilities it divides rows by their sum, which single precision leaves short of 1.
+    return log_softmax(values, axis=1), labels.astype(np.int64)
+
+
+def _digits(model: str, rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Fit one of three models to a third of scikit-learn's digits, and predict the others."""
+    from sklearn.datasets import load_digits
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+
+    images, labels = load_digits(return_X_y=True)
+    order = rng.permutation(len(labels))
+    train, others = order[: len(order) // 3], order[len(order) // 3 :]
+    # Coarse pixels, so that there is something to get wrong.
+    images = images / 16 + rng.normal(0, 0.35, images.shape)
+    classifier = {
+        "digits/logistic": LogisticRegression(C=100, max_iter=2000),
+        "digits/naive-bayes": GaussianNB(var_smoothing=1e-3),
+        "digits/discriminant": LinearDiscriminantAnalysis(),
+    }[model].fit(images[train], labels[train])
+    if model == "digits/naive-bayes":
+        return classifier.predict_log_proba(images[others]), labels[others]
+    return log_softmax(classifier.decision_function(images[others]), axis=1), labels[others]
+
+
+def recalibrated(rows: Split) -> tuple[dict[str, Floats], float]:
+    """Return the evaluation rows' probabilities under every recalibration, and T."""
+    (z, y), (new, _) = rows
+    scaling = TemperatureScaling(from_logits=True).fit(z, y)
+    isotonic = ClasswiseIsotonic(from_logits=True).fit(z, y)
+    smoothed = ClasswiseIsotonic(from_logits=True, smoothed=True).fit(z, y)
+    found = {
+        "none": np.exp(new),
+        "temperature": scaling.predict_proba(new),
+        "isotonic": isotonic.predict_proba(new),
+        "isotonic-smoothed": smoothed.predict_proba(new),
+    }
+    return found, scaling.temperature_
+
+
+def run_cell(design: Design, cell: Cell, data: Path) -> CellResult:
+    """Recalibrate one model's predictions, and estimate all there is to compare."""
+    with one_thread(), warnings.catch_warnings():
+        # What the warnings are about is kept: the kernel's share, and rows with a zero.
+        warnings.simplefilter("ignore", UserWarning)
+        rows = split(design, cell, data)
+        predictions, temperature = recalibrated(rows)
+        y = rows.evaluation[1]
+        numbers: dict[str, Any] = {
+            "temperature": temperature,
+            "n_calibration": len(rows.calibration[1]),
+            "n_evaluated": len(y),
+        }
+        scores = [_scores(predictions[name], y) for name in RECALIBRATIONS]
+        numbers |= dict(
+            zip(SCORES, (list(each) for each in zip(*scores, strict=True)), strict=True)
+        )
+        floored = {
+            name: _floored(prob) if name == "isotonic" else prob
+            for name, prob in predictions.items()
+        }
+        return CellResult(cell, numbers | _estimates(design, floored, y))
+
+
+def _scores(prob: Floats, y: Labels) -> tuple[float, ...]:
+    of_label = prob[np.arange(len(y)), y]
+    outcome = np.eye(prob.shape[1])[y]
+    return (
+        float(np.mean(prob.argmax(axis=1) == y)),
+        float(-np.mean(np.log(np.maximum(of_label, FLOOR)))),
+        float(np.mean(np.sum((prob - outcome) ** 2, axis=1))),
+        float(np.sum(of_label == 0)),
+    )
+
+
+def _floored(prob: Floats) -> Floats:
+    raised: Floats = np.maximum(prob, FLOOR)
+    return raised / raised.sum(axis=1, keepdims=True)
+
+
+def _estimates(design: Design, predictions: dict[str, Floats], y: Labels) -> dict[str, Any]:
+    n_notions, n_generators = len(design.notions), len(design.generators)
+    shape = (len(RECALIBRATIONS), n_notions, n_generators)
+    table: dict[str, Any] = {
+        "estimate": np.full((*shape, len(METHODS)), np.nan),
+        **{name: np.full(shape, np.nan) for name in PARTS},
+        **{name: np.full((len(RIVALS), *shape[1:]), np.nan) for name in PAIRED},
+    }
+    for i, notion in enumerate(design.notions):
+        for r, name in enumerate(RECALIBRATIONS):
+            for m, method in enumerate(METHODS[:2]):
+                published = decompose(
+                    y,
+                    predictions[name],
+                    generator=list(design.generators),
+                    notion=notion,
+                    method=method,
+                    bandwidth=BANDWIDTH,
+                )
+                table["estimate"][r, i, :, m] = [each.calibration_error for each in published]
+        before = decompose(y, predictions["none"], generator=list(design.generators), notion=notion)
+        for j, (generator, result) in enumerate(zip(design.generators, before, strict=True)):
+            _store(table, (0, i, j), result)
+            for v, rival in enumerate(RIVALS):
+                pair = paired_difference(
+                    y,
+                    predictions[rival],
+                    predictions["temperature"],
+                    generator=generator,
+                    notion=notion,
+                )
+                for name, value in zip(PAIRED, _paired(pair), strict=True):
+                    table[name][v, i, j] = value
+                _store(table, (RECALIBRATIONS.index(rival), i, j), pair.a)
+                _store(table, (RECALIBRATIONS.index("temperature"), i, j), pair.b)
+    return {name: values.tolist() for name, values in table.items()}
+
+
+def _store(table: dict[str, Any], where: tuple[int, int, int], result: Decomposition) -> None:
+    estimate = float(result.calibration_error)
+    table["estimate"][(*where, METHODS.index("debiased"))] = estimate
+    if not math.isfinite(estimate):
+        return
+    lower, upper = result.interval("calibration_error", 0.95)
+    error = result.standard_errors["calibration_error"]
+    values = (error, lower, upper, result.lower_bound, result.kernel_share)
+    for name, value in zip(PARTS, values, strict=True):
+        table[name][where] = value
+
+
+def _paired(found: PairedDifference) -> tuple[float, ...]:
+    if not math.isfinite(found.difference):
+        return (found.difference, *[math.nan] * 4)
+    return (found.difference, found.standard_error, *found.interval(0.95), found.pvalue)
+
+
+def assemble(design: Design, results: Iterable[CellResult]) -> xr.Dataset:
+    """Arrange the numbers of all cells."""
+    first, inner = ("model", "seed"), ("notion", "generator")
+    dims: dict[str, tuple[str, ...]] = {
+        **dict.fromkeys(("temperature", "n_calibration", "n_evaluated"), ()),
+        **dict.fromkeys(SCORES, ("recalibration",)),
+        "estimate": ("recalibration", *inner, "method"),
+        **dict.fromkeys(PARTS, ("recalibration", *inner)),
+        **dict.fromkeys(PAIRED, ("rival", *inner)),
+    }
+    coords: dict[str, list[Any]] = {
+        "model": list(design.models),
+        "seed": list(range(design.n_seeds)),
+        "recalibration": list(RECALIBRATIONS),
+        "rival": list(RIVALS),
+        "notion": list(design.notions),
+        "generator": list(design.generators),
+        "method": list(METHODS),
+    }
+    values = {
+        name: np.full([len(coords[d]) for d in (*first, *dims[name])], np.nan) for name in dims
+    }
+    for result in results:
+        where = coords["model"].index(result.cell[0]), result.cell[1]
+        for name, numbers in result.numbers.items():
+            values[name][where] = numbers
+    return xr.Dataset(
+        {
+            name: ((*first, *dims[name]), values[name], {"long_name": _NAMES[name]})
+            for name in values
+        },
+        coords,
+    )
+
+
+_NAMES = {
+    "temperature": "temperature that minimises the log loss of the calibration rows",
+    "n_calibration": "rows to calibrate on",
+    "n_evaluated": "rows to evaluate on",
+    "accuracy": "share of rows whose class has the largest probability",
+    "nll": f"mean log loss, nats, of probabilities of at least {FLOOR}",
+    "brier": "Brier score, summed over classes",
+    "zero_rows": "rows whose class has a probability of exactly 0",
+    "estimate": "calibration error",
+    "standard_error": "standard error of the debiased calibration error",
+    "lower": "lower end of its 95 % interval",
+    "upper": "upper end of its 95 % interval",
+    "lower_bound": "its lower bound",
+    "kernel_share": "share of it that only the kernel sees",
+    "difference": "debiased calibration error of the rival less that of temperature scaling",
+    "difference_se": "standard error of the difference",
+    "difference_lower": "lower end of its 95 % interval",
+    "difference_upper": "upper end of its 95 % interval",
+    "pvalue": "two-sided p-value of no difference",
+}
