@@ -160,8 +160,10 @@ def _debiased(
     }
     total, of_kernel = mean(saved), mean(base - refined)
     sure = of_kernel > 2 * standard_error(base - refined, predictions)
+    # A share of next to nothing says nothing.
+    sure = sure and total > 2 * error["calibration_error"]
     return {
         "standard_errors": error,
         "lower_bound": total - size,
-        "kernel_share": of_kernel / total if sure and total > 0 else 0.0,
+        "kernel_share": of_kernel / total if sure else 0.0,
     }

@@ -129,7 +129,7 @@ def decompose(
         Debiased method: estimators of E[Y | g] in the style of scikit-learn, with ``fit(X, y)``
         and ``predict_proba(X)`` for the probabilities X, in place of the built-in families. Several
         are averaged with the weights that predict best. Copies are fitted, without the rows they
-        are used on.
+        are used on. A probability of 0 that one returns counts as e^−104, about 1e-45.
     n_folds : int
         Debiased method: folds of cross-fitting, 3 to 20.
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
@@ -163,7 +163,8 @@ def decompose(
     UserWarning
         If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
         the bandwidth search ends at a bound, or if the debiased calibration error leans on the
-        kernel correction: then it is likely to be too small.
+        kernel correction (then it is likely to be too small), or if very unequal weights leave an
+        effective number of rows below 20.
 
     Notes
     -----
@@ -172,8 +173,9 @@ def decompose(
     times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
     the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
     variance part of that. What no family has and the kernel cannot resolve makes the calibration
-    error too small, never too large: without V it is ``lower_bound``, whose expectation is below
-    the truth whatever r is. At least 20 rows are needed, and a tensor that tracks no gradient.
+    error too small, hardly ever too large: without V it is ``lower_bound``, whose expectation is
+    below the truth whatever r is, up to what the choice of the kernel makes of the row's own label
+    (of second order). At least 20 rows are needed, and a tensor that tracks no gradient.
 
     Both published methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth
     in use: the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on

@@ -9,7 +9,7 @@ import numpy as np
 
 from propercal import conditional
 from propercal._array import by_rows, device, namespace, no_gradient, one_hot, tracks_gradient
-from propercal._messages import bad_value
+from propercal._messages import bad_value, warn
 from propercal._typing import Array
 from propercal._validate import Predictions
 from propercal.bandwidth import select_by_risk
@@ -106,6 +106,12 @@ def debias(
                 f"{n} row{'s' * (n > 1)}",
                 f'{SMALLEST_SAMPLE} or more for method="debiased", which fits recalibrations',
                 'collect more, or use method="risk" for a number without an interval',
+            )
+        effective = 1 / float(xp.sum(problem.weight**2))
+        if effective < SMALLEST_SAMPLE:
+            warn(
+                f"sample_weight leaves an effective number of {effective:.3g} rows of {n}: the "
+                "estimate rests on these few, and its interval on less than the theory asks for."
             )
         result = []
         for generator, found in zip(generators, one_step(problem, generators, recipe), strict=True):

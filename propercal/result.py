@@ -64,7 +64,7 @@ class Decomposition:
         exceeds the truth.
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
-        recalibrations did not; 0 where that is within two standard errors of 0.
+        recalibrations did not; 0 where either is within two standard errors of 0.
 
     Examples
     --------
