@@ -222,8 +222,9 @@ def _scores(prob: Floats, y: Labels) -> tuple[float, ...]:
 
 
 def _floored(prob: Floats) -> Floats:
-    raised: Floats = np.maximum(prob, FLOOR)
-    return raised / raised.sum(axis=1, keepdims=True)
+    raised = np.maximum(prob, FLOOR)
+    normalised: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def _estimates(design: Design, predictions: dict[str, Floats], y: Labels) -> dict[str, Any]:
