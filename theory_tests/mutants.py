@@ -333,7 +333,7 @@ if __name__ == "__main__":
         "HYPOTHESIS_PROFILE": "mutants",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        "PROPERCAL_NUM_THREADS": "1",
+        "PROPERCAL_NUM_THREADS": "2",
     }
     sys.dont_write_bytecode = True
     main(sys.argv[1:])

@@ -26,19 +26,19 @@ def read_training(X: object, y: object, sample_weight: object, from_logits: bool
     return predictions
 
 
-def read_new(X: object, fitted: Any, from_logits: bool) -> Predictions:
-    """Check what a fitted recalibrator is to be applied to."""
+def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, int]:
+    """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
         name = type(fitted).__name__
         raise bad_value(name, "not fitted yet", "a fitted recalibrator", "call fit(X, y) first")
     values = read_array("X", X)
-    single = values.ndim in (1, 2) and values.shape[0] == 1
-    if single:
+    n = values.shape[0] if values.ndim else 0
+    if n == 1:
         # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)
-    rows = values.shape[0] if values.ndim else 0
-    predictions = _validated(values, np.zeros(rows, dtype=np.int64), None, from_logits)
+    any_label = np.zeros(max(n, 2), dtype=np.int64)
+    predictions = _validated(values, any_label, None, from_logits)
     if predictions.n_classes != len(classes):
         raise bad_value(
             "X",
@@ -46,14 +46,12 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> Predictions:
             f"{len(classes)}, as in fit",
             "pass the columns it was fitted to",
         )
-    return predictions
+    return predictions, n
 
 
-def as_given(prob: Array, X: object, predictions: Predictions) -> Array:
-    """Return probabilities in the caller's floating dtype, one row for each of theirs."""
-    single = len(X) == 1  # type: ignore[arg-type]
-    kept = prob[:1, :] if single else prob
-    return namespace(prob).astype(kept, predictions.dtype, copy=False)
+def as_given(prob: Array, n: int, predictions: Predictions) -> Array:
+    """Return the first `n` rows of probabilities in the caller's floating dtype."""
+    return namespace(prob).astype(prob[:n, :], predictions.dtype, copy=False)
 
 
 def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:

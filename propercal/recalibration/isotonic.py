@@ -154,7 +154,7 @@ class ClasswiseIsotonic:
         UserWarning
             If every class of a row gets 0, so that it keeps its probabilities.
         """
-        predictions = read_new(X, self, self.from_logits)
+        predictions, n = read_new(X, self, self.from_logits)
         prob = to_numpy(predictions.prob)
         found = np.stack(
             [function.predict(prob[:, i]) for i, function in enumerate(self.functions_)], axis=1
@@ -162,11 +162,10 @@ class ClasswiseIsotonic:
         total = found.sum(axis=1)
         empty = total == 0
         if empty.any():
-            rows = np.flatnonzero(empty)
-            rows = rows[rows < len(X)]  # type: ignore[arg-type]
+            rows = np.flatnonzero(empty[:n])
             warn(
                 f"X has rows in which every class gets 0 ({some_rows(rows)}): they keep their "
                 "probabilities. ClasswiseIsotonic(smoothed=True) gives none."
             )
             found[empty], total[empty] = prob[empty], prob[empty].sum(axis=1)
-        return as_given(like(found / total[:, None], predictions.prob), X, predictions)
+        return as_given(like(found / total[:, None], predictions.prob), n, predictions)

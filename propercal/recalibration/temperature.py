@@ -136,13 +136,13 @@ class TemperatureScaling:
         ValueError
             If X cannot be used, has another number of classes, or nothing was fitted.
         """
-        predictions = read_new(X, self, self.from_logits)
+        predictions, n = read_new(X, self, self.from_logits)
         log_prob = predictions.log_prob
         xp = namespace(log_prob)
         never = log_prob == -xp.inf
         scores = xp.where(never, 0.0, log_prob) / self.temperature_
         prob = xp.exp(log_softmax(xp.where(never, -xp.inf, scores)))
-        return as_given(prob, X, predictions)
+        return as_given(prob, n, predictions)
 
 
 def _margins(predictions: Predictions) -> tuple[Floats, Floats]:

@@ -26,8 +26,9 @@ def problems(draw: st.DrawFn) -> tuple[Floats, NDArray[np.int64], Floats]:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, k = draw(st.integers(20, 80)), draw(st.integers(2, 5))
     z = rng.normal(size=(n, k)) * draw(st.sampled_from([0.3, 2.0, 8.0]))
-    y = np.array([rng.choice(k, p=p) for p in softmax(draw(st.sampled_from([0.3, 0.7, 1.5])) * z, axis=1)])
-    weight = rng.integers(1, 5, size=n) * 0.5 if draw(st.booleans()) else np.ones(n)
+    slope = draw(st.sampled_from([0.3, 0.7, 1.5]))
+    y = np.array([rng.choice(k, p=p) for p in softmax(slope * z, axis=1)], dtype=np.int64)
+    weight: Floats = rng.integers(1, 5 if draw(st.booleans()) else 2, size=n) * 0.5
     return z, y, weight
 
 
@@ -106,17 +107,13 @@ def test_integer_weights_are_repetitions(problem: tuple[Floats, NDArray[np.int64
     if (z.argmax(axis=1) == y).all():
         return
     times = (2 * weight).astype(int)
-    repeated = [np.repeat(each, times, axis=0) for each in (z, y)]
-    assert fitted(z, y, weight) == pytest.approx(fitted(*repeated, np.ones(times.sum())), rel=1e-9)
+    repeated = fitted(np.repeat(z, times, axis=0), np.repeat(y, times), np.ones(times.sum()))
+    assert fitted(z, y, weight) == pytest.approx(repeated, rel=1e-9)
     p = softmax(z, axis=1)
-    for smoothed in (False, True):
-        # Platt's targets count rows, of which the repeated sample has more.
-        if smoothed and not (weight == weight[0]).all():
-            continue
-        a = ClasswiseIsotonic(smoothed=smoothed).fit(p, y, weight)
-        b = ClasswiseIsotonic(smoothed=smoothed).fit(p, y, 7.0 * weight)
-        for f, g in zip(a.functions_, b.functions_, strict=True):
-            np.testing.assert_allclose(f.predict(p[:, 0]), g.predict(p[:, 0]), atol=1e-12)
+    once = ClasswiseIsotonic().fit(p, y, weight)
+    several = ClasswiseIsotonic().fit(np.repeat(p, times, axis=0), np.repeat(y, times))
+    for f, g in zip(once.functions_, several.functions_, strict=True):
+        np.testing.assert_allclose(f.predict(p[:, 0]), g.predict(p[:, 0]), atol=1e-12)
 
 
 @given(problems(), st.booleans())
@@ -167,9 +164,9 @@ def test_isotonic_divides_by_the_sum(problem: tuple[Floats, NDArray[np.int64], F
 
 def test_both_find_the_truth_of_a_temperature() -> None:
     """Over-confidence of the paper's simulation: E[Y | g] = softmax(0.6 log g)."""
-    y, g, p = TemperatureScaledSimplex(3).sample(40_000, random_state=3)
+    y, g, _ = TemperatureScaledSimplex(3).sample(40_000, random_state=3)
     assert TemperatureScaling().fit(g, y).temperature_ == pytest.approx(1 / 0.6, rel=0.03)
-    new_y, new_g, new_p = TemperatureScaledSimplex(3).sample(5000, random_state=4)
+    _, new_g, new_p = TemperatureScaledSimplex(3).sample(5000, random_state=4)
     scaled = TemperatureScaling().fit(g, y).predict_proba(new_g)
     isotonic = ClasswiseIsotonic().fit(g, y).predict_proba(new_g)
     assert np.abs(scaled - new_p).max() < 0.01
