@@ -98,6 +98,8 @@ def debias(
         )
 
     def terms(problem: Problem) -> list[Sums]:
+        for generator in generators:
+            _check_curvature(generator, problem)
         xp = namespace(problem.prob)
         n = int(problem.prob.shape[0])
         if n < SMALLEST_SAMPLE:
@@ -121,6 +123,21 @@ def debias(
         return result
 
     return _over_problems(predictions, notion, terms)
+
+
+def _check_curvature(generator: BregmanGenerator, problem: Problem) -> None:
+    """Raise, before any work is done, where neither the class nor torch gives ∇²F."""
+    centre = namespace(problem.prob).full_like(problem.prob[:1, :], 1 / problem.n_classes)
+    try:
+        generator.hessian_times(centre, centre)
+    except (TypeError, AttributeError, RuntimeError) as error:
+        raise bad_value(
+            "generator",
+            repr(generator),
+            f'a Hessian for method="debiased", but torch cannot derive one '
+            f"({type(error).__name__}: {error})",
+            'give hessian(p), write value(p) and gradient(p) with operators, or use method="risk"',
+        ) from error
 
 
 def smooth(

@@ -12,6 +12,7 @@ LEVEL = 0.05
 #: Which recalibration the paper's Table 2 finds the better one.
 CLAIM = {"log": "temperature", "brier": "isotonic"}
 SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}
+_WIDTH = 38
 
 _PREAMBLE = """Calibration error × 100 (log: nats; Brier: summed over classes), mean over seeds ±
 its standard error where there are several. (change against none, in %). [95 % interval]. risk and
@@ -103,12 +104,13 @@ def _errors(summary: xr.Dataset) -> Iterator[str]:
     for notion in summary["notion"].values:
         for generator in summary["generator"].values.tolist():
             heads = "".join(f" {name:>24}" for name in names)
-            yield f"\n{SYMBOLS.get(generator, generator)}, {notion:<22} {'method':9}{heads}"
+            title = f"{SYMBOLS.get(generator, generator)}, {notion}"
+            yield f"\n{title:{_WIDTH}} {'method':9}{heads}"
             for model in summary["model"].values:
                 at = summary.sel(notion=notion, generator=generator, model=model)
                 for method in summary["method"].values.tolist():
                     cells = _row(at, method)
-                    yield f"{short(model):30} {method:9}" + "".join(f" {c:>24}" for c in cells)
+                    yield f"{short(model):{_WIDTH}} {method:9}" + "".join(f" {c:>24}" for c in cells)
 
 
 def _row(at: xr.Dataset, method: str) -> list[str]:
@@ -141,10 +143,10 @@ def _scores(summary: xr.Dataset) -> Iterator[str]:
         "Accuracy × 100, mean log loss × 100 (no probability below 1e-7), Brier score × 100, and "
         "rows whose class has a probability of 0."
     )
-    yield f"{'':30} {'T':>5}" + "".join(f" {name:>27}" for name in names)
+    yield f"{'':{_WIDTH}} {'T':>5}" + "".join(f" {name:>27}" for name in names)
     for model in summary["model"].values:
         at = summary.sel(model=model)
-        line = f"{short(model):30} {float(at['temperature'].mean()):5.2f}"
+        line = f"{short(model):{_WIDTH}} {float(at['temperature'].mean()):5.2f}"
         for name in names:
             of = at.sel(recalibration=name)
             values = [100 * float(of[score].mean()) for score in ("accuracy", "nll", "brier")]
@@ -171,7 +173,7 @@ def _differences(summary: xr.Dataset) -> Iterator[str]:
                             for name in ("difference", "difference_lower", "difference_upper")
                         )
                         yield (
-                            f"{rival:18} {notion:10} {generator:6} {short(model):30} {seed:2} "
+                            f"{rival:18} {notion:10} {generator:6} {short(model):{_WIDTH}} {seed:2} "
                             f"{d:8.3f} [{low:.3f}, {high:.3f}]  p = {of['pvalue'].item():.2g}"
                         )
 

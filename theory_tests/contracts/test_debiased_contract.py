@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from propercal import Decomposition, decompose
-from propercal.generators import ItakuraSaito, Tsallis
+from propercal.generators import BregmanGenerator, ItakuraSaito, Tsallis
 from propercal.inference.paired import paired_difference
 from theory_tests.conftest import Backend
 from theory_tests.laws.samples import NOTIONS, TERMS
@@ -394,3 +394,20 @@ def test_a_pair_of_other_shapes_is_named_and_the_result_is_readable() -> None:
     low, high = found.interval()
     for words in ("brier loss, canonical", f"[{low:.6g}, {high:.6g}]", f"p = {found.pvalue:.3g}", "95% interval, n = 60"):
         assert words in str(found)
+
+
+class WithoutHessian(BregmanGenerator):
+    """Written in NumPy alone, which torch cannot differentiate."""
+
+    def value(self, p: Any) -> Any:
+        return np.sum(np.square(np.asarray(p)), axis=-1)
+
+    def gradient(self, p: Any) -> Any:
+        return 2 * np.asarray(p, dtype=p.dtype if isinstance(p, np.ndarray) else None)
+
+
+def test_a_generator_without_a_hessian_is_refused_before_any_work() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"(?s)^generator = WithoutHessian.*Hessian.*method=\"risk\""):
+        decompose(Y, P, generator=WithoutHessian())
+    assert math.isfinite(decompose(Y, P, generator=WithoutHessian(), method="risk", **FAST).risk)

@@ -16,7 +16,18 @@ from propercal import decompose, paired_difference
 from propercal.recalibration import TemperatureScaling
 from propercal.simulation import MiscalibratedSimplex
 from studies import posthoc_calibration
-from studies.posthoc_design import DIGITS, FLOOR, METHODS, RECALIBRATIONS, RIVALS, Cell, Design, digest, recalibrated, split
+from studies.posthoc_design import (
+    DIGITS,
+    FLOOR,
+    METHODS,
+    RECALIBRATIONS,
+    RIVALS,
+    Cell,
+    Design,
+    digest,
+    recalibrated,
+    split,
+)
 from studies.posthoc_table import table, verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +139,7 @@ def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path
 
 def test_validation_files_calibrate_and_other_files_are_halved(data: Path) -> None:
     wanted = design(data, *FILES)
-    (z, y), (new, new_y) = split(wanted, Cell(FILES[0], 0), data)
+    (z, y), (_, new_y) = split(wanted, Cell(FILES[0], 0), data)
     assert (len(y), len(new_y)) == (120, 150)
     expected, g, _ = MODEL.sample(120, 1)
     np.testing.assert_array_equal(np.sort(y), np.sort(expected))

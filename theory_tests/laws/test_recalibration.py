@@ -28,7 +28,7 @@ def problems(draw: st.DrawFn) -> tuple[Floats, NDArray[np.int64], Floats]:
     z = rng.normal(size=(n, k)) * draw(st.sampled_from([0.3, 2.0, 8.0]))
     slope = draw(st.sampled_from([0.3, 0.7, 1.5]))
     y = np.array([rng.choice(k, p=p) for p in softmax(slope * z, axis=1)], dtype=np.int64)
-    weight: Floats = rng.integers(1, 5 if draw(st.booleans()) else 2, size=n) * 0.5
+    weight = 0.5 * rng.integers(1, 5 if draw(st.booleans()) else 2, size=n).astype(np.float64)
     return z, y, weight
 
 
