@@ -109,8 +109,8 @@ def _errors(summary: xr.Dataset) -> Iterator[str]:
             for model in summary["model"].values:
                 at = summary.sel(notion=notion, generator=generator, model=model)
                 for method in summary["method"].values.tolist():
-                    cells = _row(at, method)
-                    yield f"{short(model):{_WIDTH}} {method:9}" + "".join(f" {c:>24}" for c in cells)
+                    cells = "".join(f" {cell:>24}" for cell in _row(at, method))
+                    yield f"{short(model):{_WIDTH}} {method:9}{cells}"
 
 
 def _row(at: xr.Dataset, method: str) -> list[str]:
@@ -173,8 +173,9 @@ def _differences(summary: xr.Dataset) -> Iterator[str]:
                             for name in ("difference", "difference_lower", "difference_upper")
                         )
                         yield (
-                            f"{rival:18} {notion:10} {generator:6} {short(model):{_WIDTH}} {seed:2} "
-                            f"{d:8.3f} [{low:.3f}, {high:.3f}]  p = {of['pvalue'].item():.2g}"
+                            f"{rival:18} {notion:10} {generator:6} {short(model):{_WIDTH}} "
+                            f"{seed:2} {d:8.3f} [{low:.3f}, {high:.3f}]  "
+                            f"p = {of['pvalue'].item():.2g}"
                         )
 
 
