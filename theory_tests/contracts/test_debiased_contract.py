@@ -87,7 +87,7 @@ def not_probabilities(X: Any) -> Any:
         ({"recalibrator": Recalibrator(lambda X: X - 0.5)}, r"^recalibrator = .*no probabilities"),
         ({"recalibrator": Recalibrator(lambda X: X * np.nan)}, r"^recalibrator = .*no probabilities"),
     ],
-    ids=str,
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
