@@ -97,6 +97,14 @@ def debias(
             'pass y_proba.detach(), or use method="direct" or "risk" to train on the estimate',
         )
 
+    effective = 1 / float(namespace(predictions.weight).sum(predictions.weight**2))
+    if not predictions.uniform and effective < SMALLEST_SAMPLE:
+        warn(
+            f"sample_weight leaves an effective number of {effective:.3g} rows of "
+            f"{predictions.n_samples}: the estimate rests on these few, and its interval on less "
+            "than the theory asks for."
+        )
+
     def terms(problem: Problem) -> list[Sums]:
         for generator in generators:
             _check_curvature(generator, problem)
@@ -108,12 +116,6 @@ def debias(
                 f"{n} row{'s' * (n > 1)}",
                 f'{SMALLEST_SAMPLE} or more for method="debiased", which fits recalibrations',
                 'collect more, or use method="risk" for a number without an interval',
-            )
-        effective = 1 / float(xp.sum(problem.weight**2))
-        if effective < SMALLEST_SAMPLE:
-            warn(
-                f"sample_weight leaves an effective number of {effective:.3g} rows of {n}: the "
-                "estimate rests on these few, and its interval on less than the theory asks for."
             )
         result = []
         for generator, found in zip(generators, one_step(problem, generators, recipe), strict=True):

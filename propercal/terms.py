@@ -38,9 +38,10 @@ def calibration_error(y_true: object, y_proba: object, **options: Unpack[Options
 
     Examples
     --------
-    >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
-    >>> round(calibration_error(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    -0.0239
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{calibration_error(y_true, y_proba):.3f}")
+    0.043
     """
     return _one_term("calibration_error", y_true, y_proba, options)
 
@@ -60,9 +61,10 @@ def refinement(y_true: object, y_proba: object, **options: Unpack[Options]) -> A
 
     Examples
     --------
-    >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
-    >>> round(refinement(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    0.2739
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{refinement(y_true, y_proba):.3f}")
+    0.769
     """
     return _one_term("refinement", y_true, y_proba, options)
 
@@ -83,9 +85,10 @@ def sharpness(y_true: object, y_proba: object, **options: Unpack[Options]) -> An
 
     Examples
     --------
-    >>> y_true, y_proba = [0, 1, 1, 0, 1, 1], [0.2, 0.4, 0.6, 0.3, 0.7, 0.9]
-    >>> round(sharpness(y_true, y_proba, generator="brier", bandwidth=0.1), 4)
-    0.1706
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{sharpness(y_true, y_proba):.3f}")
+    0.330
     """
     return _one_term("sharpness", y_true, y_proba, options)
 

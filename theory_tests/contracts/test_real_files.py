@@ -67,6 +67,8 @@ def test_no_nan(file: str, notion: str, shared: Path) -> None:
     assert (shared / "data").is_dir()
     y, p, from_logits = load(file)
     y, p = y[:N_ROWS], p[:N_ROWS]
+    # A hundred class-wise problems are a hundred debiased estimates.
+    many = notion == "classwise" and p.ndim == 2 and p.shape[1] > 20
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = propercal.decompose(
@@ -75,6 +77,7 @@ def test_no_nan(file: str, notion: str, shared: Path) -> None:
             from_logits=from_logits,
             generator=["log", "brier", "spherical"],
             notion=notion,
+            method="risk" if many else "debiased",
             bandwidth=0.02,
         )
     assert all(issubclass(warning.category, UserWarning) for warning in caught)
