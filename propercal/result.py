@@ -108,7 +108,9 @@ class Decomposition:
         Returns
         -------
         tuple of float
-            Lower and upper end, by the central limit theorem for independent rows. The standard
+            Lower and upper end, by the central limit theorem for independent rows. It is an
+            interval for sampling error: a bias, of what neither the recalibrations nor the kernel
+            see, is not in it (:func:`propercal.decompose`, Notes). The standard
             error of a divergence (calibration error, sharpness) grows like its square root, on
             whose scale it is added; its lower end is at least 0.
 
@@ -219,10 +221,10 @@ class Decomposition:
         return rows
 
     def _notes(self) -> list[str]:
-        settings = (
-            f"method {self.method}, kernel {self.kernel}, bandwidth {self.bandwidth:.4g}, "
-            f"n = {self.n_samples}, k = {self.n_classes}"
-        )
+        kernel = f"kernel {self.kernel}, bandwidth {self.bandwidth:.4g}"
+        if math.isinf(self.bandwidth):
+            kernel = "no kernel correction"
+        settings = f"method {self.method}, {kernel}, n = {self.n_samples}, k = {self.n_classes}"
         meaning = f"[ ]: {self.confidence_level:.0%} interval"
         if "calibration_error" not in self.standard_errors:
             meaning += "; the other terms have a bias that depends on the bandwidth, so none"

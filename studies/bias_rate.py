@@ -7,8 +7,6 @@ ends at a floor that the bandwidth sets. Run `python studies/bias_rate.py --help
 from __future__ import annotations
 
 import argparse
-import hashlib
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -23,10 +21,10 @@ import xarray as xr
 
 from propercal.simulation import StudyDesign, run_study
 from propercal.simulation.store import read_dataset, write_dataset
-from propercal.simulation.workers import in_processes
 from studies import bias_figures
 from studies.bias_summary import references, summarise
-from studies.paths import RESULTS, shown
+from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
+from studies.paths import RESULTS
 
 QUICK = StudyDesign(
     bandwidths=(0.1, 0.02),
@@ -45,38 +43,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     name, design = _design(options)
     folder = options.output if options.output is not None else RESULTS / name
-    n_workers = options.workers or os.cpu_count() or 1
-    try:
+    workers = n_workers(options)
+    with Interruptible() as run:
         replicates = run_study(
             design,
             folder / "replicates.nc",
-            n_workers=n_workers,
+            n_workers=workers,
             scheduler=options.scheduler,
             progress=not options.quiet,
         )
-        summary = _earlier(folder / "bias_rate.nc", replicates.attrs)
-        if summary is None:
-            print("Integrating the truth and the limits ...", file=sys.stderr)
-            summary = summarise(replicates, references(design, n_workers), design)
-            summary = summary.assign_attrs(replicates.attrs)
-            write_dataset(summary, folder / "bias_rate.nc")
+        summary = _summary(replicates, folder / "bias_rate.nc", design, workers)
         figures = bias_figures.all_figures(summary)
         draw = partial(bias_figures.save, summary, folder)
-        files = sorted(path for paths in in_processes(draw, figures, n_workers) for path in paths)
-    except KeyboardInterrupt:
-        print(
-            "\nInterrupted. Finished cells are kept; the same command goes on from here.",
-            file=sys.stderr,
-        )
+        files = drawn(draw, figures, workers)
+    if run.interrupted:
         return 130
     print(table(summary))
-    print(f"\nSummary     {shown(folder / 'bias_rate.nc')}")
-    print(f"Replicates  {shown(folder / 'replicates.nc')}")
-    for path in files:
-        if path.suffix == ".png":
-            print(f"Figure      {shown(path)} (and .svg)")
-    print(f"Done in {time.perf_counter() - began:.0f} s.")
+    datasets = {"Summary": folder / "bias_rate.nc", "Replicates": folder / "replicates.nc"}
+    report(datasets, files, began)
     return 0
+
+
+def _summary(replicates: xr.Dataset, path: Path, design: StudyDesign, workers: int) -> xr.Dataset:
+    earlier = _earlier(path, replicates.attrs)
+    if earlier is not None:
+        return earlier
+    print("Integrating the truth and the limits ...", file=sys.stderr)
+    summary = summarise(replicates, references(design, workers), design)
+    summary = summary.assign_attrs(replicates.attrs)
+    write_dataset(summary, path)
+    return summary
 
 
 def _earlier(path: Path, provenance: Mapping[str, Any]) -> xr.Dataset | None:
@@ -112,10 +108,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     axes.add_argument("--score-temperature", type=float, metavar="T2")
     axes.add_argument("--seed", type=int)
     where = parser.add_argument_group("where to run")
-    where.add_argument("--workers", type=int, help="local processes (default: one for each core)")
+    add_places(where)
     where.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to run the cells on")
-    where.add_argument("--output", type=Path, metavar="FOLDER", help="default: studies/results/...")
-    where.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser.parse_args(arguments)
 
 
@@ -143,10 +137,7 @@ def _design(options: argparse.Namespace) -> tuple[str, StudyDesign]:
         design = StudyDesign(**{**{f: getattr(base, f) for f in axes}, **changed})
     except ValueError as error:
         sys.exit(f"bias_rate.py: {error}")
-    name = f"bias_rate-{preset}"
-    if design.to_json() != base.to_json():
-        name += "-" + hashlib.sha256(design.to_json().encode()).hexdigest()[:8]
-    return name, design
+    return f"bias_rate-{preset}" + tag(design.to_json(), base.to_json()), design
 
 
 _PREAMBLE = (

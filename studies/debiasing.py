@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -19,16 +17,15 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import xarray as xr
 
 from propercal.simulation.cells import run_cells
 from propercal.simulation.store import write_dataset
-from propercal.simulation.workers import in_processes
 from studies import debiasing_figures
+from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.debiasing_design import SCENARIOS, Design, assemble, run_cell
 from studies.debiasing_summary import summarise, truths
 from studies.debiasing_table import table
-from studies.paths import RESULTS, shown
+from studies.paths import RESULTS
 
 _WEAK = ("over-confident", "mixture", "vector-scaling", "neighbour", "group-noise")
 QUICK = Design(
@@ -58,41 +55,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     name, design = _design(options)
     folder = options.output if options.output is not None else RESULTS / name
-    n_workers = options.workers or os.cpu_count() or 1
-    try:
+    workers = n_workers(options)
+    with Interruptible() as run:
         replicates = run_cells(
             run_cell,
             design,
             folder / "replicates.nc",
             assemble,
-            n_workers=n_workers,
+            n_workers=workers,
             progress=not options.quiet,
         )
         print("Integrating the truths ...", file=sys.stderr)
-        summary = summarise(replicates, truths(design, n_workers), design)
+        summary = summarise(replicates, truths(design, workers), design)
         summary = summary.assign_attrs(replicates.attrs)
         write_dataset(summary, folder / "debiasing.nc")
         draw = partial(debiasing_figures.save, summary, folder)
         figures = debiasing_figures.all_figures(summary)
-        files = sorted(path for paths in in_processes(draw, figures, n_workers) for path in paths)
-    except KeyboardInterrupt:
-        print(
-            "\nInterrupted. Finished cells are kept; the same command goes on from here.",
-            file=sys.stderr,
-        )
+        files = drawn(draw, figures, workers)
+    if run.interrupted:
         return 130
-    _report(summary, folder, files)
-    print(f"Done in {time.perf_counter() - began:.0f} s.")
-    return 0
-
-
-def _report(summary: xr.Dataset, folder: Path, files: Sequence[Path]) -> None:
     print(table(summary))
-    print(f"\nSummary     {shown(folder / 'debiasing.nc')}")
-    print(f"Replicates  {shown(folder / 'replicates.nc')}")
-    for path in files:
-        if path.suffix == ".png":
-            print(f"Figure      {shown(path)} (and .svg)")
+    datasets = {"Summary": folder / "debiasing.nc", "Replicates": folder / "replicates.nc"}
+    report(datasets, files, began)
+    return 0
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -120,9 +105,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     axes.add_argument("--generators", nargs="+", metavar="NAME", help="log, brier, spherical, ...")
     axes.add_argument("--seed", type=int)
     where = parser.add_argument_group("where to run")
-    where.add_argument("--workers", type=int, help="processes (default: one for each core)")
-    where.add_argument("--output", type=Path, metavar="FOLDER", help="default: studies/results/...")
-    where.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_places(where)
     return parser.parse_args(arguments)
 
 
@@ -139,10 +122,7 @@ def _design(options: argparse.Namespace) -> tuple[str, Design]:
         design = dataclasses.replace(base, **changed)
     except ValueError as error:
         sys.exit(f"debiasing.py: {error}")
-    name = f"debiasing-{preset}"
-    if design != base:
-        name += "-" + hashlib.sha256(design.to_json().encode()).hexdigest()[:8]
-    return name, design
+    return f"debiasing-{preset}" + tag(design.to_json(), base.to_json()), design
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -26,8 +24,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from propercal.simulation.cells import run_cells
-from propercal.simulation.workers import in_processes
 from studies import posthoc_figures
+from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.paths import DATA, RESULTS, shown
 from studies.posthoc_design import DIGITS, Design, assemble, digest, run_cell
 from studies.posthoc_table import table
@@ -49,31 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     name, design = _design(options)
     folder = options.output if options.output is not None else RESULTS / name
-    n_workers = options.workers or os.cpu_count() or 1
-    try:
+    workers = n_workers(options)
+    with Interruptible() as run:
         summary = run_cells(
             partial(run_cell, data=options.data),
             design,
             folder / "posthoc_calibration.nc",
             assemble,
-            n_workers=n_workers,
+            n_workers=workers,
             progress=not options.quiet,
         )
         draw = partial(posthoc_figures.save, summary, folder)
         figures = posthoc_figures.FIGURES
-        files = sorted(path for paths in in_processes(draw, figures, n_workers) for path in paths)
-    except KeyboardInterrupt:
-        print(
-            "\nInterrupted. Finished cells are kept; the same command goes on from here.",
-            file=sys.stderr,
-        )
+        files = drawn(draw, figures, workers)
+    if run.interrupted:
         return 130
     print(table(summary))
-    print(f"\nDataset     {shown(folder / 'posthoc_calibration.nc')}")
-    for path in files:
-        if path.suffix == ".png":
-            print(f"Figure      {shown(path)} (and .svg)")
-    print(f"Done in {time.perf_counter() - began:.0f} s.")
+    report({"Dataset": folder / "posthoc_calibration.nc"}, files, began)
     return 0
 
 
@@ -104,9 +94,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     where.add_argument(
         "--data", type=Path, default=DATA, metavar="FOLDER", help=f"default: {shown(DATA)}"
     )
-    where.add_argument("--workers", type=int, help="processes (default: one for each core)")
-    where.add_argument("--output", type=Path, metavar="FOLDER", help="default: studies/results/...")
-    where.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_places(where)
     return parser.parse_args(arguments)
 
 
@@ -124,8 +112,7 @@ def _design(options: argparse.Namespace) -> tuple[str, Design]:
     try:
         design = dataclasses.replace(base, **changed)
         name = "posthoc_calibration" if preset == "full" else "posthoc_calibration-quick"
-        if design != base:
-            name += "-" + hashlib.sha256(design.to_json().encode()).hexdigest()[:8]
+        name += tag(design.to_json(), base.to_json())
         contents = tuple(digest(model, options.data) for model in design.models)
         return name, dataclasses.replace(design, contents=contents)
     except ValueError as error:
