@@ -15,12 +15,14 @@ from propercal.inference import (
     paired_difference,
 )
 from propercal.result import Decomposition
+from propercal.sketch import CalibrationSketch
 from propercal.terms import calibration_error, refinement, sharpness
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BregmanGenerator",
+    "CalibrationSketch",
     "CalibrationTest",
     "Decomposition",
     "PairedDifference",

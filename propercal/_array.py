@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, wraps
+from functools import cache, reduce, wraps
 from typing import Any, TypeVar, cast
 
 import array_api_compat as compat
@@ -19,6 +19,7 @@ LOG_ZERO = float(np.log(np.nextafter(0.0, 1.0)))
 """Log of the smallest positive double, about -744.4."""
 
 _BLOCK_SIZE = 2**20
+_SHORT = 7
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -128,6 +129,13 @@ def one_hot(label: Array, n_classes: int, dtype: Any) -> Array:
     return xp.astype(label[:, None] == classes[None, :], dtype)
 
 
+def counts(numbers: Array, size: int) -> np.ndarray[Any, Any]:
+    """Return how often each of 0 to size − 1 occurs, on the host, counted where `numbers` are."""
+    if is_torch(numbers):
+        return to_numpy(numbers.bincount(minlength=size))
+    return np.bincount(to_numpy(numbers), minlength=size)
+
+
 def contiguous(x: Array) -> Array:
     """Return `x` in the order of its rows, which some libraries keep by themselves."""
     if is_numpy(x):
@@ -220,6 +228,13 @@ def no_gradient(x: Array) -> AbstractContextManager[Any]:
     import torch
 
     return torch.no_grad()
+
+
+def sum_last(x: Array) -> Array:
+    """Sum over the last axis, column by column where that is short: NumPy is slow there."""
+    if is_numpy(x) and 1 < x.shape[-1] <= _SHORT:
+        return reduce(np.add, (x[..., i] for i in range(x.shape[-1])))
+    return namespace(x).sum(x, axis=-1)
 
 
 def sum_of_others(weight: Array) -> Array:

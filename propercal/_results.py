@@ -61,6 +61,7 @@ def result_of(
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         infinite_loss_rows=tuple(int(row) for row in rows),
+        algorithm=sums.algorithm,
         centres={
             name: values[name] - (bias if (name, method) in _UNCORRECTED else 0.0)
             for name in errors

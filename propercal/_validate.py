@@ -93,10 +93,12 @@ def validate(
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
     keep_weightless: bool = False,
+    smallest: int = 2,
 ) -> Predictions:
     """Check all data arguments together and bring them into one form.
 
-    `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources.
+    `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources;
+    `smallest` is the least number of rows.
     """
     check_flag("from_logits", from_logits)
     values, columns = _as_array(y_proba)
@@ -118,7 +120,7 @@ def validate(
 
     n, n_columns = exact.shape
     n_classes = max(2, n_columns)
-    if n < 2:
+    if n < smallest:
         raise bad_value(
             "y_proba", f"{n} row", "n ≥ 2", "leave-one-out estimates need at least two predictions"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from propercal._algorithm import suited
 from propercal._array import namespace, one_hot, quiet, to_numpy
 from propercal._messages import unknown_name, warn
 from propercal._validate import Predictions, validate
@@ -115,12 +116,13 @@ def select_by_risk(
     notion: Notion,
     kernel: Kernel,
     generators: Sequence[BregmanGenerator],
+    algorithm: str = "auto",
 ) -> list[float]:
     """Choose a bandwidth for each generator; bandwidths that both try share the kernel sums."""
 
     @cache
     def risks(gamma: float) -> list[float]:
-        return _leave_one_out_risks(predictions, notion, kernel, generators, gamma)
+        return _leave_one_out_risks(predictions, notion, kernel, generators, gamma, algorithm)
 
     def risk_of(i: int) -> Callable[[float], float]:
         return lambda gamma: risks(gamma)[i]
@@ -174,13 +176,15 @@ def _leave_one_out_risks(
     kernel: Kernel,
     generators: Sequence[BregmanGenerator],
     gamma: float,
+    algorithm: str,
 ) -> list[float]:
     """Return the mean leave-one-out loss of r̂ for each generator, infinite rows as a penalty."""
     totals = np.zeros(len(generators))
     n_problems = 0
     for problem in notion.problems(predictions):
         xp = namespace(problem.prob)
-        mean = estimate(problem, kernel, gamma).mean
+        chosen = suited(algorithm, generators, problem.prob)
+        mean = estimate(problem, kernel, gamma, algorithm=chosen).mean
         target = one_hot(problem.label, problem.n_classes, mean.dtype)
         for i, generator in enumerate(generators):
             loss = generator.loss(mean, target)

@@ -17,6 +17,7 @@ from propercal._validate import (
     check_flag,
     validate,
 )
+from propercal.conditional.estimate import check_algorithm
 from propercal.debiasing.recipe import make_recipe, typical
 from propercal.estimators import METHODS, Sums, debias, smooth
 from propercal.generators import as_generator
@@ -42,6 +43,7 @@ def decompose(  # type: ignore[overload-overlap]  # a string is a sequence of st
     n_folds: int = ...,
     random_state: Any = ...,
     exclude_self: bool = ...,
+    algorithm: str = ...,
     from_logits: bool = ...,
     sample_weight: object = ...,
     labels: Sequence[Any] | None = ...,
@@ -61,6 +63,7 @@ def decompose(
     n_folds: int = ...,
     random_state: Any = ...,
     exclude_self: bool = ...,
+    algorithm: str = ...,
     from_logits: bool = ...,
     sample_weight: object = ...,
     labels: Sequence[Any] | None = ...,
@@ -80,6 +83,7 @@ def decompose(
     n_folds: int = 5,
     random_state: Any = 0,
     exclude_self: bool = True,
+    algorithm: str = "auto",
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
@@ -136,6 +140,10 @@ def decompose(
         Debiased method: how rows are dealt to folds. The default gives the same folds each time.
     exclude_self : bool
         Leave the label at a point out of r̂ there. The usual binned estimates do not.
+    algorithm : {"auto", "exact", "linear"}
+        How the kernel is summed, see :func:`propercal.conditional_mean`: "linear" takes time O(n)
+        where problems are one-dimensional (class-wise, top-label, two classes). "auto" takes it
+        where it is expected to be faster and F is finite at the vertices.
     from_logits : bool
         Take `y_proba` as logits, of which probabilities and their logarithms are computed without
         loss: softmax over columns; a sigmoid for one column, and for each column where an indicator
@@ -183,7 +191,7 @@ def decompose(
     lowers that of the risk method, even below 0. The calibration error of a good model is often
     smaller than this bias.
 
-    Time is O(n² k), memory O(n k).
+    Time is O(n² k), or O(n k) for one-dimensional problems; memory is O(n k).
 
     References
     ----------
@@ -209,12 +217,13 @@ def decompose(
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
     check_flag("exclude_self", exclude_self)
+    check_algorithm(algorithm)
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     gamma = None if automatic else check_bandwidth(bandwidth)
     estimate: Callable[[Predictions], list[Sums]]
     if method == "debiased":
         chosen = None if kernel is None else as_kernel(kernel)
-        recipe = make_recipe(chosen, gamma, recalibrator, n_folds, random_state)
+        recipe = make_recipe(chosen, gamma, recalibrator, n_folds, random_state, algorithm)
         _check_exclude_self(exclude_self)
         estimate = partial(debias, notion=reduction, generators=generators, recipe=recipe)
     else:
@@ -227,6 +236,7 @@ def decompose(
             bandwidth=gamma,
             method=method,
             exclude_self=exclude_self,
+            algorithm=algorithm,
         )
     predictions = validate(
         y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels

@@ -8,11 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal import conditional
+from propercal._algorithm import suited
 from propercal._array import by_rows, device, namespace, no_gradient, one_hot, tracks_gradient
+from propercal._marginal import second_order
 from propercal._messages import bad_value, warn
 from propercal._typing import Array
 from propercal._validate import Predictions
 from propercal.bandwidth import select_by_risk
+from propercal.conditional.linear import joint_algorithm
 from propercal.debiasing.one_step import one_step
 from propercal.debiasing.recipe import SMALLEST_SAMPLE, Recipe
 from propercal.generators.base import BregmanGenerator
@@ -42,6 +45,8 @@ class Sums(NamedTuple):
     correction V, and the first before the kernel's part in it."""
     bandwidths: tuple[float, ...] = ()
     """Those in use: one, or, debiased, the choices of all folds and problems."""
+    algorithm: str = "exact"
+    """How the kernel was summed."""
 
     def all_terms(self, method: str) -> Array:
         """(5,) in the order of TERMS, completed by the identities between them."""
@@ -67,6 +72,7 @@ class Sums(NamedTuple):
             self.infinite,
             None if self.recalibrated is None else self.recalibrated / n,
             self.bandwidths,
+            self.algorithm,
         )
 
     def plus(self, other: Sums) -> Sums:
@@ -79,6 +85,7 @@ class Sums(NamedTuple):
             self.infinite | other.infinite,
             None if self.recalibrated is None else self.recalibrated + other.recalibrated,
             self.bandwidths + other.bandwidths,
+            joint_algorithm((self.algorithm, other.algorithm)),
         )
 
 
@@ -121,7 +128,11 @@ def debias(
         for generator, found in zip(generators, one_step(problem, generators, recipe), strict=True):
             sums = _terms(problem, generator, xp.sum(problem.weight * found.loss))
             rows = xp.stack([found.loss, found.correction, found.base_loss], axis=1)
-            result.append(sums._replace(recalibrated=rows, bandwidths=found.bandwidths))
+            result.append(
+                sums._replace(
+                    recalibrated=rows, bandwidths=found.bandwidths, algorithm=found.algorithm
+                )
+            )
         return result
 
     return _over_problems(predictions, notion, terms)
@@ -151,10 +162,11 @@ def smooth(
     method: str,
     *,
     exclude_self: bool,
+    algorithm: str,
 ) -> list[Sums]:
     """Estimate by a published method; generators of the same bandwidth share the kernel pass."""
     bandwidths = (
-        _auto_bandwidths(predictions, notion, kernel, generators)
+        _auto_bandwidths(predictions, notion, kernel, generators, algorithm)
         if bandwidth is None
         else [bandwidth] * len(generators)
     )
@@ -163,8 +175,19 @@ def smooth(
         same = [i for i, other in enumerate(bandwidths) if other == value]
 
         def terms(problem: Problem, value: float = value, same: list[int] = same) -> list[Sums]:
-            mean = conditional.estimate(problem, kernel, value, exclude_self=exclude_self).mean
-            return [problem_terms(problem, mean, generators[i], method) for i in same]
+            found = conditional.estimate(
+                problem,
+                kernel,
+                value,
+                exclude_self=exclude_self,
+                algorithm=suited(algorithm, [generators[i] for i in same], problem.prob),
+            )
+            return [
+                problem_terms(problem, found.mean, generators[i], method)._replace(
+                    algorithm=found.algorithm
+                )
+                for i in same
+            ]
 
         for i, sums in zip(same, _over_problems(predictions, notion, terms), strict=True):
             results[i] = sums._replace(bandwidths=(value,))
@@ -176,11 +199,12 @@ def _auto_bandwidths(
     notion: Notion,
     kernel: Kernel,
     generators: Sequence[BregmanGenerator],
+    algorithm: str,
 ) -> list[float]:
     if isinstance(kernel, BinningKernel):
         return [1 / kernel.n_bins] * len(generators)
     with no_gradient(predictions.prob):
-        return select_by_risk(predictions, notion, kernel, generators)
+        return select_by_risk(predictions, notion, kernel, generators, algorithm)
 
 
 def _over_problems(
@@ -235,35 +259,6 @@ def _terms(problem: Problem, generator: BregmanGenerator, refinement: Array) -> 
         xp.stack([risk, risk - refinement, refinement, uncertainty]),
         loss,
         xp.take(marginal_losses, problem.label, axis=0),
-        _second_order(problem, share, generator),
+        second_order(problem, share, generator),
         xp.zeros_like(loss, dtype=xp.bool),
     )
-
-
-def _second_order(problem: Problem, share: Array, generator: BregmanGenerator) -> Array:
-    """Return what −F(share) has beyond its linear part: bias ½ tr(H C) and variance ½ tr((H C)²).
-
-    H = −∇²F, and C is the covariance of the shares. The bias is jackknifed,
-    Σ_i (1 − w_i) (θ_{−i} − θ), so that a generator without a Hessian has it too; the variance is
-    that of equal eigenvalues of H C, as they are for the log loss.
-    """
-    xp = namespace(share)
-    k = problem.n_classes
-
-    def uncertainties(outcome: Array, weight: Array) -> Array:
-        rest = xp.clip(share[None, :] - weight[:, None] * outcome, min=0.0)
-        return -generator.value(rest / xp.sum(rest, axis=1, keepdims=True))
-
-    weight, repeats = problem.weight, xp.ones_like(problem.weight)
-    outcome = one_hot(problem.label, k, share.dtype)
-    if problem.uniform:
-        # All rows of a class leave the same share behind.
-        n = weight.shape[0]
-        outcome = xp.eye(k, dtype=share.dtype, device=device(share))
-        weight = xp.astype(share > 0, share.dtype) / n
-        repeats = share * n
-    with np.errstate(invalid="ignore"):
-        change = by_rows(uncertainties, outcome, weight) + generator.value(share)
-    bias = xp.sum(repeats * (1 - weight) * xp.where(xp.isfinite(change), change, 0.0))
-    rank = max(1, int(xp.sum(xp.astype(share > 0, xp.int64))) - 1)
-    return xp.stack([bias, 2 * bias**2 / rank])

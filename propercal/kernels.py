@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
-from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, xlogx
+from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, sum_last, xlogx
 from propercal._messages import unknown_name
 from propercal._typing import Array
 
@@ -63,6 +63,13 @@ class DirichletKernel(BilinearKernel):
     floating-point number stands for anything below it.
     """
 
+    #: By how much, for each class, log k(t; x) may exceed log k(t; t); see the notes above.
+    excess: ClassVar[float] = 0.26
+
+    def own(self, n_classes: int) -> float:
+        """Return k(t; t) in the unit of features, exp(log_scale + HEADROOM), of rows of sum 1."""
+        return math.exp(-self.excess * n_classes)
+
     def features(self, prob: Array, log_prob: Array, bandwidth: float) -> Features:
         """Return features from which the large terms of Stirling's formula are cancelled."""
         xp = namespace(prob)
@@ -70,12 +77,12 @@ class DirichletKernel(BilinearKernel):
 
         def row_sums(prob: Array, log_prob: Array) -> Array:
             counts = prob / bandwidth
-            entropy = -xp.sum(counts * xp.where(prob > 0, log_prob, 0.0), axis=1)
-            return xp.stack([xp.sum(_stirling_residual(counts), axis=1), entropy], axis=1)
+            entropy = -sum_last(counts * xp.where(prob > 0, log_prob, 0.0))
+            return xp.stack([sum_last(_stirling_residual(counts)), entropy], axis=1)
 
         sums = by_rows(row_sums, prob, log_prob)
         residual, entropy = sums[:, 0], sums[:, 1]
-        total = xp.sum(prob, axis=1)
+        total = sum_last(prob)
         scale = total / bandwidth
         m = scale + (k - 1)
         log_gamma_scale = (
@@ -84,9 +91,9 @@ class DirichletKernel(BilinearKernel):
         normaliser = log_gamma_scale - residual
         # Rows need not sum to exactly 1: what depends on the sum of a source alone, at its largest.
         of_sum = log_gamma_scale + scale * (xp.log(total) - 1)
-        excess = xp.max(of_sum) - of_sum
+        lacking = xp.max(of_sum) - of_sum
         # log k(t; t), plus the bound of the notes above, less the headroom.
-        log_scale = normaliser + scale * xp.log(total) + excess + 0.26 * k - HEADROOM
+        log_scale = normaliser + scale * xp.log(total) + lacking + self.excess * k - HEADROOM
         log_target = xp.where(log_prob > -xp.inf, log_prob, LOG_ZERO)
         ones = xp.ones_like(total)
         constant = normaliser + scale * xp.log(total) + entropy

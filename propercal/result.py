@@ -43,6 +43,9 @@ class Decomposition:
         Estimate of E D_F(E[Y | g], E Y); for the log loss, the mutual information of g and Y.
     uncertainty : float or scalar tensor
         −F of the mean label, the loss of the best constant prediction.
+    algorithm : {"exact", "linear", "cells", "none"}
+        How the kernel was summed, see :func:`propercal.decompose`: over all points, in linear time
+        (for one bandwidth or class-wise problem at least), over the cells of bins, or not at all.
     bandwidth : float
         Bandwidth γ in use, in units of probability.
     method, notion, kernel : str
@@ -87,6 +90,7 @@ class Decomposition:
     n_samples: int
     n_classes: int
     confidence_level: float
+    algorithm: str = "exact"
     infinite_loss_rows: tuple[int, ...] = ()
     centres: Mapping[str, float] = field(default_factory=dict)
     standard_errors: Mapping[str, float] = field(default_factory=dict)

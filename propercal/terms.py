@@ -17,6 +17,10 @@ class Options(TypedDict, total=False):
     method: str
     kernel: str
     bandwidth: float | str
+    recalibrator: object
+    n_folds: int
+    random_state: Any
+    algorithm: str
     exclude_self: bool
     from_logits: bool
     sample_weight: object

@@ -90,9 +90,14 @@ class ClassSums(NamedTuple):
 
 
 def class_sums(
-    problem: Problem, kernel: BilinearKernel, bandwidth: float, *, exclude_self: bool
+    problem: Problem,
+    kernel: BilinearKernel,
+    bandwidth: float,
+    *,
+    exclude_self: bool,
+    rows: np.ndarray[Any, Any] | None = None,
 ) -> ClassSums:
-    """Sum the kernel over the sources of each class, at every point.
+    """Sum the kernel over the sources of each class, at every point or at those numbered `rows`.
 
     Sources are taken in the order of their classes, so that the columns of a tile that share a
     class are neighbours.
@@ -107,11 +112,15 @@ def class_sums(
         bandwidth,
     )
     groups = Groups(xp.take(problem.label, order, axis=0), problem.n_classes)
-    every_row = xp.arange(target.shape[0], device=device(target))
-    sums, extra = row_sums(
-        add_by_class, problem.n_classes, target, every_row, source, groups, exclude_self
-    )
+    ids = xp.arange(target.shape[0], device=device(target))
     back = xp.argsort(order)
+    if rows is not None:
+        ids = xp.sort(xp.take(back, xp.asarray(rows, device=device(target))))
+        target, log_scale = xp.take(target, ids, axis=0), xp.take(log_scale, ids)
+        back = xp.argsort(xp.take(order, ids))
+    sums, extra = row_sums(
+        add_by_class, problem.n_classes, target, ids, source, groups, exclude_self
+    )
     return ClassSums(xp.take(sums, back, axis=0), xp.take(log_scale + extra, back, axis=0))
 
 

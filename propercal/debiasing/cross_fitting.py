@@ -12,8 +12,8 @@ import numpy as np
 from propercal._array import is_numpy, like, namespace
 from propercal._typing import Array
 from propercal.conditional.exact import n_threads
-from propercal.debiasing.correction import Sources
 from propercal.debiasing.families import Family, Recalibration, TrainingSet
+from propercal.debiasing.fold_sums import Sources
 from propercal.debiasing.stacking import Floats, stacking_weights
 from propercal.generators.base import BregmanGenerator
 

@@ -9,8 +9,9 @@ import numpy as np
 from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
 from propercal._typing import Array
 from propercal.conditional.exact import one_blas_thread
-from propercal.debiasing.correction import Sources, fold_sums
+from propercal.conditional.linear import joint_algorithm
 from propercal.debiasing.cross_fitting import CrossFits, combine, cross_fit
+from propercal.debiasing.fold_sums import Sources, fold_kernel
 from propercal.debiasing.folds import assign_folds
 from propercal.debiasing.points import interior
 from propercal.debiasing.recipe import Recipe
@@ -70,7 +71,11 @@ def one_step(
         fits = cross_fit(sources, outcome, weight, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
     return [
-        OneStep(*(xp.take(x, back) for x in found[:3]), bandwidths=found.bandwidths)  # type: ignore[misc]
+        found._replace(
+            loss=xp.take(found.loss, back),
+            correction=xp.take(found.correction, back),
+            base_loss=xp.take(found.base_loss, back),
+        )
         for found in results
     ]
 
@@ -82,22 +87,26 @@ def _in_fold_order(
     stacks = [fits.stack(generator) for generator in generators]
     candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
     kernel = recipe.kernel
-    features = (
+    kernels = (
         []
         if kernel is None
-        else [(gamma, sources.features(kernel, gamma)) for gamma in recipe.bandwidths]
+        else [
+            (gamma, fold_kernel(sources, kernel, gamma, recipe.algorithm))
+            for gamma in recipe.bandwidths
+        ]
     )
     for e in range(recipe.n_folds):
         bases, columns = _bases(fits, stacks, e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
         width = columns.shape[1] // len(generators)
-        for j, (gamma, feature) in enumerate(features):
-            sums = fold_sums(feature, sources, rows[e], columns)
+        for j, (gamma, sums_of) in enumerate(kernels):
+            sums = sums_of(e, columns)
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
                 own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])
                 found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
-    return [found.choose() for found in candidates]
+    algorithm = joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
+    return [found.choose()._replace(algorithm=algorithm) for found in candidates]
 
 
 def _bases(

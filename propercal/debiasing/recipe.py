@@ -34,6 +34,8 @@ class Recipe:
     n_folds: int
     random_state: Any
     """What :func:`numpy.random.default_rng` takes."""
+    algorithm: str = "auto"
+    """Of the kernel sums: "auto", "exact" or "linear"."""
 
 
 def make_recipe(
@@ -42,6 +44,7 @@ def make_recipe(
     recalibrator: object,
     n_folds: object,
     random_state: Any,
+    algorithm: str = "auto",
 ) -> Recipe:
     """Check the arguments that belong to the debiased method; no bandwidth means to choose it."""
     if isinstance(kernel, BinningKernel):
@@ -60,6 +63,7 @@ def make_recipe(
         BANDWIDTHS if bandwidth is None else (bandwidth,),
         int(n_folds),  # type: ignore[call-overload]
         check_random_state(random_state),
+        algorithm,
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from propercal._array import by_rows, namespace, to_numpy
 from propercal._typing import Array
-from propercal.debiasing.correction import FoldSums, correct, residuals, without_fold
+from propercal.debiasing.correction import correct, residuals, without_fold
+from propercal.debiasing.fold_sums import FoldSums
 from propercal.debiasing.variance import half_spread, half_trace
 from propercal.generators.base import BregmanGenerator
 
@@ -36,6 +37,8 @@ class OneStep(NamedTuple):
     """(n,) the first, before the kernel correction."""
     bandwidths: tuple[float, ...]
     """The bandwidth that each fold chose, inf for no kernel correction."""
+    algorithm: str = "none"
+    """How the kernel was summed: "exact", or "linear" for one bandwidth or more."""
 
 
 class Candidates:

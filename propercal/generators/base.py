@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from propercal._array import detached, namespace
+from propercal._array import detached, namespace, sum_last
 from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
@@ -276,6 +276,6 @@ def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:
     unbounded = xp.isinf(slope)
     # Infinite terms carry no derivative: it would be NaN, and in a mean spoil that of all others.
     dominant = xp.where(unbounded & (step != 0), detached(slope) * detached(step), 0.0)
-    dominant = xp.sum(dominant, axis=-1)
-    bounded = rest + xp.sum(xp.where(unbounded, 0.0, slope) * step, axis=-1)
+    dominant = sum_last(dominant)
+    bounded = rest + sum_last(xp.where(unbounded, 0.0, slope) * step)
     return xp.where(xp.isinf(dominant), dominant, bounded)

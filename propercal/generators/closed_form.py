@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from propercal._array import like, namespace, safe_log, to_numpy, xlogx
+from propercal._array import like, namespace, safe_log, sum_last, to_numpy, xlogx
 from propercal._messages import bad_value
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -62,7 +62,7 @@ class Log(_Separable):
     """
 
     def value(self, p: Array) -> Array:
-        return namespace(p).sum(xlogx(p), axis=-1)
+        return sum_last(xlogx(p))
 
     def gradient(self, p: Array) -> Array:
         return self.gradient_from_log(safe_log(p))
@@ -94,7 +94,7 @@ class Brier(_Separable):
     """
 
     def value(self, p: Array) -> Array:
-        return namespace(p).sum(p * p, axis=-1) - 1
+        return sum_last(p * p) - 1
 
     def gradient(self, p: Array) -> Array:
         return 2 * p
@@ -103,7 +103,7 @@ class Brier(_Separable):
         return namespace(p).full_like(p, 2.0)
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:  # noqa: ARG002
-        return namespace(p, q).sum((p - q) ** 2, axis=-1)
+        return sum_last((p - q) ** 2)
 
 
 @final
@@ -192,7 +192,7 @@ class Tsallis(_Separable):
             raise bad_value("alpha", self.alpha, "a number other than 1", "use Log(), the limit")
 
     def value(self, p: Array) -> Array:
-        return (namespace(p).sum(_power(p, self.alpha), axis=-1) - 1) / (self.alpha - 1)
+        return (sum_last(_power(p, self.alpha)) - 1) / (self.alpha - 1)
 
     def gradient(self, p: Array) -> Array:
         return self.alpha / (self.alpha - 1) * _power(p, self.alpha - 1)
@@ -232,7 +232,7 @@ class ItakuraSaito(_Separable):
     """
 
     def value(self, p: Array) -> Array:
-        return -namespace(p).sum(safe_log(p), axis=-1)
+        return -sum_last(safe_log(p))
 
     def gradient(self, p: Array) -> Array:
         return -_power(p, -1)
@@ -247,7 +247,7 @@ class ItakuraSaito(_Separable):
         infinite = ((p > 0) & (q == 0)) | xp.isinf(ratio)
         ratio = xp.where(infinite, 1.0, ratio)
         terms = xp.where(infinite, xp.inf, ratio - 1 - safe_log(ratio))
-        return xp.sum(terms, axis=-1)
+        return sum_last(terms)
 
 
 @final
@@ -349,7 +349,7 @@ def _check_quadratic(a: np.ndarray[Any, Any]) -> None:
 
 def _norm(p: Array) -> Array:
     xp = namespace(p)
-    return xp.sqrt(xp.sum(p * p, axis=-1, keepdims=True))
+    return xp.sqrt(sum_last(p * p)[..., None])
 
 
 def _power(p: Array, exponent: float, *, scale: float = 1.0) -> Array:

@@ -20,13 +20,12 @@ from scipy.special import gammaln, logsumexp
 from propercal.debiasing import families, logit
 from propercal.debiasing.correction import (
     Corrected,
-    Sources,
     correct,
-    fold_sums,
     residuals,
     without_fold,
 )
 from propercal.debiasing.families import TrainingSet
+from propercal.debiasing.fold_sums import Sources, fold_sums
 from propercal.debiasing.folds import assign_folds
 from propercal.debiasing.points import interior, log_softmax
 from propercal.debiasing.stacking import stacking_weights
@@ -130,7 +129,7 @@ def test_residuals_and_correction_are_those_of_dense_matrices(weighted: bool, bo
     n_empty = 0
     for e, rows in enumerate(sources.folds):
         columns = [base, *(base * (sources.fold != f)[:, None] for f in range(3))]
-        sums = fold_sums(features, sources, rows, np.concatenate(columns, axis=1))
+        sums = fold_sums(features, sources, np.arange(n)[rows], np.concatenate(columns, axis=1))
         totals = sums.labels.sum(axis=(1, 2))
         for f in (None, *(f for f in range(3) if f != e)):
             if f is None:

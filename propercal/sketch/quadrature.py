@@ -1,0 +1,187 @@
+"""Terms of a decomposition from nothing but the weights of nodes.
+
+A mean over predictions of what is as smooth as the kernel sums is a weighted sum over nodes,
+
+    mean Φ(x_h, y_h) ≈ Σ_m Σ_y w_my Φ(X_m, y) / n,   Φ(x, y) = L_F(r̂(x; y), y),
+
+where r̂(x; y) leaves out a point (x, y) itself: r̂ is needed at nodes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import floored_exp, slices
+from propercal.conditional.exact import EXPONENT_FLOOR
+from propercal.conditional.panels import Panels, chebyshev
+from propercal.debiasing.correction import correct, residuals
+from propercal.debiasing.one_step import PRIORS
+from propercal.debiasing.points import LOG_FLOOR, interior
+from propercal.debiasing.variance import half_trace
+from propercal.generators.base import BregmanGenerator
+from propercal.kernels import HEADROOM, DirichletKernel
+
+Floats = npt.NDArray[np.float64]
+
+#: Coefficients at the end of a polynomial, which tell how much the next ones leave out.
+_TAIL = 3
+_BLOCK_SIZE = 2**20
+
+
+class Mass(NamedTuple):
+    """The predictions of a problem: nodes, and single ones."""
+
+    prob: Floats
+    """(m, 2)."""
+    log_prob: Floats
+    """(m, 2)."""
+    weights: Floats
+    """(m, 2) by what occurred, in units of rows."""
+    single: npt.NDArray[np.bool_]
+    """(m,) whether a point is a prediction rather than a node."""
+    order: int
+    """Nodes of a panel; nodes stand before all single predictions."""
+    bandwidth: float
+    """γ."""
+
+
+def mass_of(panels: Panels, cells: Floats, sizes: npt.NDArray[np.int64]) -> Mass:
+    """Return the predictions of a problem from its cells (panels, 2, nodes) and their sizes."""
+    p = panels.order
+    moved = sizes > p
+    numbers = np.flatnonzero(moved.any(axis=1))
+    weights = np.where(moved[:, :, None], cells, 0.0)[numbers]
+    held = np.where(moved, 0, sizes)
+    number, label, position = np.nonzero(np.arange(p) < held[:, :, None])
+    places = np.tile(chebyshev(p).nodes, len(numbers)), cells[number, label, position]
+    prob, log_prob = panels.points(
+        np.concatenate([np.repeat(numbers, p), number]), np.concatenate(places)
+    )
+    return Mass(
+        prob,
+        log_prob,
+        np.concatenate([np.swapaxes(weights, 1, 2).reshape(-1, 2), np.eye(2)[label]]),
+        np.arange(len(prob)) >= p * len(numbers),
+        p,
+        panels.bandwidth,
+    )
+
+
+class Estimate(NamedTuple):
+    """The mean of an estimate over the rows of a problem."""
+
+    mean: float
+    correction: float
+    """What it was corrected by, already in `mean`."""
+    variance: float
+    """Variance over rows of the loss that recalibration would save (debiased method)."""
+    refined_variance: float
+    """Variance over rows of the recalibrated loss (debiased method)."""
+    error: float
+    """Estimate of what the nodes leave out of the mean."""
+
+
+def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate:
+    """Estimate the refinement, or by the direct method the calibration error, of one problem."""
+    kernel = DirichletKernel()
+    if method == "debiased":
+        return _one_step(mass, generator, kernel)
+    sums = _sums(mass, kernel, mass.weights)
+
+    def value(label: int) -> Floats:
+        rest = _without(sums, mass, kernel.own(2) * np.eye(2)[label])
+        total = rest.sum(axis=1, keepdims=True)
+        mean = np.where(total > 0, rest / np.where(total > 0, total, 1.0), mass.prob)
+        if method == "risk":
+            return np.asarray(-generator.value(mean))
+        return np.asarray(generator.divergence(mean, mass.prob, log_q=mass.log_prob))
+
+    return _average(mass, _by_label(value))
+
+
+def _sums(mass: Mass, kernel: DirichletKernel, weights: Floats, power: int = 1) -> Floats:
+    """Sum kernel values, to a power, over all points but, at a single prediction, itself."""
+    features = kernel.features(mass.prob, mass.log_prob, mass.bandwidth)
+    parts = []
+    m = len(mass.prob)
+    for rows in slices(m, max(1, _BLOCK_SIZE // m)):
+        exponents = power * (features.target[rows] @ features.source - HEADROOM)
+        itself = np.flatnonzero(mass.single[rows])
+        exponents[itself, itself + rows.start] = -np.inf
+        parts.append(floored_exp(exponents, EXPONENT_FLOOR, in_place=True) @ weights)
+    return np.concatenate(parts)
+
+
+def _without(sums: Floats, mass: Mass, own: Floats) -> Floats:
+    """Take what a point adds at itself from the sums at nodes, where it is among the sources."""
+    return np.maximum(np.where(mass.single[:, None], sums, sums - own), 0.0)
+
+
+def _one_step(mass: Mass, generator: BregmanGenerator, kernel: DirichletKernel) -> Estimate:
+    """Correct the predictions by what the kernel sees in their residuals, as far as that pays."""
+    own = kernel.own(2)
+    base = interior(np.maximum(mass.log_prob, LOG_FLOOR)).prob
+    total = mass.weights.sum(axis=1, keepdims=True)
+    sums = _sums(mass, kernel, np.concatenate([mass.weights, total * base], axis=1))
+    squares = _sums(mass, kernel, total, power=2)
+    outcome = np.eye(2)
+    found = [
+        residuals(
+            _without(sums[:, :2], mass, own * outcome[label]),
+            _without(squares, mass, np.full(1, own**2))[:, 0],
+            _without(sums[:, 2:], mass, own * base),
+        )
+        for label in range(2)
+    ]
+
+    def loss_of(prob: Floats, label: int, log_prob: Floats | None = None) -> Floats:
+        target = np.broadcast_to(outcome[label], prob.shape)
+        return np.asarray(generator.loss(prob, target, log_q=log_prob))
+
+    loss = _by_label(lambda label: loss_of(base, label))
+    variance = np.zeros_like(loss)
+    lowest = _average(mass, loss).mean
+    for prior in PRIORS:
+        corrected = [correct(base, each, prior) for each in found]
+        losses = np.stack([loss_of(corrected[i].prob, i) for i in range(2)], axis=1)
+        variances = np.stack([half_trace(generator, corrected[i]) for i in range(2)], axis=1)
+        # As in the debiased method: half of V is kept as the price of variance.
+        score = _average(mass, losses - 0.5 * variances).mean
+        if score < lowest:
+            loss, variance, lowest = losses, variances, score
+    saved = _by_label(lambda label: loss_of(mass.prob, label, mass.log_prob)) - (loss - variance)
+    return _average(mass, loss - variance)._replace(
+        correction=_average(mass, variance).mean,
+        variance=_variance(mass, saved),
+        refined_variance=_variance(mass, loss - variance),
+    )
+
+
+def _by_label(function: Callable[[int], Floats]) -> Floats:
+    return np.stack([function(0), function(1)], axis=1)
+
+
+def _average(mass: Mass, values: Floats) -> Estimate:
+    """Average values (m, 2) for each label over the points that have it."""
+    used = np.where(mass.weights != 0, values, 0.0)
+    n = mass.weights.sum()
+    at_nodes = ~mass.single
+    shape = -1, mass.order, 2
+    with np.errstate(invalid="ignore"):
+        mean = float((mass.weights * used).sum() / n)
+        coefficients = np.einsum(
+            "ij,pjl->pil", chebyshev(mass.order).transform, used[at_nodes].reshape(shape)
+        )
+        tail = np.abs(coefficients[:, -_TAIL:]).max(axis=1, initial=0.0)
+        points = mass.weights[at_nodes].reshape(shape).sum(axis=1)
+        error = float((points * tail).sum() / n)
+    return Estimate(mean, 0.0, 0.0, 0.0, error)
+
+
+def _variance(mass: Mass, values: Floats) -> float:
+    mean = _average(mass, values).mean
+    return max(0.0, _average(mass, (values - mean) ** 2).mean)

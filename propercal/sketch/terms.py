@@ -1,0 +1,154 @@
+"""From the sums of a sketch to a decomposition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from propercal._marginal import second_order_of_counts
+from propercal._messages import bad_value, warn
+from propercal.conditional.panels import Panels
+from propercal.generators.base import BregmanGenerator
+from propercal.result import Decomposition
+from propercal.sketch.quadrature import Estimate, mass_of, refinement
+from propercal.sketch.state import State
+
+#: Relative error of a term, from the nodes alone, that is not worth a warning.
+_TOLERANCE = 1e-6
+
+
+def estimates(
+    state: State, panels: Panels, generator: BregmanGenerator, method: str
+) -> list[Estimate]:
+    """Estimate the refinement (direct: the calibration error) of each problem."""
+    if state.n_samples < 2:
+        raise bad_value(
+            "n_samples", state.n_samples, "2 rows or more", "call update(y_true, y_proba) first"
+        )
+    masses = (mass_of(panels, *cell) for cell in zip(state.cells, state.sizes, strict=True))
+    return [refinement(mass, generator, method) for mass in masses]
+
+
+def mean_error(found: Sequence[Estimate]) -> float:
+    """Return the mean over problems of what the nodes may leave out."""
+    return _mean([e.error for e in found])
+
+
+def decomposition(
+    state: State, panels: Panels, generator: BregmanGenerator, method: str, **settings: Any
+) -> Decomposition:
+    """Complete the estimates by the terms that are sums over rows, and their errors."""
+    found = estimates(state, panels, generator, method)
+    terms, bias, extra_variance = _terms(state, generator, method, found)
+    _warn(terms, state, generator, settings["bandwidth"], mean_error(found))
+    n = state.n_samples
+    marginal = _marginal_variance(state, generator)
+    errors = {"risk": math.sqrt(state.loss_variance() / n)}
+    if marginal is not None:
+        errors["uncertainty"] = math.sqrt(marginal / n + extra_variance)
+    lower = None
+    if method == "debiased":
+        size = _mean([e.correction for e in found])
+        lower = terms["calibration_error"] - size
+        # Standard errors of a mean over problems are at most the mean of theirs.
+        saved = _mean([math.sqrt(e.variance / n) for e in found])
+        refined = _mean([math.sqrt(e.refined_variance / n) for e in found])
+        errors["calibration_error"] = math.hypot(saved, size)
+        errors["refinement"] = math.hypot(refined, size)
+        if marginal is not None:
+            spread = refined + math.sqrt(marginal / n)
+            errors["sharpness"] = math.hypot(spread, size, math.sqrt(extra_variance))
+    centres = {name: terms[name] for name in errors}
+    if method != "debiased" and "uncertainty" in centres:
+        centres["uncertainty"] -= bias
+    return Decomposition(
+        risk=terms["risk"],
+        calibration_error=terms["calibration_error"],
+        refinement=terms["refinement"],
+        sharpness=terms["sharpness"],
+        uncertainty=terms["uncertainty"],
+        generator=generator,
+        method=method,
+        kernel="dirichlet",
+        n_samples=n,
+        algorithm="linear",
+        centres=centres,
+        standard_errors=errors,
+        lower_bound=lower,
+        **settings,
+    )
+
+
+def _terms(
+    state: State, generator: BregmanGenerator, method: str, estimates: Sequence[Estimate]
+) -> tuple[dict[str, float], float, float]:
+    """Return the terms, and bias and extra variance of the uncertainty."""
+    n = state.n_samples
+    found = _mean([e.mean for e in estimates])
+    shares = state.counts / n
+    uncertainty = _mean([-float(generator.value(share)) for share in shares])
+    bias, variance = np.mean(
+        [second_order_of_counts(share, n, generator) for share in shares], axis=0
+    )
+    if method == "debiased":
+        uncertainty -= float(bias)
+    risk = float(state.loss[0]) / n
+    refined = risk - found if method == "direct" else found
+    terms = {
+        "risk": risk,
+        "calibration_error": found if method == "direct" else risk - found,
+        "refinement": refined,
+        "sharpness": uncertainty - refined,
+        "uncertainty": uncertainty,
+    }
+    return terms, float(bias), float(variance)
+
+
+def _marginal_variance(state: State, generator: BregmanGenerator) -> float | None:
+    """Variance over rows of the loss if the share of each class were predicted everywhere."""
+    n = state.n_samples
+    outcomes = np.eye(2)
+    losses = np.stack(
+        [generator.loss(np.broadcast_to(count / n, (2, 2)), outcomes) for count in state.counts]
+    )
+    if len(losses) == 1:
+        rows, count = losses[0], state.counts[0]
+    elif state.odd_rows[0]:
+        return None
+    else:
+        # One class occurs in each row: its own problem sees the event, the others do not.
+        rows = (losses[:, 0].sum() - losses[:, 0] + losses[:, 1]) / len(losses)
+        count = state.counts[:, 1]
+    some = count > 0
+    mean = float(rows[some] @ count[some]) / n
+    return float((rows[some] - mean) ** 2 @ count[some]) / (n - 1)
+
+
+def _warn(
+    terms: dict[str, float],
+    state: State,
+    generator: BregmanGenerator,
+    bandwidth: float,
+    error: float,
+) -> None:
+    infinite = [name.replace("_", " ") for name, value in terms.items() if math.isinf(value)]
+    if infinite:
+        warn(
+            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since in "
+            f"{int(state.odd_rows[1])} rows an outcome occurred to which the prediction gives "
+            "probability 0. Correct these predictions, or use a bounded loss such as 'brier'."
+        )
+        return
+    if error > _TOLERANCE * min(abs(terms["calibration_error"]), abs(terms["refinement"])):
+        warn(
+            f"nodes may be off by {error:.1e}, more than 1e-6 of a term: predictions stand alone "
+            f"at a bandwidth of {bandwidth:.3g}. Use a larger one, or decompose() if the data fit "
+            "into memory."
+        )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
