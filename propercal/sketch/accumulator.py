@@ -23,7 +23,6 @@ from propercal._messages import bad_value, unknown_name
 from propercal._typing import Array
 from propercal._validate import check_bandwidth, check_confidence_level, check_flag, validate
 from propercal.conditional.exact import n_threads
-from propercal.conditional.linear import TOLERANCE, nodes_for
 from propercal.conditional.panels import Placement, make_panels
 from propercal.estimators import METHODS
 from propercal.generators import as_generator
@@ -33,6 +32,9 @@ from propercal.result import Decomposition
 from propercal.sketch.encoding import decode, encode
 from propercal.sketch.state import Floats, State, Whole, fill_cells
 from propercal.sketch.terms import decomposition, estimates, mean_error
+
+#: Nodes of a panel, and single predictions that are kept in it as they are.
+_NODES = 16
 
 
 class CalibrationSketch:
@@ -67,7 +69,7 @@ class CalibrationSketch:
 
     Notes
     -----
-    Its size is that of the grid, about (1.6 / √γ + 50) · 44 numbers for each class, whatever the
+    Its size is that of the grid, about (3 / √γ + 100) · 32 numbers for each class, whatever the
     number of predictions is; as bytes only the panels that hold predictions count. The order and
     the grouping of updates change nothing but rounding.
 
@@ -129,7 +131,8 @@ class CalibrationSketch:
         self.bandwidth = gamma
         self.labels = None if labels is None else list(labels)
         self.from_logits = from_logits
-        self._panels = make_panels(gamma, nodes_for(TOLERANCE))
+        # Half as wide as kernel sums need: losses that leave out a point are less smooth.
+        self._panels = make_panels(gamma / 4, _NODES)
         n_problems = self.n_classes if notion == "classwise" else 1
         self._state = State.empty(n_problems, self._panels)
 
@@ -291,7 +294,8 @@ class CalibrationSketch:
         """
         if method not in METHODS:
             raise unknown_name("method", method, METHODS)
-        return mean_error(estimates(self._state, self._panels, self.generator, method))
+        found = estimates(self._state, self._panels, self.bandwidth, self.generator, method)
+        return mean_error(found)
 
     def to_bytes(self) -> bytes:
         """Return all there is to know of the sketch, as bytes that :meth:`from_bytes` reads.
@@ -321,8 +325,8 @@ class CalibrationSketch:
             If the bytes are not those of a sketch, or the generator is another than it had.
         """
         settings, arrays = decode(data)
-        written = settings.pop("generator")
-        chosen = as_generator(settings.pop("name") if generator is None else generator)
+        written, name = settings.pop("generator"), settings.pop("name")
+        chosen = as_generator(name if generator is None else generator)
         if repr(chosen) != written:
             raise bad_value(
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."

@@ -49,7 +49,7 @@ class Mass(NamedTuple):
     """γ."""
 
 
-def mass_of(panels: Panels, cells: Floats, sizes: npt.NDArray[np.int64]) -> Mass:
+def mass_of(panels: Panels, bandwidth: float, cells: Floats, sizes: npt.NDArray[np.int64]) -> Mass:
     """Return the predictions of a problem from its cells (panels, 2, nodes) and their sizes."""
     p = panels.order
     moved = sizes > p
@@ -67,7 +67,7 @@ def mass_of(panels: Panels, cells: Floats, sizes: npt.NDArray[np.int64]) -> Mass
         np.concatenate([np.swapaxes(weights, 1, 2).reshape(-1, 2), np.eye(2)[label]]),
         np.arange(len(prob)) >= p * len(numbers),
         p,
-        panels.bandwidth,
+        bandwidth,
     )
 
 

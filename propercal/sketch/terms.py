@@ -18,17 +18,21 @@ from propercal.sketch.state import State
 
 #: Relative error of a term, from the nodes alone, that is not worth a warning.
 _TOLERANCE = 1e-6
+#: Absolute error of a term that rounding may leave.
+_ROUNDING = 1e-12
 
 
 def estimates(
-    state: State, panels: Panels, generator: BregmanGenerator, method: str
+    state: State, panels: Panels, bandwidth: float, generator: BregmanGenerator, method: str
 ) -> list[Estimate]:
     """Estimate the refinement (direct: the calibration error) of each problem."""
     if state.n_samples < 2:
         raise bad_value(
             "n_samples", state.n_samples, "2 rows or more", "call update(y_true, y_proba) first"
         )
-    masses = (mass_of(panels, *cell) for cell in zip(state.cells, state.sizes, strict=True))
+    masses = (
+        mass_of(panels, bandwidth, *cell) for cell in zip(state.cells, state.sizes, strict=True)
+    )
     return [refinement(mass, generator, method) for mass in masses]
 
 
@@ -38,12 +42,17 @@ def mean_error(found: Sequence[Estimate]) -> float:
 
 
 def decomposition(
-    state: State, panels: Panels, generator: BregmanGenerator, method: str, **settings: Any
+    state: State,
+    panels: Panels,
+    generator: BregmanGenerator,
+    method: str,
+    bandwidth: float,
+    **settings: Any,
 ) -> Decomposition:
     """Complete the estimates by the terms that are sums over rows, and their errors."""
-    found = estimates(state, panels, generator, method)
+    found = estimates(state, panels, bandwidth, generator, method)
     terms, bias, extra_variance = _terms(state, generator, method, found)
-    _warn(terms, state, generator, settings["bandwidth"], mean_error(found))
+    _warn(terms, state, generator, bandwidth, mean_error(found))
     n = state.n_samples
     marginal = _marginal_variance(state, generator)
     errors = {"risk": math.sqrt(state.loss_variance() / n)}
@@ -73,6 +82,7 @@ def decomposition(
         generator=generator,
         method=method,
         kernel="dirichlet",
+        bandwidth=bandwidth,
         n_samples=n,
         algorithm="linear",
         centres=centres,
@@ -142,7 +152,8 @@ def _warn(
             "probability 0. Correct these predictions, or use a bounded loss such as 'brier'."
         )
         return
-    if error > _TOLERANCE * min(abs(terms["calibration_error"]), abs(terms["refinement"])):
+    smallest = min(abs(terms["calibration_error"]), abs(terms["refinement"]))
+    if error > max(_TOLERANCE * smallest, _ROUNDING):
         warn(
             f"nodes may be off by {error:.1e}, more than 1e-6 of a term: predictions stand alone "
             f"at a bandwidth of {bandwidth:.3g}. Use a larger one, or decompose() if the data fit "

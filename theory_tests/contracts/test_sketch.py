@@ -1,0 +1,187 @@
+"""What users give a sketch, and what it says to what it cannot use."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import propercal
+from propercal import CalibrationSketch, generators
+
+
+def sample(n: int = 50, k: int = 3, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, k, n), rng.dirichlet([1.0] * k, n)
+
+
+def made(**settings: Any) -> CalibrationSketch:
+    return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.1, **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_classes": 1}, "n_classes = 1"),
+        ({"n_classes": 2.0}, "n_classes = 2.0"),
+        ({"n_classes": True}, "n_classes = True"),
+        ({"notion": "canonical"}, "notion = 'canonical'"),
+        ({"notion": "class-wise"}, "notion = 'class-wise'.*did you mean 'classwise'"),
+        ({"bandwidth": 1e-7}, "bandwidth = 1e-07: expected 1e-6 to 10"),
+        ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
+        ({"generator": "logg"}, "generator = 'logg'"),
+        ({"from_logits": 1}, "from_logits = 1"),
+    ],
+)
+def test_settings_that_cannot_be_used(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        made(**settings)
+
+
+def test_rows_that_cannot_be_used_leave_no_trace() -> None:
+    sketch = made()
+    sketch.update(*sample())
+    before = sketch.to_bytes()
+    y_true, y_proba = sample(k=4)
+    with pytest.raises(ValueError, match="y_proba = 4 classes: expected 3"):
+        sketch.update(y_true, y_proba)
+    y_true, y_proba = sample()
+    y_proba[3, 1] = np.nan
+    with pytest.raises(ValueError, match="y_proba = nan at row 3"):
+        sketch.update(y_true, y_proba)
+    assert sketch.to_bytes() == before
+
+
+@pytest.mark.parametrize("method", ["result", "quadrature_error"])
+def test_nothing_to_decompose(method: str) -> None:
+    sketch = made()
+    with pytest.raises(ValueError, match="n_samples = 0"):
+        getattr(sketch, method)()
+    sketch.update(*sample(1))
+    with pytest.raises(ValueError, match="n_samples = 1"):
+        getattr(sketch, method)()
+    with pytest.raises(ValueError, match="method = 'risky'"):
+        getattr(sketch, method)(method="risky")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_classes": 4},
+        {"generator": "brier"},
+        {"notion": "top-label"},
+        {"bandwidth": 0.2},
+        {"labels": ["a", "b", "c"]},
+        {"from_logits": True},
+    ],
+)
+def test_sketches_of_other_settings_are_not_merged(settings: dict[str, Any]) -> None:
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"other = a sketch with {name} = "):
+        made().merge(made(**settings))
+
+
+def test_single_rows_add_up() -> None:
+    y_true, y_proba = sample(30)
+    whole, one_by_one = made(), made()
+    whole.update(y_true, y_proba)
+    for row in range(30):
+        one_by_one.update(y_true[row : row + 1], y_proba[row : row + 1])
+    assert one_by_one.n_samples == 30
+    assert one_by_one.result(method="risk").refinement == pytest.approx(
+        whole.result(method="risk").refinement, rel=1e-12
+    )
+
+
+def test_names_of_classes_need_not_occur_in_every_chunk() -> None:
+    y_true, y_proba = sample()
+    names = np.array(["cat", "dog", "eel"])
+    sketch, numbers = made(labels=["cat", "dog", "eel"]), made()
+    for rows in (y_true == 0, y_true == 1, y_true == 2):
+        sketch.update(names[y_true[rows]], y_proba[rows])
+    numbers.update(y_true, y_proba)
+    assert sketch.result().risk == pytest.approx(numbers.result().risk, rel=1e-12)
+    again = CalibrationSketch.from_bytes(sketch.to_bytes())
+    again.update(names[y_true], y_proba)
+    assert again.n_samples == 100
+
+
+def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
+    rng = np.random.default_rng(0)
+    y_proba = rng.uniform(size=(60, 3))
+    indicators = (rng.uniform(size=(60, 3)) < y_proba).astype(int)
+    sketch = made()
+    sketch.update(indicators, y_proba)
+    wanted = propercal.decompose(
+        indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1
+    )
+    found = sketch.result(method="risk")
+    assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
+    assert set(found.standard_errors) == {"risk"}
+    assert set(sketch.result().standard_errors) == {"risk", "calibration_error", "refinement"}
+
+
+def test_logits_and_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    y_true, y_proba = sample(200)
+    logits = np.log(y_proba)
+    plain, from_logits, tensors = made(), made(from_logits=True), made()
+    plain.update(y_true, y_proba)
+    from_logits.update(y_true, logits)
+    given = torch.tensor(y_proba, requires_grad=True)
+    tensors.update(torch.tensor(y_true), given)
+    for other in (from_logits, tensors):
+        assert other.result().refinement == pytest.approx(plain.result().refinement, rel=1e-9)
+    assert given.grad is None
+
+
+def test_infinite_losses_are_counted_and_named() -> None:
+    sketch = made()
+    sketch.update([0, 1, 2, 0], [[0.0, 0.5, 0.5], [0.2, 0.4, 0.4], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])
+    with pytest.warns(UserWarning, match="in 2 rows an outcome occurred to which the prediction"):
+        found = sketch.result(method="risk")
+    assert found.risk == np.inf
+    assert np.isfinite(found.refinement)
+
+
+def test_what_nodes_may_leave_out_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    # With three nodes a panel, polynomials are too coarse for the kernel.
+    monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
+    rng = np.random.default_rng(1)
+    y_proba = rng.uniform(0.3, 0.7, 4000)
+    y_true = rng.uniform(size=4000) < y_proba**2
+    sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.01)
+    sketch.update(y_true, y_proba)
+    with pytest.warns(UserWarning, match="nodes may be off by"):
+        found = sketch.result(method="risk")
+    exact = propercal.decompose(y_true, y_proba, method="risk", bandwidth=0.01, algorithm="exact")
+    error = abs(found.refinement - exact.refinement)
+    assert 1e-9 < error < 10 * sketch.quadrature_error(method="risk")
+
+
+def test_generators_of_ones_own_are_given_again() -> None:
+    mixed = 2.0 * generators.Log() + generators.Brier()
+    sketch = made(generator=mixed)
+    sketch.update(*sample())
+    written = sketch.to_bytes()
+    again = CalibrationSketch.from_bytes(written, generator=mixed)
+    assert again.result().refinement == sketch.result().refinement
+    with pytest.raises(ValueError, match=r"generator = Log\(\): expected 2.0\*Log\(\)"):
+        CalibrationSketch.from_bytes(written, generator="log")
+    with pytest.raises(ValueError, match="generator = "):
+        CalibrationSketch.from_bytes(written)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK nonsense", pickle.dumps({"a": 1})])
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=f"data = {len(data)} bytes: expected the bytes of a sketch"):
+        CalibrationSketch.from_bytes(data)
+
+
+def test_a_sketch_can_be_pickled() -> None:
+    sketch = made()
+    sketch.update(*sample())
+    again = pickle.loads(pickle.dumps(sketch))  # noqa: S301
+    assert again.result().refinement == sketch.result().refinement

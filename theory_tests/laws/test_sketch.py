@@ -1,0 +1,197 @@
+"""A sketch has the terms of the rows it has seen, in whatever order and grouping they came.
+
+Every term is a mean over rows of a function that is smooth between the nodes, or a sum over rows.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import propercal
+from propercal import CalibrationSketch
+from propercal.debiasing.correction import correct, residuals
+from propercal.debiasing.one_step import PRIORS
+from propercal.debiasing.points import interior
+from propercal.debiasing.variance import half_trace
+from propercal.generators import as_generator
+from propercal.kernels import HEADROOM, DirichletKernel
+from propercal.result import TERMS
+from propercal.simulation import TemperatureScaledSimplex
+
+
+def binary(kind: str, n: int, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    log_odds = rng.logistic(size=n) if kind == "uniform" else rng.normal(-8, 6, n)
+    return rng.uniform(size=n) < 1 / (1 + np.exp(-0.8 * log_odds)), 1 / (1 + np.exp(-log_odds))
+
+
+def multiclass(n: int, seed: int, k: int = 3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    prob = rng.dirichlet([0.3] * k, n)
+    label = (prob.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1)
+    return label.clip(max=k - 1), prob
+
+
+def terms(sketch: CalibrationSketch) -> list[float]:
+    result = sketch.result()
+    return [getattr(result, term) for term in TERMS]
+
+
+@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
+@pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-4])
+@pytest.mark.parametrize("kind", ["uniform", "network"])
+def test_terms_are_those_of_the_leave_one_out_computation(
+    kind: str, gamma: float, generator: str
+) -> None:
+    y_true, y_proba = binary(kind, 4000)
+    sketch = CalibrationSketch(2, notion="canonical", generator=generator, bandwidth=gamma)
+    sketch.update(y_true, y_proba)
+    for method in ("direct", "risk"):
+        found = sketch.result(method=method)
+        wanted = propercal.decompose(
+            y_true, y_proba, generator=generator, method=method, bandwidth=gamma, algorithm="exact"
+        )
+        for term in TERMS:
+            # Rounding of the exponents, up to 0.4 / γ.
+            rtol = 1e-10 + 1e-14 / gamma
+            assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=rtol, abs=1e-12)
+        assert found.standard_errors["risk"] == pytest.approx(wanted.standard_errors["risk"])
+        # What it says of itself is an upper bound, or rounding.
+        error = abs(found.refinement - wanted.refinement)
+        assert error <= 10 * sketch.quadrature_error(method=method) + 1e-10
+
+
+@pytest.mark.parametrize("notion", ["classwise", "top-label"])
+def test_other_notions_and_their_errors(notion: str) -> None:
+    y_true, y_proba = multiclass(3000, 1)
+    sketch = CalibrationSketch(3, notion=notion, bandwidth=0.02)
+    sketch.update(y_true, y_proba)
+    found = sketch.result(method="risk")
+    wanted = propercal.decompose(y_true, y_proba, notion=notion, method="risk", bandwidth=0.02)
+    for term in TERMS:
+        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-9)
+    for term in ("risk", "uncertainty"):
+        assert found.interval(term) == pytest.approx(wanted.interval(term), rel=1e-9)
+    assert (found.notion, found.n_samples, found.n_classes) == (notion, 3000, 3)
+    debiased = sketch.result()
+    assert set(debiased.standard_errors) == set(TERMS)
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(2, 400),
+    cuts=st.lists(st.floats(0, 1), max_size=6),
+    seed=st.integers(0, 2**32),
+    kind=st.sampled_from(["spread", "ties", "ends"]),
+)
+def test_order_and_grouping_change_nothing_but_rounding(
+    n: int, cuts: list[float], seed: int, kind: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    y_true, y_proba = multiclass(n, seed)
+    if kind == "ties":
+        y_proba = y_proba[rng.integers(0, min(n, 3), n)]
+    if kind == "ends":
+        y_proba = np.eye(3)[rng.integers(0, 3, n)]
+    made: dict[str, Any] = {"generator": "brier", "bandwidth": 0.05}
+    whole = CalibrationSketch(3, **made)
+    whole.update(y_true, y_proba)
+    order = rng.permutation(n)
+    ends = sorted({0, n, *(int(c * n) for c in cuts)})
+    parts = []
+    for a, b in pairwise(ends):
+        part = CalibrationSketch(3, **made)
+        part.update(y_true[order[a:b]], y_proba[order[a:b]])
+        parts.append(part)
+    merged = CalibrationSketch(3, **made)
+    for i in rng.permutation(len(parts)):
+        before = parts[i].to_bytes()
+        assert merged.merge(parts[i]) is merged
+        assert parts[i].to_bytes() == before
+    streamed = CalibrationSketch(3, **made)
+    for a, b in pairwise(ends):
+        streamed.update(y_true[order[a:b]], y_proba[order[a:b]])
+    for other in (merged, streamed):
+        np.testing.assert_array_equal(other._state.sizes, whole._state.sizes)
+        np.testing.assert_allclose(other._state.cells, whole._state.cells, atol=1e-10 * n)
+        for method in ("direct", "risk", "debiased"):
+            one, two = whole.result(method=method), other.result(method=method)
+            for term in TERMS:
+                assert getattr(one, term) == pytest.approx(getattr(two, term), rel=1e-10, abs=1e-12)
+
+
+def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
+    sizes = []
+    for n in (20_000, 200_000):
+        y_true, y_proba = binary("uniform", n, seed=n)
+        sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.02)
+        sketch.update(y_true, y_proba)
+        written = sketch.to_bytes()
+        sizes.append(len(written))
+        again = CalibrationSketch.from_bytes(written)
+        assert repr(again) == repr(sketch)
+        assert again.to_bytes() == written
+        assert terms(again) == terms(sketch)
+        # It goes on where it was.
+        again.update(y_true[:1000], y_proba[:1000])
+        sketch.update(y_true[:1000], y_proba[:1000])
+        assert terms(again) == terms(sketch)
+    assert max(sizes) < 12_000
+    assert sizes[1] < 1.2 * sizes[0]
+
+
+def dense_one_step(y: Any, p: Any, gamma: float, name: str) -> tuple[float, float]:
+    """Refinement and V, from n × n matrices, row by row."""
+    generator, kernel = as_generator(name), DirichletKernel()
+    log_prob = np.stack([np.log1p(-p), np.log(p)], axis=1)
+    base = interior(log_prob).prob
+    features = kernel.features(np.stack([1 - p, p], axis=1), log_prob, gamma)
+    weights = np.exp(features.target @ features.source - HEADROOM)
+    np.fill_diagonal(weights, 0.0)
+    outcome = np.eye(2)[y.astype(int)]
+    found = residuals(weights @ outcome, (weights**2).sum(axis=1), weights @ base)
+    best = (generator.loss(base, outcome).mean(), generator.loss(base, outcome).mean(), 0.0)
+    for prior in PRIORS:
+        corrected = correct(base, found, prior)
+        loss = generator.loss(corrected.prob, outcome).mean()
+        variance = half_trace(generator, corrected).mean()
+        best = min(best, (loss - 0.5 * variance, loss - variance, variance))
+    return best[1], best[2]
+
+
+@pytest.mark.parametrize("name", ["log", "brier"])
+@pytest.mark.parametrize("gamma", [0.1, 0.01])
+def test_the_debiased_estimate_is_that_of_dense_matrices(name: str, gamma: float) -> None:
+    y_true, y_proba = binary("uniform", 1200, seed=5)
+    sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=gamma)
+    sketch.update(y_true, y_proba)
+    found = sketch.result()
+    refinement, correction = dense_one_step(y_true, y_proba, gamma, name)
+    assert correction > 0
+    assert found.refinement == pytest.approx(refinement, rel=1e-9)
+    assert found.lower_bound is not None
+    assert found.calibration_error - found.lower_bound == pytest.approx(correction, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", ["log", "brier"])
+def test_the_debiased_interval_covers_the_truth(name: str) -> None:
+    # At 4.5 standard errors a false alarm has probability 7e-6; the seed is fixed.
+    model = TemperatureScaledSimplex(2)
+    y_true, y_proba, _ = model.sample(150_000, random_state=3)
+    sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=0.005)
+    sketch.update(y_true, y_proba)
+    found = sketch.result()
+    truth = model.truth(name, "canonical").value
+    level = math.erf(4.5 / math.sqrt(2))
+    low, high = found.interval("calibration_error", level)
+    assert low < truth < high
+    assert high - low < 0.3 * truth
+    # The published estimate at the same bandwidth lies outside.
+    assert not low < sketch.result(method="risk").calibration_error < high
