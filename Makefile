@@ -7,19 +7,21 @@ VENV ?= .venv
 TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2
 STUDY_ARGS ?= --quick
+BENCHMARK_ARGS ?= --quick
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study test lint types unit mutants benchmark clean
+.PHONY: help study test lint types unit mutants benchmark book clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make test       install what tests need (torch) and run lint, types and tests"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
-	@echo "make benchmark  time and memory of the estimators"
+	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
+	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
 	@echo
 	@echo "PYTHON=$(PYTHON)  VENV=$(VENV)  STUDY_ARGS='$(STUDY_ARGS)'  PYTEST_ARGS='$(PYTEST_ARGS)'  TORCH_INDEX=$(TORCH_INDEX)"
@@ -62,8 +64,15 @@ mutants: $(VENV)/.mutation-installed
 	$(bin)/python theory_tests/mutants.py $(MUTANTS)
 
 benchmark: $(VENV)/.study-installed
-	for script in benchmarks/*.py; do $(bin)/python $$script || exit 1; done
+	$(bin)/python benchmarks/scale.py $(BENCHMARK_ARGS)
+
+$(VENV)/.book-installed: $(packaging) | $(bin)/python
+	$(pip) --editable ".[book]"
+	@touch $@ $(VENV)/.study-installed
+
+book: $(VENV)/.book-installed
+	$(bin)/python book/build.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist book/_build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -174,6 +174,7 @@ class Decomposition:
                 "notion": self.notion,
                 "method": self.method,
                 "kernel": self.kernel,
+                "algorithm": self.algorithm,
                 "bandwidth": self.bandwidth,
                 "n_samples": self.n_samples,
                 "n_classes": self.n_classes,

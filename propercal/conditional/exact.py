@@ -39,8 +39,10 @@ from propercal._typing import Array
 from propercal.kernels import HEADROOM, BilinearKernel, Features
 from propercal.notions import Problem
 
-#: Rows and columns of a tile on the CPU: a megabyte, which fits the cache of one core.
-TILE = (256, 512)
+#: Rows and columns of a tile on the CPU: half a megabyte stays in the cache of one core.
+TILE = (192, 384)
+#: Numbers in a cache line.
+_CACHE_LINE = 8
 #: Smaller exponents may be raised to this, where exp is 1e-300, so that few numbers are subnormal.
 EXPONENT_FLOOR = -690.0
 #: Sums that floored values alone can make, up to 10⁶ of them, count as the 0 they stand for.
@@ -237,6 +239,8 @@ def _over_tiles(
     buffers = threading.local()
 
     column_slices = slices(n, n_columns)
+    edges = [columns.start for columns in column_slices] + [n]
+    in_place = reuse and is_numpy(target)
     # Each used once per block of rows, and products of contiguous factors are faster.
     source_tiles = [contiguous(source[:, columns]) for columns in column_slices]
 
@@ -245,16 +249,22 @@ def _over_tiles(
         if reuse:
             if not hasattr(buffers, "tile"):
                 shape = (min(n_rows, target.shape[0]), min(n_columns, n))
-                buffers.tile = xp.empty(shape, dtype=target.dtype, device=device(target))
+                buffers.tile = empty_tile(shape, target)
             buffer = buffers.tile
         return checkpoint(block, target[part, :], rows[part], buffer, *source_tiles)
 
     def block(left: Array, ids: Array, buffer: Array | None, *source_tiles: Array) -> Array:
         result = None
-        for columns, sources in zip(column_slices, source_tiles, strict=True):
-            tile = product(left, sources, buffer)
+        # Where among the rows each tile begins: most tiles hold no target.
+        rows = np.searchsorted(ids, edges).tolist() if in_place else None
+        for i, columns in enumerate(column_slices):
+            tile = product(left, source_tiles[i], buffer)
             if exclude_self:
-                tile = _without_self(tile, ids, columns, in_place=reuse and is_numpy(tile))
+                if rows is None:
+                    tile = _without_self(tile, ids, columns)
+                elif rows[i] < rows[i + 1]:
+                    own = slice(rows[i], rows[i + 1])
+                    tile[np.arange(own.start, own.stop), ids[own] - columns.start] = -np.inf
             result = step(result, tile, columns, groups, reuse)
         return result
 
@@ -268,14 +278,8 @@ def _over_tiles(
     return xp.concat(parts, axis=0)
 
 
-def _without_self(tile: Array, ids: Array, columns: slice, *, in_place: bool) -> Array:
+def _without_self(tile: Array, ids: Array, columns: slice) -> Array:
     """Set the exponent of each target at itself to −inf."""
-    if in_place:
-        # Rows are in ascending order, and most tiles hold none of them.
-        a, b = np.searchsorted(ids, (columns.start, columns.stop))
-        if a < b:
-            tile[np.arange(a, b), ids[a:b] - columns.start] = -np.inf
-        return tile
     xp = namespace(tile)
     column_ids = xp.arange(columns.start, columns.stop, device=device(tile))
     return xp.where(ids[:, None] == column_ids[None, :], -xp.inf, tile)
@@ -289,6 +293,18 @@ def _tile_shape(target: Array, source: Array) -> tuple[int, int]:
     columns = min(source.shape[1], 2**16)
     # A quarter of what is free: the tile, its mask, and what the library keeps beside them.
     return max(1, min(2**14, memory // (4 * 3 * 8 * columns))), columns
+
+
+def empty_tile(shape: tuple[int, int], reference: Array) -> Array:
+    """Return memory for a tile in the library and on the device of `reference`."""
+    if not is_numpy(reference):
+        xp = namespace(reference)
+        return xp.empty(shape, dtype=reference.dtype, device=device(reference))
+    # Rows that begin with a cache line are a tenth faster to write and to read.
+    size, line = shape[0] * shape[1], _CACHE_LINE
+    memory = np.empty(size + line)
+    first = -memory.ctypes.data // memory.itemsize % line
+    return memory[first : first + size].reshape(shape)
 
 
 @cache

@@ -1,0 +1,157 @@
+"""The search of the bandwidth of large samples, which looks at few rows before it takes all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from propercal import bandwidth, select_bandwidth
+from propercal._typing import Array
+from propercal._validate import validate
+from propercal.bandwidth import minimise, select_by_risk
+from propercal.generators import as_generator
+from propercal.kernels import as_kernel
+from propercal.notions import as_notion
+
+DIRICHLET, CANONICAL = as_kernel("dirichlet"), as_notion("canonical")
+N = 1200
+Sample = tuple[Array, Array]
+
+
+def drawn(share: Array, proba: Array, seed: int) -> Sample:
+    """Labels of probabilities `share`."""
+    uniform = np.random.default_rng(seed).uniform(size=(len(share), 1))
+    return (uniform > share.cumsum(1)).sum(1).clip(0, share.shape[1] - 1), proba
+
+
+def sharpened(k: int) -> Sample:
+    p = np.random.default_rng(k).dirichlet(np.ones(k), size=N)
+    g = p**1.7
+    return drawn(p, g / g.sum(1, keepdims=True), k)
+
+
+def peaked(k: int) -> Sample:
+    """Many predictions that are a vertex, or nearly."""
+    p = np.random.default_rng(k).dirichlet(np.full(k, 0.05), size=N)
+    return drawn(0.9 * p + 0.1 / k, p, k)
+
+
+def on_two_scales(coarse: float, fine: float) -> Sample:
+    """Predictions along a line of three classes, whose criterion has two valleys."""
+    x = np.linspace(0.02, 0.98, N)
+    share = 0.5 + coarse * np.sin(2 * np.pi * x) + fine * np.sign(np.sin(100 * np.pi * x))
+    third = np.full(N, 0.02)
+    p = np.stack([(1 - x) * 0.98, x * 0.98, third], axis=1)
+    return drawn(np.stack([(1 - share) * 0.98, share * 0.98, third], axis=1), p, 1)
+
+
+SAMPLES = {
+    "three": sharpened(3),
+    "five": sharpened(5),
+    "peaked": peaked(4),
+    "fine": on_two_scales(0.2, 0.3),
+    "coarse": on_two_scales(0.3, 0.2),
+}
+
+
+def criterion(sample: Sample, generator: str, gamma: float) -> float:
+    predictions = validate(*sample)
+    return bandwidth._leave_one_out_risks(
+        predictions, CANONICAL, DIRICHLET, [as_generator(generator)], gamma, "exact", None
+    )[0]
+
+
+@pytest.mark.parametrize("generator", ["log", "brier"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_few_rows_first_find_what_all_rows_would(name: str, generator: str) -> None:
+    values = np.array([criterion(SAMPLES[name], generator, 10 ** (i / 24)) for i in range(-96, 13)])
+    finite = values[values < 1e4]
+    found = criterion(
+        SAMPLES[name], generator, select_bandwidth(*SAMPLES[name], generator=generator)
+    )
+    assert found <= values.min() + 1e-4 * np.ptp(finite)
+
+
+@pytest.mark.parametrize("name", ["five", "peaked", "coarse"])
+def test_all_rows_are_evaluated_at_few_bandwidths(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[bool] = []
+    real = bandwidth._leave_one_out_risks
+
+    def counted(*arguments: object) -> list[float]:
+        calls.append(arguments[-1] is None)
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bandwidth, "_leave_one_out_risks", counted)
+    select_bandwidth(*SAMPLES[name])
+    assert 3 <= sum(calls) <= 7
+    assert len(calls) > 13
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_order_of_rows_does_not_matter(name: str) -> None:
+    """Which rows are looked at depends on what is in them, ties of predictions included."""
+    y, p = SAMPLES[name]
+    order = np.random.default_rng(0).permutation(N)
+    p = np.where(np.arange(N)[:, None] % 3 == 0, np.eye(p.shape[1])[y], p)
+    rows = [
+        bandwidth._every_few_rows(validate(y[i], p[i]), CANONICAL) for i in (np.arange(N), order)
+    ]
+    assert rows[0] is not None
+    assert rows[1] is not None
+    points = np.column_stack([y, p])
+    first, second = points[rows[0]], points[order][rows[1]]
+    assert len(rows[0]) == N // 4
+    np.testing.assert_array_equal(first[np.lexsort(first.T)], second[np.lexsort(second.T)])
+    assert select_bandwidth(y, p, generator="brier") == select_bandwidth(
+        y[order], p[order], generator="brier"
+    )
+
+
+def test_generators_searched_together_choose_as_alone() -> None:
+    predictions = validate(*SAMPLES["five"])
+    generators = [as_generator("log"), as_generator("brier")]
+    together = select_by_risk(predictions, CANONICAL, DIRICHLET, generators)
+    alone = [select_by_risk(predictions, CANONICAL, DIRICHLET, [g])[0] for g in generators]
+    assert together == alone
+
+
+@pytest.mark.parametrize("error", [0.0, 0.3, -0.3, 1.5, -1.5])
+@pytest.mark.parametrize("place", [-4.2, -2.0, -0.77, 0.5])
+def test_what_the_look_misplaces_all_rows_put_right(place: float, error: float) -> None:
+    """To two steps, in valleys with a steep side, and one beyond which the loss is infinite."""
+    for height in (
+        lambda x: abs(x),
+        lambda x: np.exp(3 * x) - 3 * x,
+        lambda x: np.exp(-3 * x) + 3 * x,
+        lambda x: x**2 + 1e7 * (x < -0.1),
+    ):
+        found = minimise(
+            lambda gamma, height=height: float(height(np.log10(gamma) - place)),  # type: ignore[misc]
+            lambda gamma: abs(np.log10(gamma) - place - error),
+        )
+        assert abs(np.log10(found) - place) <= 2 / 24
+
+
+@pytest.mark.parametrize(("end", "place"), [(1e-5, -7.0), (10.0, 3.0)])
+def test_a_valley_beyond_the_ends_ends_there(end: float, place: float) -> None:
+    def slope(gamma: float) -> float:
+        return abs(float(np.log10(gamma)) - place)
+
+    with pytest.warns(UserWarning, match="an end of the interval 1e-05 to 10"):
+        assert minimise(slope, slope) == pytest.approx(end)
+
+
+def test_all_rows_weigh_what_the_look_cannot_tell_apart() -> None:
+    """A deeper valley, in a place that the look finds a thousandth higher and no valley."""
+
+    def look(gamma: float) -> float:
+        x = float(np.log10(gamma))
+        return 1 + 0.001 * abs(x + 1.2) + max(0.0, abs(x + 0.85) - 0.5)
+
+    def height(gamma: float) -> float:
+        x = float(np.log10(gamma))
+        return min(0.1 + abs(x + 1.2), 3 * abs(x + 0.5))
+
+    assert minimise(height, look) == pytest.approx(10**-0.5)
