@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).parent)
+_held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
 
 
 def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueError:
@@ -26,10 +29,28 @@ def unknown_name(argument: str, found: object, valid: Collection[str]) -> ValueE
 
 def warn(message: str) -> None:
     """Warn at the line outside this package that led here."""
+    held = _held.get()
+    if held is not None:
+        held.append(message)
+        return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[str]]:
+    """Keep what :func:`warn` is told by this thread, for a caller who says it elsewhere, or not.
+
+    The filters of :mod:`warnings` belong to the process: threads that share it cannot record there.
+    """
+    messages: list[str] = []
+    token = _held.set(messages)
+    try:
+        yield messages
+    finally:
+        _held.reset(token)
 
 
 def some_rows(rows: Iterable[int], *, most: int = 5) -> str:

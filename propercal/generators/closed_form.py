@@ -173,7 +173,7 @@ class Tsallis(_Separable):
     -----
     Source: Tsallis (1988), doi:10.1007/BF01016429; the loss is the power score of Dawid and
     Musio (2014), doi:10.1007/s40300-014-0039-y. Near α = 1 digits are lost: about
-    -log10 |α − 1| of them.
+    -log10 abs(α − 1) of them.
 
     Examples
     --------

@@ -1,0 +1,232 @@
+"""What users give as Dask collections, and what is said of what cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import propercal
+
+dask: Any = pytest.importorskip("dask", reason="needs Dask")
+da: Any = pytest.importorskip("dask.array", reason="needs Dask")
+
+from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
+    IN_MEMORY,
+    NAMES,
+    SETTINGS,
+    Y_PROBA,
+    Y_TRUE,
+    K,
+    N,
+    check_same,
+    lazy,
+    never,
+    unknown,
+)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("propercal.cluster.passes.plain", never)
+
+
+def test_names_of_classes() -> None:
+    # A partition lacks a class, so that no partition alone could tell the order of the names.
+    order = np.argsort(Y_TRUE, kind="stable")
+    y_true, y_proba = Y_TRUE[order], Y_PROBA[order]
+    arrays = lazy(NAMES[y_true], y_proba)
+    check_same(propercal.decompose(*arrays, **SETTINGS), IN_MEMORY)
+    check_same(propercal.decompose(*arrays, labels=list(NAMES), **SETTINGS), IN_MEMORY)
+    turned = lazy(NAMES[y_true], y_proba[:, ::-1])
+    check_same(propercal.decompose(*turned, labels=list(NAMES[::-1]), **SETTINGS), IN_MEMORY)
+    with pytest.raises(ValueError, match=r"labels = \['cat', 'dog'\]: expected a list of 3"):
+        propercal.decompose(*arrays, labels=["cat", "dog"], **SETTINGS)
+    with pytest.raises(ValueError, match="y_true = 'eel' at row"):
+        propercal.decompose(*arrays, labels=["cat", "dog", "fox"], **SETTINGS)
+    with pytest.raises(
+        ValueError, match=r"y_true = the names \['cat', 'dog'\]: expected 3 classes"
+    ):
+        propercal.decompose(*lazy(NAMES[y_true[y_true < 2]], y_proba[y_true < 2]), **SETTINGS)
+
+
+def test_more_names_than_columns() -> None:
+    names = np.array(["ant", "bee", "cat", "dog"])[np.arange(N) // 750]
+    with pytest.raises(ValueError, match=r"y_true = the names \['ant', 'bee', 'cat', 'dog'\]"):
+        propercal.decompose(*lazy(names, Y_PROBA), **SETTINGS)
+
+
+def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    several = np.eye(K)[Y_TRUE]
+    several[2000:] = 1
+    logits = np.log(Y_PROBA)
+    wanted = propercal.decompose(several, logits, from_logits=True, **SETTINGS)
+    arrays = lazy(several, logits, chunks=1000)
+    check_same(propercal.decompose(*arrays, from_logits=True, **SETTINGS), wanted)
+    monkeypatch.setattr("propercal.cluster.passes._MOST_ROWS", N - 1)
+    with pytest.raises(ValueError, match="y_true = an indicator matrix with partitions in which"):
+        propercal.decompose(*arrays, from_logits=True, **SETTINGS)
+
+
+def test_data_frames() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    frame = pd.DataFrame(Y_PROBA, columns=NAMES).assign(y=NAMES[Y_TRUE], code=Y_TRUE)
+    frame["kind"] = pd.Categorical(frame.y, categories=NAMES)
+    parts = dd.from_pandas(frame, npartitions=4)
+    turned = parts[list(NAMES[::-1])]
+    for labels in ("y", "kind"):
+        wanted = propercal.decompose(frame[labels], frame[NAMES], **SETTINGS)
+        check_same(wanted, IN_MEMORY)
+        check_same(propercal.decompose(parts[labels], parts[list(NAMES)], **SETTINGS), wanted)
+    # Names of columns, not their order, say which class they are.
+    check_same(propercal.decompose(parts.y, turned, **SETTINGS), IN_MEMORY)
+    check_same(propercal.decompose(parts.code, parts[list(NAMES)], **SETTINGS), IN_MEMORY)
+    some = parts[parts.eel > 0.1]
+    kept = (frame.eel > 0.1).to_numpy()
+    wanted = propercal.decompose(Y_TRUE[kept], Y_PROBA[kept], **SETTINGS)
+    check_same(propercal.decompose(some.y, some[list(NAMES)], **SETTINGS), wanted)
+    positive = propercal.decompose(parts.code == 2, parts[["eel"]], method="risk", bandwidth=0.02)
+    check_same(
+        propercal.decompose(parts.code == 2, parts.eel, method="risk", bandwidth=0.02), positive
+    )
+    wanted = propercal.decompose(Y_TRUE == 2, Y_PROBA[:, 2], method="risk", bandwidth=0.02)
+    check_same(positive, wanted)
+    arrays = parts.code.to_dask_array(), parts[list(NAMES)]
+    check_same(propercal.decompose(*arrays, **SETTINGS), IN_MEMORY)
+
+
+def test_numbers_name_columns_in_the_light_of_all_labels() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    # The first partition has labels 1 and 2 only, which are names of columns too.
+    order = np.argsort(-Y_TRUE, kind="stable")
+    frame = pd.DataFrame(Y_PROBA[order], columns=[1, 2, 3])
+    labels = pd.Series(Y_TRUE[order])
+    for shift in (0, 1):
+        wanted = propercal.decompose(labels + shift, frame, **SETTINGS)
+        parts = dd.from_pandas(labels + shift, npartitions=3), dd.from_pandas(frame, npartitions=3)
+        check_same(propercal.decompose(*parts, **SETTINGS), wanted)
+
+
+def test_the_name_of_a_single_column_names_no_class() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    options: dict[str, Any] = {"method": "risk", "bandwidth": 0.02}
+    y_proba = Y_PROBA[:, 2]
+    # Once the last partition has label 1 only, and once all have.
+    for y_true in (np.sort(Y_TRUE == 2) * 1, np.ones(N, int)):
+        wanted = propercal.decompose(y_true, y_proba, **options)
+        frame = dd.from_pandas(pd.DataFrame({"y": y_true, 1: y_proba}), npartitions=7)
+        for column in (1, [1]):
+            found = propercal.decompose(frame.y, frame[column], **options)
+            assert found.risk == pytest.approx(wanted.risk, rel=1e-12)
+
+
+def test_categories_say_the_order_of_names() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    labels = pd.Series(pd.Categorical(NAMES[Y_TRUE], categories=NAMES[::-1]))
+    parts = dd.from_pandas(labels, npartitions=4)
+    turned = Y_PROBA[:, ::-1]
+    check_same(propercal.decompose(labels, turned, **SETTINGS), IN_MEMORY)
+    lengths = tuple(parts.map_partitions(len).compute())
+    y_proba = lazy(turned, chunks=lengths)[0]
+    check_same(propercal.decompose(parts, y_proba, **SETTINGS), IN_MEMORY)
+
+
+def test_warnings_of_partitions_are_passed_on_once() -> None:
+    y_proba = Y_PROBA.copy()
+    y_proba[700:] *= 0.99
+    with pytest.warns(UserWarning, match="partition 1") as caught:
+        propercal.decompose(
+            *lazy(Y_TRUE, y_proba, chunks=500), generator=["log", "brier"], **SETTINGS
+        )
+    assert len(caught) == 1
+    said = str(caught[0].message)
+    assert said.startswith("partition 1: y_proba has rows that sum to 0.99")
+    assert "partition 3" in said
+    assert "partition 4" not in said
+    assert said.endswith("There are 2 more such warnings.")
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.usefixtures("no_loading")
+def test_infinite_losses_are_warned_of_and_load_nothing() -> None:
+    y_proba = Y_PROBA.copy()
+    y_proba[5] = [0.0, 0.5, 0.5]
+    y_true = Y_TRUE.copy()
+    y_true[5] = 0
+    with pytest.warns(UserWarning, match="in 1 rows an outcome occurred to which the prediction"):
+        found = propercal.decompose(*lazy(y_true, y_proba), **SETTINGS)
+    assert found.risk == np.inf
+
+
+def broken() -> Any:
+    y_proba = Y_PROBA.copy()
+    y_proba[1403, 1] = np.nan
+    return lazy(Y_TRUE, y_proba)
+
+
+ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"notion": "canonical"}, 'notion = \'canonical\'.*use "classwise"'),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"kernel": "uniform-bins"}, "kernel = 'uniform-bins'.*Dask"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"kernel": None}, "kernel = None"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"recalibrator": []}, r"recalibrator = \[\]"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"n_folds": 4}, "n_folds = 4"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"random_state": 1}, "random_state = 1"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"random_state": None}, "random_state = None"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"exclude_self": False}, "exclude_self = False"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"sample_weight": np.ones(N)}, "sample_weight = a ndarray: expected None"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"algorithm": "exact"}, "algorithm = 'exact'.*compute"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"from_logits": 1}, "from_logits = 1"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"bandwidth": 1e-8}, "bandwidth = 1e-08: expected 1e-6 to 10"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {"method": "risky"}, "method = 'risky'"),
+    (lambda: lazy(Y_TRUE[1:], Y_PROBA), {}, "y_true = 2999 rows: expected 3000, as y_proba has"),
+    (lambda: (Y_TRUE[1:], *lazy(Y_PROBA)), {}, "y_true = 2999 rows: expected 3000, as y_proba has"),
+    (lambda: (*lazy(Y_TRUE[1:]), Y_PROBA), {}, "y_proba = 3000 rows: expected 2999, as y_true has"),
+    (lambda: (Y_TRUE, unknown(*lazy(Y_PROBA))), {}, "y_true = a ndarray in memory beside a Dask Array"),
+    (lambda: (unknown(*lazy(Y_TRUE, chunks=N)), unknown(*lazy(Y_PROBA))), {}, "y_true = 1 partitions: expected 5"),
+    (lambda: (unknown(*lazy(Y_TRUE, chunks=800)[:1]), unknown(*lazy(Y_PROBA, chunks=750)[:1])), {}, "y_true = (800|600) labels: expected 750, one per row.*in partition"),
+    (lambda: (*lazy(Y_TRUE), dask.delayed(Y_PROBA)), {}, "y_proba = a Dask Delayed"),
+    (lambda: (*lazy(Y_TRUE), da.ones((N, 2, 2))), {}, "y_proba = a Dask array of 3 dimensions"),
+    (lambda: (*lazy(Y_TRUE), unknown(da.from_array(Y_PROBA.T, chunks=(-1, 3000))).T), {}, "y_proba = a Dask array whose number of columns is unknown"),
+    (broken, {}, "y_proba = nan at row 3:.*in partition 2"),
+    (broken, {"bandwidth": "auto"}, "y_proba = nan at row 1403:.*rows that the bandwidth is chosen from"),
+    (lambda: lazy(Y_TRUE[:1], Y_PROBA[:1]), {}, "y_proba = 1 rows"),
+    (lambda: lazy(Y_TRUE[:1], Y_PROBA[:1]), {"bandwidth": "auto"}, "y_proba = 1 rows"),
+    (lambda: lazy(np.array(["cat", "dog", None] * 1000), Y_PROBA), {}, "y_true = values of type NoneType"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "changed", "message"), ERRORS)
+def test_what_cannot_be_used(
+    data: Callable[[], Any], changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        propercal.decompose(*data(), **{**SETTINGS, **changed})
+
+
+def test_wrong_settings_are_told_before_data_are_read() -> None:
+    y_true, y_proba = lazy(Y_TRUE, Y_PROBA)
+    y_proba = y_proba.map_blocks(never, meta=np.empty((0, K)))
+    with pytest.raises(AssertionError, match="was read"):
+        propercal.decompose(y_true, y_proba, **SETTINGS)
+    for changed in (
+        {"bandwidth": 1e-8},
+        {"labels": ["a"]},
+        {"notion": "canonical"},
+        {"confidence_level": 2},
+    ):
+        with pytest.raises(ValueError, match=next(iter(changed))):
+            propercal.decompose(y_true, y_proba, **{**SETTINGS, **changed})
