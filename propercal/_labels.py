@@ -166,7 +166,12 @@ def _default_names(
     n_classes: int,
     columns: Sequence[Any] | None,
 ) -> tuple[Any, ...]:
-    if columns is not None and set(uniques.tolist()) <= set(columns):
+    if columns is not None and len(columns) == 1:
+        # The one column of a binary problem is the positive class, where its name is one.
+        others = [name for name in uniques.tolist() if name != columns[0]]
+        if isinstance(columns[0], str) and len(others) == len(uniques) - 1 == 1:
+            return (others[0], columns[0])
+    elif columns is not None and set(uniques.tolist()) <= set(columns):
         if len(set(columns)) != len(columns):
             raise bad_value(
                 "y_proba",

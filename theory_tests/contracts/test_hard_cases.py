@@ -312,9 +312,7 @@ def test_the_interval_of_the_uncertainty_covers(k: int) -> None:
 def test_the_interval_of_the_uncertainty_is_centred_for_weights() -> None:
     """The jackknife of two classes under the Brier score: E[−F(ȳ)] = truth (1 − Σ w²)."""
     y, w = (Y == 0).astype(int), RNG.uniform(0, 1, N)
-    found = decompose(
-        y, P[:, 0], generator="brier", bandwidth=0.1, sample_weight=w
-    )
+    found = decompose(y, P[:, 0], generator="brier", bandwidth=0.1, sample_weight=w)
     v = w / w.sum()
     centre = sum(found.interval("uncertainty")) / 2
     # −F is 2 ȳ (1 − ȳ); the exact plug-in bias is −2 Σ w² r (1 − r), estimated by
@@ -329,9 +327,7 @@ def test_concurrent_calls_leave_blas_as_it_was() -> None:
     rng = np.random.default_rng(0)
     y, p = rng.integers(0, 2, 1500), rng.uniform(size=1500)
     before = [library["num_threads"] for library in threadpool_info()]
-    threads = [
-        threading.Thread(target=risk, args=(y[:m], p[:m])) for m in range(500, 1500, 125)
-    ]
+    threads = [threading.Thread(target=risk, args=(y[:m], p[:m])) for m in range(500, 1500, 125)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -346,9 +342,7 @@ def test_a_gradient_does_not_keep_the_tiles() -> None:
     def nodes(n: int) -> int:
         rng = np.random.default_rng(0)
         p = torch.tensor(rng.uniform(size=n), requires_grad=True)
-        value = propercal.calibration_error(
-            rng.integers(0, 2, n), p, method="risk", bandwidth=0.05
-        )
+        value = propercal.calibration_error(rng.integers(0, 2, n), p, method="risk", bandwidth=0.05)
         seen, stack = set(), [value.grad_fn]
         while stack:
             node = stack.pop()
@@ -358,3 +352,23 @@ def test_a_gradient_does_not_keep_the_tiles() -> None:
         return len(seen)
 
     assert nodes(2048) < 2.5 * nodes(1024)
+
+
+@pytest.mark.parametrize(
+    ("column", "y_true", "risk"),
+    [
+        # Of two names that occur, the column's own is the positive class, whatever the alphabet says.
+        ("ham", ["ham", "spam", "ham"], [0.8, 0.7, 0.6]),
+        ("spam", ["spam", "ham", "spam"], [0.8, 0.7, 0.6]),
+        # A number is a position, not a name: classes are 0 and 1.
+        (1, [1, 1, 1], [0.8, 0.3, 0.6]),
+        (0, [1, 1, 0], [0.8, 0.3, 0.4]),
+    ],
+)
+def test_the_one_column_of_a_frame_is_the_positive_class(
+    column: Any, y_true: Any, risk: Any
+) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({column: [0.8, 0.3, 0.6]})
+    found = propercal.decompose(y_true, frame, method="risk", bandwidth=0.1)
+    assert found.risk == pytest.approx(-np.log(risk).mean())
