@@ -245,9 +245,9 @@ class CalibrationSketch:
         method : {"debiased", "direct", "risk"}
             "direct" and "risk" are those of :func:`propercal.decompose`, which leave out each row.
             "debiased" corrects their bias as it does there, but knows no recalibration other than
-            that by the kernel: predictions are corrected by what a leave-one-out kernel of
-            bandwidth γ sees in their residuals, as far as that lowers the loss, and the variance of
-            the correction is taken off.
+            that by the kernel: predictions are corrected by what a leave-one-out kernel, of
+            bandwidth γ, 4 γ, 16 γ or 64 γ, sees in their residuals, as far as that lowers the loss,
+            and the variance of the correction is taken off. A small γ costs nothing but nodes.
         confidence_level : float
             Level of :meth:`Decomposition.interval`. Debiased, class-wise: standard errors are
             means of those of the classes, which is what they are at most.
@@ -264,7 +264,8 @@ class CalibrationSketch:
         Warns
         -----
         UserWarning
-            If a term is infinite, or the nodes may be off by more than 1e-6 of a term.
+            If a term is infinite, if the nodes may be off by more than 1e-6 of a term, or,
+            debiased, if γ is too wide for what so many rows could tell.
         """
         if method not in METHODS:
             raise unknown_name("method", method, METHODS)

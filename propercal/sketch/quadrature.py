@@ -9,6 +9,7 @@ where r̂(x; y) leaves out a point (x, y) itself: r̂ is needed at nodes alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -29,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Coefficients at the end of a polynomial, which tell how much the next ones leave out.
 _TAIL = 3
+#: Bandwidths to choose from, in units of the narrowest.
+_MULTIPLES = (1, 4, 16, 64)
 _BLOCK_SIZE = 2**20
 
 
@@ -83,6 +86,10 @@ class Estimate(NamedTuple):
     """Variance over rows of the recalibrated loss (debiased method)."""
     error: float
     """Estimate of what the nodes leave out of the mean."""
+    bandwidth: float
+    """What was used, inf for no kernel."""
+    smoothing: float = 0.0
+    """Estimate of what smoothing adds to the mean, where there is no narrower kernel to choose."""
 
 
 def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate:
@@ -90,7 +97,7 @@ def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate
     kernel = DirichletKernel()
     if method == "debiased":
         return _one_step(mass, generator, kernel)
-    sums = _sums(mass, kernel, mass.weights)
+    sums = _sums(mass, kernel, mass.bandwidth, mass.weights)
 
     def value(label: int) -> Floats:
         rest = _without(sums, mass, kernel.own(2) * np.eye(2)[label])
@@ -103,9 +110,11 @@ def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate
     return _average(mass, _by_label(value))
 
 
-def _sums(mass: Mass, kernel: DirichletKernel, weights: Floats, power: int = 1) -> Floats:
+def _sums(
+    mass: Mass, kernel: DirichletKernel, bandwidth: float, weights: Floats, power: int = 1
+) -> Floats:
     """Sum kernel values, to a power, over all points but, at a single prediction, itself."""
-    features = kernel.features(mass.prob, mass.log_prob, mass.bandwidth)
+    features = kernel.features(mass.prob, mass.log_prob, bandwidth)
     parts = []
     m = len(mass.prob)
     for rows in slices(m, max(1, _BLOCK_SIZE // m)):
@@ -122,13 +131,53 @@ def _without(sums: Floats, mass: Mass, own: Floats) -> Floats:
 
 
 def _one_step(mass: Mass, generator: BregmanGenerator, kernel: DirichletKernel) -> Estimate:
-    """Correct the predictions by what the kernel sees in their residuals, as far as that pays."""
-    own = kernel.own(2)
+    """Correct the predictions by what the kernel sees in their residuals, as far as that pays.
+
+    Wider kernels are as smooth on the same nodes, so that the bandwidth is chosen too.
+    """
     base = interior(np.maximum(mass.log_prob, LOG_FLOOR)).prob
+    given = _by_label(lambda label: _loss(generator, base, label))
+    best = _Candidate(_average(mass, given).mean, given, np.zeros_like(given), math.inf)
+    finest: list[float] = []
+    for multiple in _MULTIPLES:
+        gamma = multiple * mass.bandwidth
+        candidates = _candidates(mass, generator, kernel, base, gamma)
+        lowest = min(candidates, key=lambda each: each.score)
+        finest.append(_average(mass, lowest.loss - lowest.variance).mean)
+        if lowest.score < best.score:
+            best = lowest
+    saved = _by_label(lambda label: _loss(generator, mass.prob, label, mass.log_prob))
+    refined = best.loss - best.variance
+    return _average(mass, refined)._replace(
+        correction=_average(mass, best.variance).mean,
+        variance=_variance(mass, saved - refined),
+        refined_variance=_variance(mass, refined),
+        bandwidth=best.bandwidth,
+        # Of order γ² in the middle and of order γ near the ends, of which the larger is taken.
+        smoothing=(finest[1] - finest[0]) / (_MULTIPLES[1] - 1)
+        if best.bandwidth == mass.bandwidth
+        else 0.0,
+    )
+
+
+class _Candidate(NamedTuple):
+    score: float
+    """Mean loss, less half of V: the other half is kept as the price of variance."""
+    loss: Floats
+    """(m, 2) of the corrected predictions, for each label."""
+    variance: Floats
+    """(m, 2) V."""
+    bandwidth: float
+
+
+def _candidates(
+    mass: Mass, generator: BregmanGenerator, kernel: DirichletKernel, base: Floats, gamma: float
+) -> list[_Candidate]:
+    """Return the corrections of a bandwidth with each prior."""
+    own, outcome = kernel.own(2), np.eye(2)
     total = mass.weights.sum(axis=1, keepdims=True)
-    sums = _sums(mass, kernel, np.concatenate([mass.weights, total * base], axis=1))
-    squares = _sums(mass, kernel, total, power=2)
-    outcome = np.eye(2)
+    sums = _sums(mass, kernel, gamma, np.concatenate([mass.weights, total * base], axis=1))
+    squares = _sums(mass, kernel, gamma, total, power=2)
     found = [
         residuals(
             _without(sums[:, :2], mass, own * outcome[label]),
@@ -137,28 +186,21 @@ def _one_step(mass: Mass, generator: BregmanGenerator, kernel: DirichletKernel) 
         )
         for label in range(2)
     ]
-
-    def loss_of(prob: Floats, label: int, log_prob: Floats | None = None) -> Floats:
-        target = np.broadcast_to(outcome[label], prob.shape)
-        return np.asarray(generator.loss(prob, target, log_q=log_prob))
-
-    loss = _by_label(lambda label: loss_of(base, label))
-    variance = np.zeros_like(loss)
-    lowest = _average(mass, loss).mean
+    result = []
     for prior in PRIORS:
         corrected = [correct(base, each, prior) for each in found]
-        losses = np.stack([loss_of(corrected[i].prob, i) for i in range(2)], axis=1)
-        variances = np.stack([half_trace(generator, corrected[i]) for i in range(2)], axis=1)
-        # As in the debiased method: half of V is kept as the price of variance.
-        score = _average(mass, losses - 0.5 * variances).mean
-        if score < lowest:
-            loss, variance, lowest = losses, variances, score
-    saved = _by_label(lambda label: loss_of(mass.prob, label, mass.log_prob)) - (loss - variance)
-    return _average(mass, loss - variance)._replace(
-        correction=_average(mass, variance).mean,
-        variance=_variance(mass, saved),
-        refined_variance=_variance(mass, loss - variance),
-    )
+        loss = np.stack([_loss(generator, corrected[i].prob, i) for i in range(2)], axis=1)
+        variance = np.stack([half_trace(generator, each) for each in corrected], axis=1)
+        score = _average(mass, loss - 0.5 * variance).mean
+        result.append(_Candidate(score, loss, variance, gamma))
+    return result
+
+
+def _loss(
+    generator: BregmanGenerator, prob: Floats, label: int, log_prob: Floats | None = None
+) -> Floats:
+    outcome = np.broadcast_to(np.eye(2)[label], prob.shape)
+    return np.asarray(generator.loss(prob, outcome, log_q=log_prob))
 
 
 def _by_label(function: Callable[[int], Floats]) -> Floats:
@@ -179,7 +221,7 @@ def _average(mass: Mass, values: Floats) -> Estimate:
         tail = np.abs(coefficients[:, -_TAIL:]).max(axis=1, initial=0.0)
         points = mass.weights[at_nodes].reshape(shape).sum(axis=1)
         error = float((points * tail).sum() / n)
-    return Estimate(mean, 0.0, 0.0, 0.0, error)
+    return Estimate(mean, 0.0, 0.0, 0.0, error, mass.bandwidth)
 
 
 def _variance(mass: Mass, values: Floats) -> float:

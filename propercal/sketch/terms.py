@@ -11,6 +11,7 @@ import numpy as np
 from propercal._marginal import second_order_of_counts
 from propercal._messages import bad_value, warn
 from propercal.conditional.panels import Panels
+from propercal.debiasing.recipe import typical
 from propercal.generators.base import BregmanGenerator
 from propercal.result import Decomposition
 from propercal.sketch.quadrature import Estimate, mass_of, refinement
@@ -65,6 +66,13 @@ def decomposition(
         # Standard errors of a mean over problems are at most the mean of theirs.
         saved = _mean([math.sqrt(e.variance / n) for e in found])
         refined = _mean([math.sqrt(e.refined_variance / n) for e in found])
+        smoothing = _mean([e.smoothing for e in found])
+        if smoothing > saved / 2 and not math.isinf(terms["risk"]):
+            warn(
+                f"smoothing by the kernel, of bandwidth {bandwidth:.3g}, is estimated to lower the "
+                f"{generator.name} calibration error by {smoothing:.1e} at most, which its "
+                "interval does not hold. A sketch of a smaller bandwidth would."
+            )
         errors["calibration_error"] = math.hypot(saved, size)
         errors["refinement"] = math.hypot(refined, size)
         if marginal is not None:
@@ -82,7 +90,7 @@ def decomposition(
         generator=generator,
         method=method,
         kernel="dirichlet",
-        bandwidth=bandwidth,
+        bandwidth=typical([e.bandwidth for e in found]),
         n_samples=n,
         algorithm="linear",
         centres=centres,

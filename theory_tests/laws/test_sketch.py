@@ -147,27 +147,29 @@ def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
     assert sizes[1] < 1.2 * sizes[0]
 
 
-def dense_one_step(y: Any, p: Any, gamma: float, name: str) -> tuple[float, float]:
-    """Refinement and V, from n × n matrices, row by row."""
+def dense_one_step(y: Any, p: Any, finest: float, name: str) -> tuple[float, float, float]:
+    """Refinement, V and bandwidth, from n × n matrices, row by row."""
     generator, kernel = as_generator(name), DirichletKernel()
     log_prob = np.stack([np.log1p(-p), np.log(p)], axis=1)
     base = interior(log_prob).prob
-    features = kernel.features(np.stack([1 - p, p], axis=1), log_prob, gamma)
-    weights = np.exp(features.target @ features.source - HEADROOM)
-    np.fill_diagonal(weights, 0.0)
     outcome = np.eye(2)[y.astype(int)]
-    found = residuals(weights @ outcome, (weights**2).sum(axis=1), weights @ base)
-    best = (generator.loss(base, outcome).mean(), generator.loss(base, outcome).mean(), 0.0)
-    for prior in PRIORS:
-        corrected = correct(base, found, prior)
-        loss = generator.loss(corrected.prob, outcome).mean()
-        variance = half_trace(generator, corrected).mean()
-        best = min(best, (loss - 0.5 * variance, loss - variance, variance))
-    return best[1], best[2]
+    given = generator.loss(base, outcome).mean()
+    best = (given, given, 0.0, math.inf)
+    for gamma in (finest, 4 * finest, 16 * finest, 64 * finest):
+        features = kernel.features(np.stack([1 - p, p], axis=1), log_prob, gamma)
+        weights = np.exp(features.target @ features.source - HEADROOM)
+        np.fill_diagonal(weights, 0.0)
+        found = residuals(weights @ outcome, (weights**2).sum(axis=1), weights @ base)
+        for prior in PRIORS:
+            corrected = correct(base, found, prior)
+            loss = generator.loss(corrected.prob, outcome).mean()
+            variance = half_trace(generator, corrected).mean()
+            best = min(best, (loss - 0.5 * variance, loss - variance, variance, gamma))
+    return best[1:]
 
 
 @pytest.mark.parametrize("name", ["log", "brier"])
-@pytest.mark.parametrize("gamma", [0.1, 0.01])
+@pytest.mark.parametrize("gamma", [0.03, 0.01, 1e-4])
 def test_the_debiased_estimate_is_that_of_dense_matrices(name: str, gamma: float) -> None:
     y_true, y_proba = binary("uniform", 1200, seed=5)
     # Bad enough for a correction to pay at either bandwidth.
@@ -175,7 +177,8 @@ def test_the_debiased_estimate_is_that_of_dense_matrices(name: str, gamma: float
     sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=gamma)
     sketch.update(y_true, y_proba)
     found = sketch.result()
-    refinement, correction = dense_one_step(y_true, y_proba, gamma, name)
+    refinement, correction, bandwidth = dense_one_step(y_true, y_proba, gamma, name)
+    assert found.bandwidth == bandwidth
     assert correction > 0
     assert found.refinement == pytest.approx(refinement, rel=1e-9)
     assert found.lower_bound is not None
@@ -197,3 +200,18 @@ def test_the_debiased_interval_covers_the_truth(name: str) -> None:
     assert high - low < 0.3 * truth
     # The published estimate at the same bandwidth lies outside.
     assert not low < sketch.result(method="risk").calibration_error < high
+
+
+def test_smoothing_that_the_interval_does_not_hold_is_warned_of() -> None:
+    model = TemperatureScaledSimplex(2)
+    y_true, y_proba, _ = model.sample(400_000, random_state=3)
+    truth = model.truth("log", "canonical").value
+    wide = CalibrationSketch(2, notion="canonical", bandwidth=0.2)
+    wide.update(y_true, y_proba)
+    with pytest.warns(UserWarning, match="smoothing by the kernel, of bandwidth 0.2, is estimated"):
+        found = wide.result()
+    assert found.interval("calibration_error")[1] < truth
+    narrow = CalibrationSketch(2, notion="canonical", bandwidth=0.001)
+    narrow.update(y_true, y_proba)
+    low, high = narrow.result().interval("calibration_error", 0.9999)
+    assert low < truth < high
