@@ -368,7 +368,25 @@ def test_a_gradient_does_not_keep_the_tiles() -> None:
 def test_the_one_column_of_a_frame_is_the_positive_class(
     column: Any, y_true: Any, risk: Any
 ) -> None:
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({column: [0.8, 0.3, 0.6]})
     found = propercal.decompose(y_true, frame, method="risk", bandwidth=0.1)
     assert found.risk == pytest.approx(-np.log(risk).mean())
+
+
+def test_a_bandwidth_for_logits_is_that_for_their_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, (200, 3))
+    prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y_true = rng.integers(0, 3, 200)
+    wanted = propercal.select_bandwidth(y_true, prob, criterion="likelihood")
+    assert (
+        propercal.select_bandwidth(y_true, logits, criterion="likelihood", from_logits=True)
+        == wanted
+    )
+    names = np.array(["c", "b", "a"])
+    given: dict[str, Any] = {"bandwidth": 0.05, "labels": ["c", "b", "a"]}
+    np.testing.assert_allclose(
+        propercal.conditional_mean(names[y_true], logits, from_logits=True, **given),
+        propercal.conditional_mean(y_true, prob, bandwidth=0.05),
+        rtol=1e-9,
+    )

@@ -12,6 +12,7 @@ Chen (1999), doi:10.1016/S0167-9473(99)00010-9; the bound is derived in properca
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, target
@@ -21,7 +22,9 @@ from scipy.special import gamma as gamma_function
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, dirichlet
 
-from propercal.kernels import HEADROOM, DirichletKernel
+from propercal.conditional import estimate
+from propercal.kernels import HEADROOM, DirichletKernel, _stirling_residual
+from propercal.notions import Problem
 from propercal.testing.strategies import simplex_points
 from theory_tests.laws.populations import EPS, Floats, conditional_mean
 
@@ -189,3 +192,48 @@ def test_a_search_for_the_worst_case_stays_below_the_bound(k: int) -> None:
         assert largest <= HEADROOM + 10 * EPS * magnitude(t, x, float(gamma))
     # The search was close: all k − 1 small coordinates at their worst would use 0.2533 of the 0.26 each.
     assert largest >= HEADROOM - 0.26 * k + 0.2 * (k - 1)
+
+
+@pytest.mark.parametrize("u", [0.0, 1e-3, 0.5, 3.0, 15.99, 16.0, 16.01, 17.0, 20.0, 64.0, 1e4])
+def test_the_residual_of_stirlings_formula_has_all_its_digits(u: float) -> None:
+    with mpmath.workdps(40):
+        x = mpmath.mpf(u)
+        wanted = mpmath.loggamma(x + 1) - (x * mpmath.log(x) if u else 0) + x
+    # Below 16 it is a difference of two numbers of up to 45.
+    found = float(_stirling_residual(np.array([u]))[0])
+    assert found == pytest.approx(float(wanted), abs=2e-14 if u < 16 else 2e-15)
+
+
+@pytest.mark.parametrize("total", [1.0, 0.93, 1.06])
+@pytest.mark.parametrize("gamma", [1.0, 0.05, 1e-3])
+def test_features_give_the_formula_also_for_rows_that_do_not_sum_to_one(total: float, gamma: float) -> None:
+    rng = np.random.default_rng(4)
+    prob = rng.dirichlet([1.0] * 3, 12)
+    prob[::2] *= total
+    features = DirichletKernel().features(prob, np.log(prob), gamma)
+    found = features.log_scale[:, None] + features.target @ features.source
+    u = prob / gamma
+    wanted = (
+        gammaln(u.sum(axis=1) + 3)[None, :] - gammaln(u + 1).sum(axis=1)[None, :] + np.log(prob) @ u.T
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 / gamma)
+    assert (features.target @ features.source).max() <= HEADROOM
+
+
+@pytest.mark.parametrize("exclude_self", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("algorithm", ["exact", "linear"])
+def test_the_density_is_the_weighted_mean_of_the_kernel(
+    algorithm: str, weighted: bool, exclude_self: bool
+) -> None:
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.01, 0.99, 40)
+    prob = np.stack([1 - p, p], axis=1)
+    weight = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
+    problem = Problem(prob, np.log(prob), rng.integers(0, 2, 40), weight / weight.sum(), not weighted, 2)
+    found = estimate(problem, DirichletKernel(), 0.05, exclude_self=exclude_self, algorithm=algorithm)
+    kernel = np.array([beta.pdf(p, x / 0.05 + 1, (1 - x) / 0.05 + 1) for x in p]).T
+    counts = weight * (1 - np.eye(40)) if exclude_self else np.tile(weight, (40, 1))
+    wanted = (kernel * counts).sum(axis=1) / counts.sum(axis=1)
+    assert found.log_density is not None
+    np.testing.assert_allclose(found.log_density, np.log(wanted), rtol=0, atol=1e-9)
