@@ -1,0 +1,155 @@
+"""What a decomposition shows: intervals, text, HTML and a dataset say the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal.generators import Brier, Log
+from propercal.result import TERMS, Decomposition
+
+
+def made(**changes: Any) -> Decomposition:
+    values: dict[str, Any] = {
+        "risk": 0.5,
+        "calibration_error": 0.04,
+        "refinement": 0.46,
+        "sharpness": 0.2,
+        "uncertainty": 0.66,
+        "bandwidth": 0.06,
+        "method": "debiased",
+        "notion": "canonical",
+        "kernel": "dirichlet",
+        "generator": Log(),
+        "n_samples": 100,
+        "n_classes": 3,
+        "confidence_level": 0.9,
+        "centres": {
+            "risk": 0.5,
+            "calibration_error": 0.04,
+            "refinement": 0.46,
+            "sharpness": 0.2,
+            "uncertainty": 0.66,
+        },
+        "standard_errors": {
+            "risk": 0.01,
+            "calibration_error": 0.008,
+            "refinement": 0.02,
+            "sharpness": 0.03,
+            "uncertainty": 0.04,
+        },
+        "lower_bound": 0.03,
+        "kernel_share": 0.25,
+        **changes,
+    }
+    return Decomposition(**values)
+
+
+@pytest.mark.parametrize("level", [None, 0.5, 0.99])
+def test_intervals_are_normal_or_normal_for_the_square_root(level: float | None) -> None:
+    result = made()
+    z = NormalDist().inv_cdf(0.5 + (level or 0.9) / 2)
+    assert result.interval("risk", level) == pytest.approx((0.5 - z * 0.01, 0.5 + z * 0.01))
+    # By the delta method √c has the standard error s / (2 √c).
+    root, error = math.sqrt(0.04), 0.008 / (2 * math.sqrt(0.04))
+    assert result.interval("calibration_error", level) == pytest.approx(
+        ((root - z * error) ** 2, (root + z * error) ** 2)
+    )
+    root, error = math.sqrt(0.2), 0.03 / (2 * math.sqrt(0.2))
+    assert result.interval("sharpness", level) == pytest.approx(
+        ((root - z * error) ** 2, (root + z * error) ** 2)
+    )
+
+
+@pytest.mark.parametrize(("value", "upper"), [(0.002, 0.002 + 0.008), (-0.005, 0.003), (-0.5, 0.0)])
+def test_an_interval_that_reaches_zero(value: float, upper: float) -> None:
+    level = 2 * NormalDist().cdf(1) - 1
+    result = made(calibration_error=value, centres={"calibration_error": value})
+    assert result.interval("calibration_error", level) == pytest.approx((0.0, upper), abs=1e-12)
+
+
+@pytest.mark.parametrize("part", ["centres", "standard_errors"])
+def test_an_infinite_term_has_no_interval(part: str) -> None:
+    with pytest.raises(ValueError, match="name = 'risk': expected a finite term"):
+        made(
+            **{part: {"risk": math.inf, **({"risk": math.inf} if part == "centres" else {})}}
+        ).interval("risk")
+
+
+def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
+    result = made(infinite_loss_rows=(3, 8))
+    data = result.to_xarray()
+    for term in TERMS:
+        assert float(data[term]) == getattr(result, term)
+        assert data[term].attrs == {"units": "nats"}
+        np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
+    assert list(data["bound"].values) == ["lower", "upper"]
+    assert data.attrs == {
+        "generator": "Log()",
+        "notion": "canonical",
+        "method": "debiased",
+        "kernel": "dirichlet",
+        "algorithm": "exact",
+        "bandwidth": 0.06,
+        "n_samples": 100,
+        "n_classes": 3,
+        "confidence_level": 0.9,
+        "infinite_loss_rows": "3, 8",
+        "lower_bound": 0.03,
+        "kernel_share": 0.25,
+    }
+    plain = dataclasses.replace(
+        result,
+        generator=Brier(),
+        centres={},
+        standard_errors={},
+        lower_bound=None,
+        kernel_share=None,
+    )
+    data = plain.to_xarray()
+    assert set(data.variables) == set(TERMS)
+    assert data["risk"].attrs == {}
+    assert not {"lower_bound", "kernel_share"} & set(data.attrs)
+
+
+def test_the_text_and_the_html_say_what_the_numbers_are() -> None:
+    result = made(infinite_loss_rows=(3,))
+    low, high = result.interval("calibration_error")
+    wanted = [
+        "log loss, canonical calibration, in nats",
+        "    risk                       0.5  [0.483551, 0.516449]",
+        f"  = calibration error         0.04  [{low:.6g}, {high:.6g}]",
+        "  refinement = uncertainty - sharpness",
+        "  method debiased, kernel dirichlet, bandwidth 0.06, n = 100, k = 3",
+        "  [ ]: 90% interval",
+        "  infinite loss at row 3",
+    ]
+    lines = str(result).splitlines()
+    assert [line for line in wanted if line not in lines] == []
+    html = result._repr_html_()
+    assert "<caption>log loss, canonical calibration, in nats</caption>" in html
+    assert (
+        f"<th style='text-align:left'>calibration error</th><td>0.04</td><td>[{low:.6g}, {high:.6g}]</td>"
+        in html
+    )
+    assert "infinite loss at row 3" in html
+
+
+def test_the_text_says_why_there_is_no_interval_and_no_kernel() -> None:
+    errors = {"risk": 0.01, "uncertainty": math.inf}
+    result = made(method="risk", generator=Brier(), bandwidth=math.inf, standard_errors=errors)
+    text = str(result)
+    assert text.startswith("brier loss, canonical calibration\n")
+    assert "method risk, no kernel correction, n = 100, k = 3" in text
+    assert (
+        "[ ]: 90% interval; the other terms have a bias that depends on the bandwidth, so none"
+        in text
+    )
+    assert "uncertainty               0.66\n" in text
+    assert "infinite loss" not in text
+    assert "the other terms" not in str(made())
