@@ -44,7 +44,7 @@ def read_labels(
         Column names of ``y_proba``; they name the classes where `y_true` uses the same names.
     """
     values = read_numpy("y_true", y_true)
-    names = _check_names(labels, n_classes)
+    names = check_names(labels, n_classes)
     if names is None:
         names = _own_categories(y_true, n_classes)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -102,7 +102,8 @@ def _odd_type(values: npt.NDArray[Any]) -> str:
     return f"{type(odd).__name__} ({odd!r})"
 
 
-def _check_names(labels: Sequence[Any] | None, n_classes: int) -> tuple[Any, ...] | None:
+def check_names(labels: Sequence[Any] | None, n_classes: int) -> tuple[Any, ...] | None:
+    """Return the names of classes as a tuple, or raise."""
     if labels is None:
         return None
     values = read_numpy("labels", labels)

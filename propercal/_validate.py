@@ -135,7 +135,7 @@ def validate(
     normalised = True
     if not from_logits:
         if n_columns == 1:
-            if to_numpy(xp.all(exact == 1)):
+            if smallest > 1 and to_numpy(xp.all(exact == 1)):
                 raise bad_value(
                     "y_proba",
                     f"ones only, of shape {shape}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 from propercal._array import namespace, quiet, read_only, sum_last, sum_of_others
@@ -72,9 +73,9 @@ def check_algorithm(algorithm: object) -> None:
 
 
 def _check_tolerance(tolerance: object) -> float:
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
+    if isinstance(tolerance, bool) or not isinstance(tolerance, Real):
         raise bad_value("tolerance", repr(tolerance), "a number", "1e-10 is usual")
-    if not 1e-12 <= tolerance <= 1e-3:
+    if not 1e-12 <= float(tolerance) <= 1e-3:
         raise bad_value("tolerance", f"{tolerance}", "1e-12 to 1e-3", "1e-10 is usual")
     return float(tolerance)
 
@@ -148,6 +149,8 @@ def conditional_mean(
     arcsin √p and 10 for each factor of 2 in p towards 0 and 1. A small share r̂ of a class that did
     not occur at a point has the tolerance, not a relative one; that of the class that did is
     relative.
+
+    Pairs that miss a sum of 1 by single-precision rounding are read as (1 − p, p), p the smaller.
 
     With the Dirichlet kernel the result is differentiable in `y_proba` (torch), exact sums
     only, which "auto" takes for a tensor that tracks a gradient; bins are not.

@@ -46,8 +46,8 @@ _SMALL_SHARE = 0.01
 #: In units of √γ: kernels further than this apart in θ are below e^{−2·36}.
 _REACH = 6.0
 _BLOCK = 256
-#: By how much the sum of a pair may miss 1.
-_ROUNDING = 1e-14
+#: By how much the sum of a pair may miss 1: what rounding of single-precision predictions leaves.
+_ROUNDING = 1e-6
 
 
 def nodes_for(tolerance: float) -> int:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import counts, free_memory, like, namespace, slices
+from propercal._array import LOG_ZERO, counts, free_memory, like, namespace, slices
 from propercal._typing import Array
 
 Floats = npt.NDArray[np.float64]
@@ -104,6 +104,8 @@ class Panels:
         right = prob[:, 1] > prob[:, 0]
         small = xp.where(right, prob[:, 0], prob[:, 1])
         log_small = xp.where(right, log_prob[:, 0], log_prob[:, 1])
+        # As the kernel reads a zero.
+        log_small = xp.where(log_small > -xp.inf, log_small, LOG_ZERO)
         log_small = xp.clip(log_small, min=float(self.edges[-1]), max=float(self.edges[0]))
         half = xp.searchsorted(like(-self.edges[1:-1], prob), -log_small, side="right")
         variable = xp.where(half < self.n_angular, xp.asin(xp.sqrt(small)), log_small)

@@ -19,9 +19,17 @@ from propercal._array import (
     quiet,
     to_numpy,
 )
+from propercal._labels import check_names
 from propercal._messages import bad_value, unknown_name
+from propercal._reading import read_array
 from propercal._typing import Array
-from propercal._validate import check_bandwidth, check_confidence_level, check_flag, validate
+from propercal._validate import (
+    Predictions,
+    check_bandwidth,
+    check_confidence_level,
+    check_flag,
+    validate,
+)
 from propercal.conditional.exact import n_threads
 from propercal.conditional.panels import Placement, make_panels
 from propercal.estimators import METHODS
@@ -129,12 +137,16 @@ class CalibrationSketch:
         self.notion = notion
         self.generator: BregmanGenerator = as_generator(generator)
         self.bandwidth = gamma
-        self.labels = None if labels is None else list(labels)
+        names = check_names(labels, int(n_classes))
+        self.labels = None if names is None else list(names)
         self.from_logits = from_logits
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
         self._panels = make_panels(gamma / 4, _NODES)
         n_problems = self.n_classes if notion == "classwise" else 1
         self._state = State.empty(n_problems, self._panels)
+        #: Names of classes, as the first rows were read, and whether logits are separate problems.
+        self._names: list[Any] | None = self.labels
+        self._separate: bool | None = None
 
     @property
     def n_samples(self) -> int:
@@ -156,20 +168,23 @@ class CalibrationSketch:
         ValueError
             If the rows cannot be used; then nothing of them was added.
         """
+        values = read_array("y_proba", y_proba)
+        n_classes = max(2, int(values.shape[1])) if len(values.shape) == 2 else 2
+        if n_classes != self.n_classes:
+            raise bad_value(
+                "y_proba",
+                f"{n_classes} classes",
+                f"{self.n_classes}, as the sketch has",
+                "make a sketch for each set of classes",
+            )
         predictions = validate(
             y_true,
             y_proba,
             from_logits=self.from_logits,
-            labels=self.labels,
+            labels=self._names,
             smallest=1,
         )
-        if predictions.n_classes != self.n_classes:
-            raise bad_value(
-                "y_proba",
-                f"{predictions.n_classes} classes",
-                f"{self.n_classes}, as the sketch has",
-                "make a sketch for each set of classes",
-            )
+        xp = namespace(predictions.prob)
         with no_gradient(predictions.prob):
             problems = list(as_notion(self.notion).problems(predictions))
             if is_numpy(predictions.prob) and n_threads() > 1 and len(problems) > 1:
@@ -177,14 +192,32 @@ class CalibrationSketch:
                     parts = list(pool.map(self._part, problems))
             else:
                 parts = [self._part(problem) for problem in problems]
+        self._check_reading(predictions)
         loss = np.mean([part[2] for part in parts], axis=0)
         n_odd = predictions.n_samples if predictions.multilabel else 0
         new = State.empty(len(parts), self._panels)
         for i, (cells, sizes, _) in enumerate(parts):
             new.cells[i], new.sizes[i] = cells, sizes
+            impossible = xp.isinf(problems[i].log_prob)
+            new.zeros[i] = to_numpy(xp.sum(xp.astype(impossible, xp.int64), axis=0))
         new.loss[:] = loss.sum(), loss @ loss
         new.odd_rows[:] = n_odd, np.count_nonzero(np.isinf(loss))
         self._state = self._state.plus(new)
+
+    def _check_reading(self, predictions: Predictions) -> None:
+        """Read all rows as the first ones were, which the order of rows must not change."""
+        if self.from_logits and self._separate not in (None, predictions.multilabel):
+            raise bad_value(
+                "y_true",
+                "an indicator matrix whose rows all mark one class, after or before others that "
+                "do not",
+                "one class in every row, or not in every row, of each update with logits",
+                "pass probabilities, which need no softmax or sigmoid",
+            )
+        if self.from_logits:
+            self._separate = predictions.multilabel
+        if self._names is None and predictions.classes.codes is not None:
+            self._names = list(predictions.classes.names)
 
     def _part(self, problem: Problem) -> tuple[Floats, Whole, Floats]:
         """Return cells, their sizes and the losses of rows of a problem."""
@@ -225,6 +258,10 @@ class CalibrationSketch:
         ValueError
             If the settings of the two differ.
         """
+        if not isinstance(other, CalibrationSketch):
+            raise bad_value(
+                "other", type(other).__name__, "a CalibrationSketch", "see from_bytes for bytes"
+            )
         mine, others = self._settings(), other._settings()
         for name, value in mine.items():
             if others[name] != value:
@@ -234,6 +271,15 @@ class CalibrationSketch:
                     f"{name} = {value!r}",
                     "merge sketches of the same settings",
                 )
+        if self.n_samples == 0:
+            self._names, self._separate = other._names, other._separate
+        elif other.n_samples and (self._names, self._separate) != (other._names, other._separate):
+            raise bad_value(
+                "other",
+                f"a sketch that read classes as {other._names}",
+                f"{self._names}",
+                "pass labels=[...] to both",
+            )
         self._state = self._state.plus(other._state)
         return self
 
@@ -303,7 +349,8 @@ class CalibrationSketch:
 
         Only panels that hold predictions are written, so the size is some kilobytes a class.
         """
-        return encode(self._settings(), self._state.arrays())
+        reading = {"reading": [self._names, self._separate]}
+        return encode({**self._settings(), **reading}, self._state.arrays())
 
     @classmethod
     def from_bytes(cls, data: bytes, *, generator: Any = None) -> Self:
@@ -326,13 +373,14 @@ class CalibrationSketch:
             If the bytes are not those of a sketch, or the generator is another than it had.
         """
         settings, arrays = decode(data)
-        written, name = settings.pop("generator"), settings.pop("name")
+        written, name, reading = (settings.pop(key) for key in ("generator", "name", "reading"))
         chosen = as_generator(name if generator is None else generator)
         if repr(chosen) != written:
             raise bad_value(
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
             )
         sketch = cls(**settings, generator=chosen)
+        sketch._names, sketch._separate = reading
         sketch._state = sketch._state.restored(arrays)
         return sketch
 

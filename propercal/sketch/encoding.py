@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,18 @@ import numpy as np
 from propercal._messages import bad_value
 
 _FORMAT = "propercal sketch 1"
+#: What reading bytes that are none, or not all, of a sketch may raise.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    NotImplementedError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def encode(settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
@@ -30,15 +43,16 @@ def decode(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]
             arrays = {name: archive[name] for name in archive.files}
         settings = json.loads(str(arrays.pop("settings")))
         known = settings.pop("format")
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
-        raise _unreadable(len(data), "the bytes of a sketch") from error
+    except _DAMAGE as error:
+        raise _unreadable(data, "the bytes of a sketch") from error
     if known != _FORMAT:
-        raise _unreadable(len(data), f"{_FORMAT!r}, not {known!r}")
+        raise _unreadable(data, f"{_FORMAT!r}, not {known!r}")
     return settings, arrays
 
 
-def _unreadable(size: int, expected: str) -> ValueError:
-    return bad_value("data", f"{size} bytes", expected, "pass what to_bytes() returned")
+def _unreadable(data: object, expected: str) -> ValueError:
+    found = f"{len(data)} bytes" if isinstance(data, bytes) else type(data).__name__
+    return bad_value("data", found, expected, "pass what to_bytes() returned")
 
 
 def _plain(value: Any) -> Any:

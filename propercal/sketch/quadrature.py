@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from propercal._array import floored_exp, slices
 from propercal.conditional.exact import EXPONENT_FLOOR
 from propercal.conditional.panels import Panels, chebyshev
-from propercal.debiasing.correction import correct, residuals
+from propercal.debiasing.correction import correct, residuals, shrink
 from propercal.debiasing.one_step import PRIORS
 from propercal.debiasing.points import LOG_FLOOR, interior
 from propercal.debiasing.variance import half_trace
@@ -33,6 +34,8 @@ _TAIL = 3
 #: Bandwidths to choose from, in units of the narrowest.
 _MULTIPLES = (1, 4, 16, 64)
 _BLOCK_SIZE = 2**20
+#: Exponents that are smaller at every other point are scaled up.
+_FAR = -200.0
 
 
 class Mass(NamedTuple):
@@ -121,7 +124,12 @@ def _sums(
         exponents = power * (features.target[rows] @ features.source - HEADROOM)
         itself = np.flatnonzero(mass.single[rows])
         exponents[itself, itself + rows.start] = -np.inf
-        parts.append(floored_exp(exponents, EXPONENT_FLOOR, in_place=True) @ weights)
+        # Sums of a row are used up to a factor; the nearest points decide where it would vanish.
+        largest = exponents.max(axis=1, keepdims=True)
+        exponents -= np.where((largest < _FAR) & (largest > -np.inf), largest, 0.0)
+        values = floored_exp(exponents, EXPONENT_FLOOR, in_place=True)
+        values[itself, itself + rows.start] = 0.0
+        parts.append(values @ weights)
     return np.concatenate(parts)
 
 
@@ -187,8 +195,9 @@ def _candidates(
         for label in range(2)
     ]
     result = []
-    for prior in PRIORS:
-        corrected = [correct(base, each, prior) for each in found]
+    # A ratio cannot move a prediction that is next to 0 or 1; a sum can.
+    for moved, prior in product((correct, shrink), PRIORS):
+        corrected = [moved(base, each, prior) for each in found]
         loss = np.stack([_loss(generator, corrected[i].prob, i) for i in range(2)], axis=1)
         variance = np.stack([half_trace(generator, each) for each in corrected], axis=1)
         score = _average(mass, loss - 0.5 * variance).mean

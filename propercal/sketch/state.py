@@ -32,6 +32,8 @@ class State:
     """(problems, panels, 2) predictions in a cell; single ones up to the number of nodes."""
     loss: Floats
     """(2,) Σ of the loss of rows, averaged over problems, and of its square."""
+    zeros: Whole
+    """(problems, 2) predictions that give probability 0 to each outcome."""
     odd_rows: Whole
     """(2,) rows of yes-or-no problems that need not mark one class; rows of infinite loss."""
 
@@ -43,6 +45,7 @@ class State:
             np.zeros((*shape, panels.order)),
             np.zeros(shape, dtype=np.int64),
             np.zeros(2),
+            np.zeros((n_problems, 2), dtype=np.int64),
             np.zeros(2, dtype=np.int64),
         )
 
@@ -71,7 +74,13 @@ class State:
         ]
         places = np.sort(np.concatenate(joined, axis=1), axis=1)[:, :order]
         cells[single] = np.where(np.isfinite(places), places, 0.0)
-        return State(cells, sizes, self.loss + other.loss, self.odd_rows + other.odd_rows)
+        return State(
+            cells,
+            sizes,
+            self.loss + other.loss,
+            self.zeros + other.zeros,
+            self.odd_rows + other.odd_rows,
+        )
 
     def loss_variance(self) -> float:
         """Variance over rows of the loss."""
@@ -97,7 +106,7 @@ class State:
         cells, sizes = np.zeros_like(self.cells), np.zeros_like(self.sizes)
         cells.reshape(-1, cells.shape[-1])[arrays["used"]] = arrays["cells"]
         sizes.ravel()[arrays["used"]] = arrays["sizes"]
-        return State(cells, sizes, arrays["loss"], arrays["odd_rows"])
+        return State(cells, sizes, arrays["loss"], arrays["zeros"], arrays["odd_rows"])
 
 
 def on_nodes(cells: Floats, sizes: Whole) -> Floats:

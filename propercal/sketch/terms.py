@@ -31,10 +31,20 @@ def estimates(
         raise bad_value(
             "n_samples", state.n_samples, "2 rows or more", "call update(y_true, y_proba) first"
         )
-    masses = (
-        mass_of(panels, bandwidth, *cell) for cell in zip(state.cells, state.sizes, strict=True)
-    )
-    return [refinement(mass, generator, method) for mass in masses]
+    found = []
+    for i, each in enumerate(zip(state.cells, state.sizes, strict=True)):
+        estimate = refinement(mass_of(panels, bandwidth, *each), generator, method)
+        if method == "direct" and _is_infinite(state, i, generator):
+            estimate = estimate._replace(mean=math.inf, error=0.0)
+        found.append(estimate)
+    return found
+
+
+def _is_infinite(state: State, i: int, generator: BregmanGenerator) -> bool:
+    """Tell whether a prediction of 0 meets an outcome that is estimated to be possible."""
+    inside, vertices = np.full((2, 2), 0.5), np.eye(2)[::-1]
+    unbounded = np.isinf(generator.divergence(inside, vertices))
+    return bool((unbounded & (state.zeros[i] > 0) & (state.counts[i] > 0)).any())
 
 
 def mean_error(found: Sequence[Estimate]) -> float:
@@ -138,6 +148,8 @@ def _marginal_variance(state: State, generator: BregmanGenerator) -> float | Non
         return None
     else:
         # One class occurs in each row: its own problem sees the event, the others do not.
+        # What would be infinite does not occur.
+        losses = np.where(np.isfinite(losses), losses, 0.0)
         rows = (losses[:, 0].sum() - losses[:, 0] + losses[:, 1]) / len(losses)
         count = state.counts[:, 1]
     some = count > 0
@@ -154,10 +166,15 @@ def _warn(
 ) -> None:
     infinite = [name.replace("_", " ") for name, value in terms.items() if math.isinf(value)]
     if infinite:
+        n = int(state.odd_rows[1])
+        reason = (
+            f"in {n} rows an outcome occurred to which the prediction gives probability 0"
+            if n
+            else "F is infinite where an estimated or predicted probability is 0"
+        )
         warn(
-            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since in "
-            f"{int(state.odd_rows[1])} rows an outcome occurred to which the prediction gives "
-            "probability 0. Correct these predictions, or use a bounded loss such as 'brier'."
+            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since {reason}. "
+            "Correct these predictions, or use a bounded loss such as 'brier'."
         )
         return
     smallest = min(abs(terms["calibration_error"]), abs(terms["refinement"]))

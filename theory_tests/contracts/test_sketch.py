@@ -185,3 +185,71 @@ def test_a_sketch_can_be_pickled() -> None:
     sketch.update(*sample())
     again = pickle.loads(pickle.dumps(sketch))  # noqa: S301
     assert again.result().refinement == sketch.result().refinement
+
+
+def test_the_first_rows_tell_how_all_are_read() -> None:
+    rng = np.random.default_rng(4)
+    logits = rng.normal(size=(40, 3))
+    one, several = np.eye(3, dtype=int)[rng.integers(0, 3, 40)], rng.integers(0, 2, (40, 3))
+    sketch = made(from_logits=True)
+    sketch.update(several, logits)
+    before = sketch.to_bytes()
+    with pytest.raises(ValueError, match="y_true = an indicator matrix whose rows all mark one class"):
+        sketch.update(one, logits)
+    assert sketch.to_bytes() == before
+    names = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    names.update(["dog", "cat"], [0.3, 0.4])
+    with pytest.raises(ValueError, match="eel"):
+        names.update(["dog", "eel"], [0.3, 0.4])
+    other = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    other.update(["dog", "eel"], [0.3, 0.4])
+    with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['dog', 'eel'\]"):
+        names.merge(other)
+    empty = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    assert empty.merge(names).n_samples == 2
+    assert names.merge(CalibrationSketch(2, notion="canonical", bandwidth=0.1)).n_samples == 2
+
+
+def test_a_zero_that_meets_a_possible_outcome_is_infinite() -> None:
+    y_true, y_proba = [0] * 40 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10
+    sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    sketch.update(y_true, y_proba)
+    with pytest.warns(UserWarning, match="infinite, since F is infinite"):
+        found = sketch.result(method="direct")
+    assert found.calibration_error == np.inf
+    brier = CalibrationSketch(2, generator="brier", notion="canonical", bandwidth=0.1)
+    brier.update(y_true, y_proba)
+    wanted = propercal.decompose(y_true, y_proba, generator="brier", method="direct", bandwidth=0.1)
+    assert brier.result(method="direct").calibration_error == pytest.approx(wanted.calibration_error)
+
+
+def test_one_class_alone_and_a_chunk_of_ones() -> None:
+    sketch = made()
+    sketch.update([1] * 30, np.full((30, 3), 1 / 3))
+    found = sketch.result(method="risk")
+    assert found.standard_errors["uncertainty"] == 0
+    binary = CalibrationSketch(2, notion="canonical", generator="brier", bandwidth=0.1)
+    binary.update([1, 1], [1.0, 1.0])
+    binary.update([0, 1], [0.5, 0.5])
+    assert binary.n_samples == 4
+
+
+@pytest.mark.parametrize("other", [3, None, b"bytes"])
+def test_only_sketches_are_merged(other: Any) -> None:
+    with pytest.raises(ValueError, match=f"other = {type(other).__name__}: expected a CalibrationSketch"):
+        made().merge(other)
+
+
+@pytest.mark.parametrize("data", [None, "abc", 5])
+def test_only_bytes_are_read(data: Any) -> None:
+    with pytest.raises(ValueError, match=f"data = {type(data).__name__}: expected the bytes"):
+        CalibrationSketch.from_bytes(data)
+
+
+def test_damaged_bytes_are_refused() -> None:
+    sketch = made()
+    sketch.update(*sample())
+    written = sketch.to_bytes()
+    for cut in (written[:100], written[:-30], written[40:]):
+        with pytest.raises(ValueError, match="expected"):
+            CalibrationSketch.from_bytes(cut)

@@ -87,6 +87,28 @@ def test_conditional_means_agree_with_sums_over_all_points(
     )
 
 
+@pytest.mark.parametrize("gamma", [10.0, 0.02, 1e-3])
+def test_a_zero_is_read_as_the_kernel_reads_it(gamma: float) -> None:
+    y_true = [0, 0, 1, 1, 0, 1]
+    for y_proba in ([0, 0, 6e-5, 6e-5, 1e-3, 0.2], [1, 1, 1 - 6e-5, 1 - 6e-5, 0.9, 5e-324]):
+        found, wanted = (
+            propercal.conditional_mean(y_true, y_proba, bandwidth=gamma, algorithm=algorithm)
+            for algorithm in ("linear", "exact")
+        )
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
+
+
+def test_single_precision_pairs_are_close_enough_to_be_pairs() -> None:
+    y_true, y_proba = sample(3000)
+    y_proba = y_proba.astype(np.float32)
+    settings: dict[str, Any] = {"notion": "classwise", "method": "risk", "bandwidth": 0.02}
+    automatic = propercal.decompose(y_true, y_proba, **settings)
+    over_points = propercal.decompose(y_true, y_proba, algorithm="exact", **settings)
+    assert automatic.algorithm == "linear"
+    # What single precision leaves of a sum of 1, over γ.
+    assert automatic.calibration_error == pytest.approx(over_points.calibration_error, abs=6e-8 / 0.02)
+
+
 @pytest.mark.parametrize("kind", ["uniform", "network"])
 @pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-5])
 @pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
