@@ -14,10 +14,11 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study test lint types unit mutants benchmark book clean
+.PHONY: help study studies test lint types unit mutants benchmark book clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
+	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
 	@echo "make test       install what tests need (torch) and run lint, types and tests"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
@@ -35,10 +36,17 @@ $(VENV)/.study-installed: $(packaging) | $(bin)/python
 	$(pip) --editable ".[study]"
 	@touch $@
 
-$(VENV)/.test-installed: $(packaging) | $(bin)/python
+$(VENV)/.torch-installed: $(packaging) | $(bin)/python
 	$(pip) $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) "torch"
-	$(pip) --editable ".[test,torch]"
+	@touch $@
+
+$(VENV)/.studies-installed: $(packaging) $(VENV)/.torch-installed
+	$(pip) --editable ".[study,torch]"
 	@touch $@ $(VENV)/.study-installed
+
+$(VENV)/.test-installed: $(packaging) $(VENV)/.torch-installed
+	$(pip) --editable ".[test,torch]"
+	@touch $@ $(VENV)/.study-installed $(VENV)/.studies-installed
 
 $(VENV)/.mutation-installed: $(packaging) $(VENV)/.test-installed
 	$(pip) --editable ".[mutation]"
@@ -46,6 +54,12 @@ $(VENV)/.mutation-installed: $(packaging) $(VENV)/.test-installed
 
 study: $(VENV)/.study-installed
 	$(bin)/python studies/bias_rate.py $(STUDY_ARGS)
+
+# A study is a script of studies/ with a main.
+studies: $(VENV)/.studies-installed
+	set -e; for script in $$(grep -l '__name__ == "__main__"' studies/*.py); do \
+	    echo "== $$script"; $(bin)/python $$script $(STUDY_ARGS); \
+	done
 
 test: lint types unit
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal.plotting import COLOURS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe & Ito's palette, told apart by every kind of colour vision, and darker ones first.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+__all__ = ["COLOURS", "STYLE", "legend", "write"]
+
 STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 9,

@@ -1,0 +1,75 @@
+"""What the pages on results share: a study's kept dataset, its own table and its own figures.
+
+A page for another study is a copy of results/training_monitor.md with other names, its line in
+_toc.yml, and a row in results/index.md. A test fails while a kept dataset has no page.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+
+if TYPE_CHECKING:
+    from IPython.display import Image, Markdown
+
+REFERENCE = Path(__file__).resolve().parents[1] / "studies" / "reference"
+
+
+def available() -> list[str]:
+    """Return the names of the datasets that are kept."""
+    return sorted(path.stem for path in REFERENCE.glob("*.nc"))
+
+
+class Study:
+    """A study whose summary is kept in studies/reference.
+
+    Parameters
+    ----------
+    name : str
+        The dataset is `name`.nc.
+    table, figures : str
+        Modules of `studies` with functions `table(summary)` and `save(summary, folder, spec)`.
+    """
+
+    def __init__(self, name: str, *, table: str, figures: str) -> None:
+        self.name = name
+        self._table = importlib.import_module(f"studies.{table}")
+        self._figures = importlib.import_module(f"studies.{figures}")
+
+    @cached_property
+    def summary(self) -> xr.Dataset:
+        """The dataset."""
+        return xr.load_dataset(REFERENCE / f"{self.name}.nc", engine="h5netcdf")
+
+    def provenance(self) -> Markdown:
+        """Say which run the dataset is of."""
+        from IPython.display import Markdown
+
+        found = self.summary.attrs
+        versions = json.loads(found["versions"])
+        commit, _, dirty = found["commit"].partition("-")
+        parts = [
+            f"Dataset `studies/reference/{self.name}.nc`: seed {found['seed']}, "
+            f"commit `{commit[:12]}`" + (" with changes that were not committed" if dirty else ""),
+            ", ".join(f"{package} {version}" for package, version in versions.items()),
+        ]
+        return Markdown("; ".join(parts) + ".")
+
+    def table(self) -> None:
+        """Print what the study prints."""
+        print(self._table.table(self.summary))
+
+    def figure(self, spec: Any) -> Image:
+        """Draw one figure as the study draws it."""
+        from IPython.display import Image
+
+        with tempfile.TemporaryDirectory() as folder:
+            files = self._figures.save(self.summary, Path(folder), spec)
+            png = next(path for path in files if path.suffix == ".png")
+            return Image(data=png.read_bytes(), format="png", width=820)

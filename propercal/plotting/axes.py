@@ -1,0 +1,53 @@
+"""The axes to draw on, and how all of them look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from propercal._messages import bad_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
+    """Return the given axes, or those of a new figure; both in the style of this package."""
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(
+            'propercal.plotting needs matplotlib; install it with: pip install "propercal[plot]"'
+        ) from error
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise bad_value(
+            "ax",
+            f"an object of type {type(ax).__name__}",
+            "a matplotlib Axes or None",
+            "pass one panel, such as the second result of matplotlib.pyplot.subplots()",
+        )
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_axisbelow(True)
+    return ax
+
+
+def add_grid(ax: Axes, **options: Any) -> None:
+    """Draw light lines behind the data."""
+    ax.grid(color="0.9", linewidth=0.6, **options)
+
+
+def add_legend(ax: Axes, handles: Sequence[Any] | None = None) -> None:
+    """Name what is drawn, right of the panel, where it hides neither data nor a title."""
+    found: Sequence[Any] = ax.get_legend_handles_labels()[0] if handles is None else handles
+    ax.legend(
+        handles=found,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        frameon=False,
+        fontsize="small",
+        borderaxespad=0.0,
+    )

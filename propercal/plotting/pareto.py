@@ -1,0 +1,177 @@
+"""Accuracy against calibration error, and the best compromises between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._messages import bad_value
+from propercal.plotting.axes import add_grid, add_legend, axes_for
+from propercal.plotting.front import on_front
+from propercal.plotting.lines import REPETITIONS, check_dataset, mean_and_error, variable
+from propercal.plotting.palette import COLOURS
+from propercal.plotting.sizes import units_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+Floats = npt.NDArray[np.float64]
+
+
+def pareto_front(
+    accuracy: xr.Dataset | npt.ArrayLike,
+    calibration_error: npt.ArrayLike | None = None,
+    *,
+    accuracy_se: npt.ArrayLike | None = None,
+    calibration_error_se: npt.ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the accuracy and calibration error of several models, and which of them none beats.
+
+    Parameters
+    ----------
+    accuracy : xarray.Dataset or array-like of shape (n,)
+        A dataset has the variables ``accuracy`` and ``calibration_error`` along one dimension,
+        whose coordinate names the points; along ``seed`` or ``replicate`` as well, means are drawn
+        with standard errors.
+    calibration_error : array-like of shape (n,), optional
+        With arrays: one value for each accuracy.
+    accuracy_se, calibration_error_se : array-like of shape (n,), optional
+        With arrays: standard errors.
+    names : sequence of str, optional
+        One for each point.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The calibration error grows downwards, so that the best is at the upper right. A line joins
+        the points on the front (:func:`on_front`, of means).
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from propercal.plotting import pareto_front
+    >>> ax = pareto_front([0.9, 0.8, 0.7], [0.02, 0.01, 0.03], names=["a", "b", "c"])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['on the Pareto front', 'beaten in both']
+    """
+    points = _read(accuracy, calibration_error, accuracy_se, calibration_error_se)
+    if names is not None:
+        points = points._replace(names=_read_names(names, len(points.x)))
+    axis = axes_for(ax)
+    front = on_front(points.x, points.y)
+    chosen = np.isin(np.arange(len(points.x)), front)
+    axis.plot(points.x[front], points.y[front], color=COLOURS[1], linewidth=1.0)
+    for which, colour, marker, label in (
+        (chosen, COLOURS[1], "o", "on the Pareto front"),
+        (~chosen, COLOURS[0], "s", "beaten in both"),
+    ):
+        if which.any():
+            axis.errorbar(
+                points.x[which],
+                points.y[which],
+                None if points.y_error is None else points.y_error[which],
+                None if points.x_error is None else points.x_error[which],
+                linestyle="",
+                marker=marker,
+                markersize=4.5,
+                markerfacecolor=colour if marker == "o" else "white",
+                color=colour,
+                elinewidth=0.9,
+                capsize=2,
+                label=label,
+            )
+    for name, x, y in zip(points.names, points.x, points.y, strict=False):
+        axis.annotate(name, (x, y), (4, 4), textcoords="offset points", fontsize="small")
+    axis.set_xlabel("accuracy")
+    axis.set_ylabel("calibration error" + units_of(points.units))
+    if not axis.yaxis_inverted():
+        axis.invert_yaxis()
+    axis.margins(0.08)
+    add_grid(axis)
+    add_legend(axis)
+    return axis
+
+
+class _Points(NamedTuple):
+    x: Floats
+    y: Floats
+    x_error: Floats | None = None
+    y_error: Floats | None = None
+    names: tuple[str, ...] = ()
+    units: str = ""
+
+
+def _read(accuracy: Any, error: Any, accuracy_se: Any, error_se: Any) -> _Points:
+    if hasattr(accuracy, "data_vars"):
+        given = {"calibration_error": error, "accuracy_se": accuracy_se}
+        for name, value in {**given, "calibration_error_se": error_se}.items():
+            if value is not None:
+                raise bad_value(name, "an array", "None with a dataset", "put it into the dataset")
+        return _from_dataset(accuracy)
+    if error is None:
+        raise bad_value(
+            "calibration_error", "None", "one value for each accuracy", "or pass one dataset"
+        )
+    x = _vector("accuracy", accuracy, None)
+    return _Points(
+        x,
+        _vector("calibration_error", error, len(x)),
+        None if accuracy_se is None else _vector("accuracy_se", accuracy_se, len(x)),
+        None if error_se is None else _vector("calibration_error_se", error_se, len(x)),
+    )
+
+
+def _from_dataset(dataset: xr.Dataset) -> _Points:
+    check_dataset(dataset, argument="accuracy")
+    both = [variable(dataset, name, "accuracy") for name in ("accuracy", "calibration_error")]
+    dims = {str(dim) for each in both for dim in each.dims if each.sizes[dim] > 1}
+    over = sorted(dims - set(REPETITIONS))
+    if len(over) != 1 or any(over[0] not in each.dims for each in both):
+        raise bad_value(
+            "accuracy",
+            f"a dataset whose points lie along {', '.join(over) or 'no dimension'}",
+            "one dimension, of both variables, besides the repetitions",
+            "select from the others with .sel(...)",
+        )
+    (x, x_error), (y, y_error) = (mean_and_error(each.squeeze()) for each in both)
+    return _Points(
+        x.values,
+        y.values,
+        None if x_error is None else x_error.values,
+        None if y_error is None else y_error.values,
+        tuple(map(str, x[over[0]].values.tolist())),
+        str(both[1].attrs.get("units", "")),
+    )
+
+
+def _vector(name: str, values: Any, n: int | None) -> Floats:
+    expected = f"{'n' if n is None else n} finite numbers in one dimension"
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise bad_value(name, repr(values), expected, "pass an array") from error
+    if found.ndim != 1 or found.size == 0 or (n is not None and len(found) != n):
+        raise bad_value(name, f"an array of shape {found.shape}", expected, "pass one a point")
+    if not np.isfinite(found).all():
+        raise bad_value(name, "values that are not finite", expected, "leave these points out")
+    return found
+
+
+def _read_names(names: object, n: int) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n:
+        raise bad_value("names", repr(names), f"{n} strings", "name each point once")
+    return tuple(map(str, names))

@@ -1,0 +1,119 @@
+"""Every page of the built book as a browser shows it, from a server on this machine."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from theory_tests.book import browser
+from theory_tests.book.sources import HTML
+
+pytestmark = [
+    pytest.mark.skipif(not (HTML / "index.html").exists(), reason="the book is not built; `make book` does so"),
+    pytest.mark.skipif(browser.program() is None, reason="no Chromium is installed here"),
+]
+
+PAGES = sorted(path.relative_to(HTML).as_posix() for path in HTML.rglob("*.html") if not {"_static", "code"} & set(path.relative_to(HTML).parts))
+#: One page of each kind, and one file of code.
+KINDS = ["index.html", "derivations/debiasing.html", "guides/five_minutes.html", "results/index.html", "api/decompose.html", "code/theory_tests/laws/test_weights.py.html"]
+
+UNTYPESET = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
+FORMULA_ERRORS = "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)"
+EMPTY_IMAGES = "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(HTML)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[browser.Page]:
+    with browser.opened() as found:
+        yield found
+
+
+def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
+    page.resize(1400)
+    assert len(PAGES) > 30
+    formulas = 0
+    for name in PAGES:
+        visit = page.open(address + name)
+        assert [url for url in visit.requests if not url.startswith((address, "data:"))] == [], name
+        assert visit.failed == [], name
+        assert visit.errors == [], name
+        assert page.evaluate(UNTYPESET) == [], name
+        assert page.evaluate(FORMULA_ERRORS) == [], name
+        assert page.evaluate(EMPTY_IMAGES) == [], name
+        formulas += page.evaluate("document.querySelectorAll('mjx-container').length")
+    assert formulas > 500
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_no_page_is_wider_than_the_window(page: browser.Page, address: str, width: int) -> None:
+    page.resize(width)
+    for name in [*PAGES, KINDS[-1]]:
+        page.open(address + name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: str) -> None:
+    """A contrast of 4.5 between text and background, on one page of each kind."""
+    page.resize(1400)
+    for name in KINDS:
+        page.open(address + name)
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        colour, background = (
+            page.evaluate(f"getComputedStyle(document.querySelector('{element}')).{what}")
+            for element, what in ((".bd-article h1, .source-page h1", "color"), ("body", "backgroundColor"))
+        )
+        assert contrast(colour, background) > 4.5, name
+        assert (luminance(background) < 0.2) == (theme == "dark"), name
+
+
+def test_search_finds_a_theorem(page: browser.Page, address: str) -> None:
+    page.resize(1400)
+    visit = page.open(address + "search.html?q=monotonicity")
+    found = page.evaluate(
+        "new Promise(done => { let n = 0; const timer = setInterval(() => {"
+        "const hits = [...document.querySelectorAll('#search-results li a')].map(a => a.href);"
+        "if (hits.length || ++n > 100) { clearInterval(timer); done(hits); } }, 50); })"
+    )
+    assert any("derivations/information" in hit for hit in found)
+    assert visit.errors == []
+
+
+def luminance(colour: str) -> float:
+    red, green, blue = (float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (red, green, blue)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast() -> None:
+    assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
+
+
+def test_this_folder_is_the_site() -> None:
+    assert Path(HTML, "searchindex.js").exists()

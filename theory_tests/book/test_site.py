@@ -1,0 +1,83 @@
+"""The built book: it is whole, and needs nothing from elsewhere. `make book` builds it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from theory_tests.book.sources import HTML, ROOT, Reading, is_elsewhere, pages, read_site, target_of
+
+pytestmark = pytest.mark.skipif(not (HTML / "index.html").exists(), reason="the book is not built; `make book` does so")
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[Path, Reading]:
+    return read_site()
+
+
+def test_every_source_has_a_page_that_is_not_older(site: dict[Path, Reading]) -> None:
+    for source in pages():
+        page = source.relative_to(ROOT / "book").with_suffix(".html")
+        assert page in site
+        if source.stat().st_mtime > (HTML / page).stat().st_mtime:
+            pytest.skip("the book was changed since it was built; run `make book`")
+
+
+def test_nothing_is_loaded_from_another_host(site: dict[Path, Reading]) -> None:
+    assert {path: found for path, page in site.items() if (found := [a for a in page.loaded if is_elsewhere(a)])} == {}
+    sheets = [*(HTML / "_static").rglob("*.css")]
+    assert sheets
+    for sheet in sheets:
+        # Comments and namespaces of SVG are no requests.
+        urls = re.findall(r"url\(\s*['\"]?(https?:)?//", re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL))
+        assert not urls, sheet
+
+
+def test_everything_that_is_loaded_is_there(site: dict[Path, Reading]) -> None:
+    missing = {(path, address) for path, page in site.items() for address in page.loaded if not address.startswith("data:") and not (HTML / target_of(path, address)[0]).is_file()}
+    assert missing == set()
+
+
+def test_links_and_anchors_lead_somewhere(site: dict[Path, Reading]) -> None:
+    dead = []
+    for path, page in site.items():
+        for address in page.links:
+            if is_elsewhere(address) or address.startswith(("mailto:", "data:", "javascript:")) or address == "#":
+                continue
+            file, anchor = target_of(path, address)
+            alive = (HTML / file).is_file() and (not anchor or file not in site or anchor in site[file].names)
+            if not alive:
+                dead.append((str(path), address))
+    assert dead == []
+    assert sum(len(page.links) for page in site.values()) > 1000
+
+
+def test_images_have_alternative_texts(site: dict[Path, Reading]) -> None:
+    images = [(path, image) for path, page in site.items() for image in page.images]
+    assert len(images) > 8
+    assert [(path, image) for path, image in images if not image.alt or image.alt.endswith((".png", ".svg"))] == []
+
+
+def test_no_formula_is_left_as_text(site: dict[Path, Reading]) -> None:
+    raw = re.compile(r"\$\$|\\(?:frac|mathbb|sum|E\b|inner|begin)|\{(?:prf|eq|src|cite)[:}]|\$[^$\s][^$\n]*\\[a-z]")
+    assert {str(path): found for path, page in site.items() if path.parts[0] != "code" and (found := raw.findall(" ".join(page.text)))} == {}
+
+
+def test_mathjax_is_in_the_site(site: dict[Path, Reading]) -> None:
+    assert (HTML / "_static" / "tex-svg.js").stat().st_size > 1_000_000
+    assert any(address.endswith("_static/tex-svg.js") for address in site[Path("derivations/kernel.html")].loaded)
+
+
+def test_search_has_an_index_of_every_page() -> None:
+    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
+    for source in pages():
+        assert f'"{source.relative_to(ROOT / "book").with_suffix("").as_posix()}"' in index
+
+
+def test_cells_found_their_programs_and_name_no_machine(site: dict[Path, Reading]) -> None:
+    for path in site:
+        text = (HTML / path).read_text(encoding="utf-8")
+        assert "command not found" not in text, path
+        assert not re.search(r"(?<![\w.:/])/(?:work|home|root|tmp)/\w", text), path

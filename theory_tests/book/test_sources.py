@@ -1,0 +1,103 @@
+"""The book's sources: no page is lost, every theorem has its test, every name its documentation."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import propercal
+from theory_tests.book.sources import BOOK, ROOT, pages, source_links
+
+TEXTS = {path: path.read_text(encoding="utf-8") for path in pages()}
+LINKS = {path: source_links(text) for path, text in TEXTS.items()}
+
+
+def documented_modules() -> Iterator[ModuleType]:
+    """Yield every public module that says what is public in it."""
+    yield propercal
+    for found in pkgutil.walk_packages(propercal.__path__, "propercal."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            module = importlib.import_module(found.name)
+            if hasattr(module, "__all__"):
+                yield module
+
+
+def resolved(name: str) -> Any:
+    """Return the object of a dotted name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def test_every_page_is_in_the_contents() -> None:
+    listed = set(re.findall(r"file: (\S+)", (BOOK / "_toc.yml").read_text(encoding="utf-8"))) | {"index"}
+    written = {str(path.relative_to(BOOK).with_suffix("")) for path in TEXTS}
+    assert written == listed
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    dead = []
+    for page, links in LINKS.items():
+        for path, name in links:
+            file = ROOT / path
+            if not file.is_file() or (name and not re.search(rf"^\s*(?:def|class) {name}\b", file.read_text(encoding="utf-8"), re.MULTILINE)):
+                dead.append((page.name, path, name))
+    assert dead == []
+    assert sum(map(len, LINKS.values())) > 40
+
+
+def test_every_law_is_linked_from_a_derivation() -> None:
+    linked = {path for page, links in LINKS.items() if page.parent.name == "derivations" for path, _ in links}
+    laws = {str(path.relative_to(ROOT)) for path in (ROOT / "theory_tests" / "laws").glob("test_*.py")}
+    assert sorted(laws - linked) == []
+
+
+@pytest.mark.parametrize("page", [path for path in TEXTS if path.parent.name == "derivations"], ids=lambda path: path.stem)
+def test_theorems_have_labels_and_proofs(page: Path) -> None:
+    kinds = re.findall(r"^```\{prf:(\w+)\}", TEXTS[page], re.MULTILINE)
+    assert kinds.count("theorem") >= 1
+    assert kinds.count("proof") == kinds.count("theorem")
+    assert len(re.findall(r"^:label: ", TEXTS[page], re.MULTILINE)) == len(kinds) - kinds.count("proof")
+    # A proof follows its theorem; corollaries are argued in the text.
+    others = [kind for kind in kinds if kind != "corollary"]
+    assert others == ["theorem", "proof"] * kinds.count("theorem")
+
+
+def test_labels_are_unique() -> None:
+    found = [label for text in TEXTS.values() for label in re.findall(r"^:label: (\S+)|^\$\$ \((eq-\S+)\)", text, re.MULTILINE)]
+    labels = [a or b for a, b in found]
+    assert len(labels) == len(set(labels)) > 40
+
+
+def test_every_public_name_is_documented() -> None:
+    reference = "\n".join(text for path, text in TEXTS.items() if path.parent.name == "api")
+    written = re.findall(r"^\.\. auto(?:function|class|data):: (\S+)", reference, re.MULTILINE)
+    objects = {id(resolved(name)) for name in written} | {id(importlib.import_module(name)) for name in re.findall(r"automodule:: (\S+)", reference)}
+    public = {f"{module.__name__}.{name}": getattr(module, name) for module in documented_modules() for name in module.__all__}
+    assert len(public) > 50
+    assert [name for name, value in public.items() if id(value) not in objects] == []
+    assert len(written) == len(set(written))
+
+
+def test_every_kept_dataset_has_a_page() -> None:
+    results = "\n".join(text for path, text in TEXTS.items() if path.parent.name == "results")
+    kept = {path.stem for path in (ROOT / "studies" / "reference").glob("*.nc")}
+    assert [name for name in sorted(kept) if f'"{name}"' not in results] == []
+
+
+def test_figures_of_cells_have_alternative_texts() -> None:
+    for path, text in TEXTS.items():
+        for cell in re.findall(r"^```\{code-cell\} ipython3\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            if "plt.show()" in cell or "study.figure(" in cell:
+                assert "    alt: " in cell, f"{path.name}: {cell[:80]}"
+
+
+def test_pages_name_no_machine() -> None:
+    for path, text in TEXTS.items():
+        assert not re.search(r"(?<![\w.])/(?:work|home|root|tmp|Users)/", text), path
