@@ -6,7 +6,6 @@ import functools
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -97,6 +96,14 @@ def test_search_finds_a_theorem(page: browser.Page, address: str) -> None:
         "if (hits.length || ++n > 100) { clearInterval(timer); done(hits); } }, 50); })"
     )
     assert any("derivations/information" in hit for hit in found)
+    # Extracts are filled in later.
+    text = page.evaluate(
+        "new Promise(done => { let n = 0; const timer = setInterval(() => {"
+        "const found = [...document.querySelectorAll('#search-results li p.context')].map(p => p.textContent).join(' ');"
+        "if (found || ++n > 100) { clearInterval(timer); done(found); } }, 50); })"
+    )
+    assert "monotonicity" in text.lower()
+    assert "\\(" not in text
     assert visit.errors == []
 
 
@@ -113,7 +120,3 @@ def contrast(one: str, other: str) -> float:
 
 def test_contrast() -> None:
     assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
-
-
-def test_this_folder_is_the_site() -> None:
-    assert Path(HTML, "searchindex.js").exists()

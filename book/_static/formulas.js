@@ -16,3 +16,10 @@
     window.addEventListener("resize", mark);
   });
 })();
+// Extracts that the search shows have no room for formulas.
+window.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined") return;
+  const read = Search.htmlToText;
+  Search.htmlToText = (html, anchor) =>
+    read(html.replace(/\\\([\s\S]*?\\\)|\\\[[\s\S]*?\\\]/g, "…"), anchor);
+});
