@@ -27,8 +27,9 @@ from propercal.simulation.cells import run_cells
 from studies import posthoc_figures
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.paths import DATA, RESULTS, shown
-from studies.posthoc_design import DIGITS, Design, assemble, digest, run_cell
+from studies.posthoc_design import Design, assemble, run_cell
 from studies.posthoc_table import table
+from studies.predictions import DIGITS, digest
 
 QUICK = Design(models=DIGITS)
 FULL = Design(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import warnings
@@ -14,18 +13,13 @@ from zlib import crc32
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from propercal import Decomposition, PairedDifference, decompose, paired_difference
 from propercal._messages import bad_value
-from propercal.io import read_predictions
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.simulation.store import CellResult
 from propercal.simulation.workers import one_thread
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
+from studies.predictions import DIGITS, Floats, Labels, digits, files_of, read
 
 RECALIBRATIONS = ("none", "temperature", "isotonic", "isotonic-smoothed")
 RIVALS = RECALIBRATIONS[2:]
@@ -37,7 +31,6 @@ SCORES = ("accuracy", "nll", "brier", "zero_rows")
 BANDWIDTH = 0.02
 # Zeros of isotonic regression make the log loss infinite; like the paper, no probability is less.
 FLOOR = 1e-7
-DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
 
 
 class Cell(NamedTuple):
@@ -90,38 +83,14 @@ class Design:
         return json.dumps({**asdict(self), "bandwidth": BANDWIDTH, "floor": FLOOR})
 
 
-def files_of(model: str, data: Path) -> list[Path]:
-    """Return the file of a model, after that of its validation split if there is one."""
-    path = data / model
-    validation = path.with_name(path.name.replace("_test.npz", "_val.npz"))
-    paths = [validation, path] if validation != path and validation.exists() else [path]
-    for each in paths:
-        if not each.exists():
-            raise bad_value(
-                "data",
-                str(data),
-                f"a folder with {model}",
-                "name your own files by --files, see --help for what they hold",
-            )
-    return paths
-
-
-def digest(model: str, data: Path) -> str:
-    """Name what a model's files hold."""
-    if model in DIGITS:
-        return ""
-    content = b"".join(path.read_bytes() for path in files_of(model, data))
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
 def split(design: Design, cell: Cell, data: Path) -> Split:
     """Return the validation and the test rows, or a random half each where there is one file."""
     key = (crc32(cell.model.encode()), cell.seed)
     rng = np.random.default_rng(np.random.SeedSequence(design.seed, spawn_key=key))
     if cell.model in DIGITS:
-        parts = [_digits(cell.model, rng)]
+        parts = [digits(cell.model, rng)]
     else:
-        parts = [_read(path) for path in files_of(cell.model, data)]
+        parts = [read(path) for path in files_of(cell.model, data)]
     if len(parts) == 1:
         ((log_prob, labels),) = parts
         order = rng.permutation(len(labels))
@@ -129,46 +98,6 @@ def split(design: Design, cell: Cell, data: Path) -> Split:
         parts = [(log_prob[rows], labels[rows]) for rows in halves]
     chosen = [rng.permutation(len(part[1]))[: design.max_rows] for part in parts]
     return Split(*((z[rows], y[rows]) for (z, y), rows in zip(parts, chosen, strict=True)))
-
-
-def _read(path: Path) -> tuple[Floats, Labels]:
-    file = read_predictions(path)
-    values = np.asarray(file.y_proba, dtype=np.float64)
-    labels = np.asarray(file.y_true)
-    if values.ndim != 2 or labels.ndim != 1:
-        raise bad_value(
-            "data",
-            f"{path.name} of shapes {values.shape} and {labels.shape}",
-            "one row of logits or probabilities and one label for each prediction",
-            "store them as (n, k) and (n,)",
-        )
-    if not file.from_logits:
-        with np.errstate(divide="ignore"):
-            values = np.log(values)
-    # Of probabilities it divides rows by their sum, which single precision leaves short of 1.
-    return log_softmax(values, axis=1), labels.astype(np.int64)
-
-
-def _digits(model: str, rng: np.random.Generator) -> tuple[Floats, Labels]:
-    """Fit one of three models to a third of scikit-learn's digits, and predict the others."""
-    from sklearn.datasets import load_digits
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import GaussianNB
-
-    images, labels = load_digits(return_X_y=True)
-    order = rng.permutation(len(labels))
-    train, others = order[: len(order) // 3], order[len(order) // 3 :]
-    # Coarse pixels, so that there is something to get wrong.
-    images = images / 16 + rng.normal(0, 0.35, images.shape)
-    classifier = {
-        "digits/logistic": LogisticRegression(C=100, max_iter=2000),
-        "digits/naive-bayes": GaussianNB(var_smoothing=1e-3),
-        "digits/discriminant": LinearDiscriminantAnalysis(),
-    }[model].fit(images[train], labels[train])
-    if model == "digits/naive-bayes":
-        return classifier.predict_log_proba(images[others]), labels[others]
-    return log_softmax(classifier.decision_function(images[others]), axis=1), labels[others]
 
 
 def recalibrated(rows: Split) -> tuple[dict[str, Floats], float]:

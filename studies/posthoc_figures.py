@@ -9,7 +9,8 @@ import numpy as np
 import xarray as xr
 
 from studies.figures import COLOURS, STYLE, legend, write
-from studies.posthoc_table import SYMBOLS, short
+from studies.posthoc_table import SYMBOLS
+from studies.predictions import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

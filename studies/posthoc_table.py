@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from studies.predictions import short
+
 LEVEL = 0.05
 #: Which recalibration the paper's Table 2 finds the better one.
 CLAIM = {"log": "temperature", "brier": "isotonic"}
@@ -92,11 +94,6 @@ def table(summary: xr.Dataset) -> str:
             *_verdict(summary),
         ]
     )
-
-
-def short(model: str) -> str:
-    """Return a model's name without folder and ending."""
-    return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]
 
 
 def _errors(summary: xr.Dataset) -> Iterator[str]:

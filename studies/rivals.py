@@ -99,13 +99,14 @@ def debiased_binned_estimate(y_true: Labels, y_proba: Floats) -> float:
     return float(total / y_proba.shape[1])
 
 
-def _bin_of(score: Floats) -> NDArray[np.intp]:
+def bin_of(score: Floats) -> NDArray[np.intp]:
+    """Return the number of the bin of equal width of each score."""
     return np.minimum((N_BINS * score).astype(np.intp), N_BINS - 1)
 
 
 def _bins(hit: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats, Floats]:
     """Return rows, mean label and mean score of each bin that has rows."""
-    at = _bin_of(score)
+    at = bin_of(score)
     count = np.bincount(at, minlength=N_BINS).astype(np.float64)
     used = count > 0
     label, mean = (np.bincount(at, x, minlength=N_BINS)[used] / count[used] for x in (hit, score))
@@ -154,7 +155,7 @@ def _likelihood_ratios(labels: Labels, log_g: Floats) -> Floats:
 def _binned_chi_squares(residual: NDArray[np.float32], y_proba: Floats) -> Floats:
     total = np.zeros(len(residual))
     for i in range(y_proba.shape[1]):
-        indicator = np.eye(N_BINS)[_bin_of(y_proba[:, i])]
+        indicator = np.eye(N_BINS)[bin_of(y_proba[:, i])]
         variance = (y_proba[:, i] * (1 - y_proba[:, i])) @ indicator
         # Next to nothing happens where the variance is next to 0.
         used = variance > 1e-6

@@ -17,18 +17,17 @@ from propercal.recalibration import TemperatureScaling
 from propercal.simulation import MiscalibratedSimplex
 from studies import posthoc_calibration
 from studies.posthoc_design import (
-    DIGITS,
     FLOOR,
     METHODS,
     RECALIBRATIONS,
     RIVALS,
     Cell,
     Design,
-    digest,
     recalibrated,
     split,
 )
 from studies.posthoc_table import table, verdicts
+from studies.predictions import DIGITS, digest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)

@@ -1,0 +1,101 @@
+"""Predictions that studies read: models of scikit-learn's digits, or npz files."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from propercal._messages import bad_value
+from propercal.io import read_predictions
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
+#: What the option that names models says of them.
+MODELS_HELP = "npz files below the data folder, or " + ", ".join(DIGITS)
+
+
+def files_of(model: str, data: Path) -> list[Path]:
+    """Return the file of a model, after that of its validation split if there is one."""
+    path = data / model
+    validation = path.with_name(path.name.replace("_test.npz", "_val.npz"))
+    paths = [validation, path] if validation != path and validation.exists() else [path]
+    for each in paths:
+        if not each.exists():
+            raise bad_value(
+                "data",
+                str(data),
+                f"a folder with {model}",
+                "name your own files, see --help for the option and for what they hold",
+            )
+    return paths
+
+
+def digest(model: str, data: Path) -> str:
+    """Name what a model's files hold."""
+    if model in DIGITS:
+        return ""
+    content = b"".join(path.read_bytes() for path in files_of(model, data))
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def read(path: Path) -> tuple[Floats, Labels]:
+    """Return log probabilities (n, k) and labels."""
+    file = read_predictions(path)
+    values = np.asarray(file.y_proba, dtype=np.float64)
+    labels = np.asarray(file.y_true)
+    if values.ndim != 2 or labels.ndim != 1:
+        raise bad_value(
+            "data",
+            f"{path.name} of shapes {values.shape} and {labels.shape}",
+            "one row of logits or probabilities and one label for each prediction",
+            "store them as (n, k) and (n,)",
+        )
+    if not file.from_logits:
+        with np.errstate(divide="ignore"):
+            values = np.log(values)
+    # Of probabilities it divides rows by their sum, which single precision leaves short of 1.
+    return log_softmax(values, axis=1), labels.astype(np.int64)
+
+
+def digits(model: str, rng: np.random.Generator) -> tuple[Floats, Labels]:
+    """Fit one of three models to a third of scikit-learn's digits, and predict the others."""
+    from sklearn.datasets import load_digits
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+
+    images, labels = load_digits(return_X_y=True)
+    order = rng.permutation(len(labels))
+    train, others = order[: len(order) // 3], order[len(order) // 3 :]
+    # Coarse pixels, so that there is something to get wrong.
+    images = images / 16 + rng.normal(0, 0.35, images.shape)
+    classifier = {
+        "digits/logistic": LogisticRegression(C=100, max_iter=2000),
+        "digits/naive-bayes": GaussianNB(var_smoothing=1e-3),
+        "digits/discriminant": LinearDiscriminantAnalysis(),
+    }[model].fit(images[train], labels[train])
+    if model == "digits/naive-bayes":
+        return classifier.predict_log_proba(images[others]), labels[others]
+    return log_softmax(classifier.decision_function(images[others]), axis=1), labels[others]
+
+
+def short(model: str) -> str:
+    """Return a model's name without folder and ending."""
+    return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]
+
+
+@lru_cache(maxsize=2)
+def whole_set(model: str, seed: int, data: Path) -> tuple[Floats, Labels]:
+    """Return all rows of a model's test set."""
+    if model in DIGITS:
+        key = (crc32(model.encode()),)
+        return digits(model, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key)))
+    return read(files_of(model, data)[-1])
