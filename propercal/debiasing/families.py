@@ -58,16 +58,6 @@ class TrainingSet:
 Family = Callable[[TrainingSet], Recalibration]
 
 
-def families_for(n_classes: int) -> list[Family]:
-    """Return the families that can be fitted for a number of classes."""
-    families: list[Family] = [identity, temperature, equivariant, mixture, tempered_mixture]
-    if 2 * n_classes <= LARGEST_SYSTEM:
-        families.append(vector)
-    if len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM:
-        families.append(smooth)
-    return families
-
-
 def identity(_: TrainingSet) -> Recalibration:
     """No change."""
     return lambda points: points.prob

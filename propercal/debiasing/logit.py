@@ -77,6 +77,37 @@ class ClassTerms:
         return diagonal - (flat * weight[:, None]).T @ flat
 
 
+@dataclass(frozen=True)
+class GroupTerms:
+    """Terms (s, n, k), the same for every class, with coefficients of their own for each group."""
+
+    values: Array
+    group: Array
+    """(n, c) one-hot; the coefficients are ordered by group, then by term."""
+
+    def scores(self, coefficients: Array) -> Array:  # noqa: D102
+        xp = namespace(self.values)
+        s = self.values.shape[0]
+        own = self.group @ xp.reshape(coefficients, (-1, s))
+        return sum(own[:, i : i + 1] * self.values[i, ...] for i in range(s))
+
+    def products(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(self.values)
+        return xp.reshape(self.group.T @ xp.sum(self.values * residual, axis=2).T, (-1,))
+
+    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
+        xp = namespace(self.values)
+        s, n, _ = self.values.shape
+        c = self.group.shape[1]
+        weighted = self.values * prob
+        means = xp.sum(weighted, axis=2)
+        second = xp.stack([xp.sum(weighted * self.values[i, ...], axis=2) for i in range(s)])
+        covariance = (second - means[:, None, :] * means[None, :, :]) * weight
+        blocks = xp.reshape(self.group.T @ xp.reshape(covariance, (s * s, n)).T, (c, s, s))
+        eye = xp.eye(c, dtype=prob.dtype, device=device(prob))
+        return xp.reshape(eye[:, None, :, None] * blocks[:, :, None, :], (c * s, c * s))
+
+
 def fit(
     terms: Terms,
     outcome: Array,

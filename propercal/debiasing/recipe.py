@@ -11,8 +11,9 @@ import numpy as np
 
 from propercal._messages import bad_value
 from propercal._validate import check_random_state
+from propercal.debiasing.built_in import families_for
 from propercal.debiasing.external import as_family
-from propercal.debiasing.families import Family, families_for
+from propercal.debiasing.families import Family
 from propercal.kernels import BilinearKernel, BinningKernel, Kernel
 
 #: From a kernel that sees a good part of the simplex at once to one that needs thousands of rows.

@@ -4,8 +4,8 @@ W is the leave-one-out Dirichlet kernel with rows that sum to 1, n_e = 1 / ΣW²
 r̂ ∝ b (a + O) / (a + E); the variance of r̂ is J (diag m − m mᵀ) Jᵀ / n_e by the delta method, with
 m = E (a + O) / ((a + E) n_e) and J the derivative of r̂ in the kernel means W Y.
 
-Source: the kernel: Ouimet & Tolosana-Delgado (2022); delete-a-group jackknife: Kott (2001); penalised
-likelihood of mixtures: Dempster, Laird & Rubin (1977); stacking: Wolpert (1992).
+Source: the kernel: Ouimet & Tolosana-Delgado (2022); delete-a-group jackknife: Kott (2001);
+stacking: Wolpert (1992).
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
-from propercal.debiasing import families, logit
+from propercal.debiasing import logit
 from propercal.debiasing.correction import (
     Corrected,
     correct,
     residuals,
     without_fold,
 )
-from propercal.debiasing.families import TrainingSet
 from propercal.debiasing.fold_sums import Sources, fold_sums
 from propercal.debiasing.folds import assign_folds
 from propercal.debiasing.points import interior, log_softmax
@@ -214,27 +213,28 @@ def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator)
 # ------------------------------------------------------------------ fits
 
 
-@pytest.mark.parametrize("kind", ["shared", "by class"])
+@pytest.mark.parametrize("kind", ["shared", "by class", "by group"])
 @pytest.mark.parametrize("with_offset", [False, True])
 def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) -> None:
     rng = np.random.default_rng(2)
     n, d = 50, 3 if kind == "shared" else 2 * K
-    terms: Any = (
-        logit.SharedTerms(rng.standard_normal((d, n, K)))
-        if kind == "shared"
-        else logit.ClassTerms(rng.standard_normal((K, n, 2)))
-    )
+    group = rng.integers(0, K, n)
+    terms: Any = {
+        "shared": logit.SharedTerms(rng.standard_normal((d, n, K))),
+        "by class": logit.ClassTerms(rng.standard_normal((K, n, 2))),
+        "by group": logit.GroupTerms(rng.standard_normal((2, n, K)), np.eye(K)[group]),
+    }[kind]
     y, weight = rng.integers(0, K, n), rng.uniform(0, 3, n)
     outcome = np.eye(K)[y]
     start, ridge = rng.standard_normal(d), rng.uniform(0.1, 3, d)
     offset = rng.standard_normal((n, K)) if with_offset else None
 
     def scores(theta: Any) -> Any:
-        by_hand = (
-            np.einsum("d,dnk->nk", theta, terms.values)
-            if kind == "shared"
-            else np.einsum("ks,kns->nk", theta.reshape(K, 2), terms.values)
-        )
+        by_hand = {
+            "shared": lambda: np.einsum("d,dnk->nk", theta, terms.values),
+            "by class": lambda: np.einsum("ks,kns->nk", theta.reshape(K, 2), terms.values),
+            "by group": lambda: np.einsum("ns,snk->nk", theta.reshape(K, 2)[group], terms.values),
+        }[kind]()
         return by_hand if offset is None else by_hand + offset
 
     def loss(theta: Any) -> Any:
@@ -253,55 +253,6 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
     np.testing.assert_allclose(terms.products(weight[:, None] * (prob - outcome)), derivative(loss, start), atol=1e-6)
     second = derivative(lambda theta: derivative(loss, theta, 1e-3), start, 1e-3)
     np.testing.assert_allclose(terms.information(prob, weight), second, atol=1e-4)
-
-
-def test_expectation_maximisation_never_lowers_the_penalised_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
-    g = rng.dirichlet([1.0] * K, 60)
-    truth = 0.6 * np.eye(K) + 0.4 * np.roll(np.eye(K), 1, axis=1)
-    y = (rng.random(60)[:, None] > (g @ truth).cumsum(axis=1)).sum(axis=1)
-    weight = rng.uniform(0.5, 1.5, 60)
-    train = TrainingSet(interior(np.log(g)), np.eye(K)[y], y, weight, False)
-    values = []
-    for steps in (1, 2, 3, 10, 400):
-        monkeypatch.setattr(families, "_MIXTURE_STEPS", steps)
-        monkeypatch.setattr(families, "_MIXTURE_TOLERANCE", 0.0)
-        matrix = families._mixing(train, g)
-        np.testing.assert_allclose(matrix.sum(axis=1), 1)
-        prior = np.eye(K) + 0.2 / K
-        values.append(weight @ np.log((g @ matrix)[np.arange(60), y]) + (prior * np.log(matrix)).sum())
-    assert (np.diff(values) > 0).all()
-
-    def lost(scores: Any) -> Any:
-        m = np.exp(log_softmax(scores.reshape(K, K)))
-        return -(weight @ np.log((g @ m)[np.arange(60), y]) + (prior * np.log(m)).sum())
-
-    assert values[-1] == pytest.approx(-minimize(lost, np.log(matrix).ravel()).fun, abs=1e-5)
-
-
-def test_families_predict_what_their_formula_says() -> None:
-    rng = np.random.default_rng(4)
-    g = rng.dirichlet([1.0] * K, 60)
-    y = rng.integers(0, K, 60)
-    points = interior(np.log(g))
-    train = TrainingSet(points, np.eye(K)[y], y, np.ones(60), True)
-    a = train.fit(families.temperature).coefficients
-    np.testing.assert_allclose(train.fit(families.temperature)(points), np.exp(log_softmax(a * np.log(g))))
-    a, b, c = train.fit(families.equivariant).coefficients
-    shared = (a + c * (g**2).sum(axis=1, keepdims=True)) * np.log(g) + b * g
-    np.testing.assert_allclose(train.fit(families.equivariant)(points), np.exp(log_softmax(shared)))
-    by_class = train.fit(families.vector).coefficients.reshape(K, 2)
-    scores = by_class[:, 0] * np.log(g) + by_class[:, 1]
-    np.testing.assert_allclose(train.fit(families.vector)(points), np.exp(log_softmax(scores)))
-    waves = train.fit(families.smooth).coefficients.reshape(K, 7)
-    terms = [np.log(g) / np.log(g).std(), np.ones_like(g), *(np.cos(np.pi * s * g) for s in range(1, 6))]
-    scores = shared + sum(waves[:, i] * term for i, term in enumerate(terms))
-    np.testing.assert_allclose(train.fit(families.smooth)(points), np.exp(log_softmax(scores)))
-    assert families.identity(train)(points) is points.prob
-    for family in families.families_for(K):
-        fitted = train.fit(family)(points)
-        assert (fitted > 0).all()
-        np.testing.assert_allclose(fitted.sum(axis=1), 1)
 
 
 # ------------------------------------------------------------------ stacking
