@@ -175,3 +175,15 @@ def test_graphs_are_kept_only_where_the_caller_has_one(generator: BregmanGenerat
         assert method(generator, tracked, tracked, p).requires_grad
         with torch.no_grad():
             assert not method(generator, tracked, tracked, p).requires_grad
+
+
+def test_a_quadratic_form_counts_on_vectors_that_sum_to_zero() -> None:
+    """u 1ᵀ + 1 uᵀ vanishes there, however far from positive it makes the matrix; one direction of −1 does not."""
+    u, ones = np.array([5.0, -7.0, 1.0]), np.ones(3)
+    form = np.diag([1.0, 2.0, 3.0]) + np.outer(u, ones) + np.outer(ones, u)
+    assert np.linalg.eigvalsh(form)[0] < -1
+    p, q = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
+    assert Quadratic(form).divergence(p, q) == pytest.approx(np.array([1.0, 2.0, 3.0]) @ (p - q) ** 2)
+    v = np.array([1.0, -1.0, 0.0])
+    with pytest.raises(ValueError, match="curvature"):
+        Quadratic(form - 2 * np.outer(v, v))

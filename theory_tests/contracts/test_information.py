@@ -219,3 +219,8 @@ BAD: list[tuple[Callable[[], Any], str]] = [
 def test_bad_input_is_named(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_sum_that_is_furthest_from_one_is_named() -> None:
+    with pytest.raises(ValueError, match=r"a sum of 0\.6:"):
+        f_divergence(square, np.array([[0.5, 0.5], [0.3, 0.3], [0.6, 0.5]]), np.array([0.5, 0.5]))

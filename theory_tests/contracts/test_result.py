@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import Brier, Log
+from propercal import decompose
+from propercal.generators import BregmanGenerator, Brier, Log
 from propercal.result import TERMS, Decomposition
 
 
@@ -153,3 +154,23 @@ def test_the_text_says_why_there_is_no_interval_and_no_kernel() -> None:
     assert "uncertainty               0.66\n" in text
     assert "infinite loss" not in text
     assert "the other terms" not in str(made())
+
+
+class NotANumberAtZero(BregmanGenerator):
+    """Σ p log p as one may write it, without its limit."""
+
+    name = "careless"
+
+    def value(self, p: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return (p * np.log(p)).sum(axis=-1)
+
+    def gradient(self, p: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.log(p) * (p / p)
+
+
+def test_rows_whose_loss_is_not_a_number_are_named() -> None:
+    y, p = np.array([0, 1, 1, 0]), np.array([[0.7, 0.3], [0.4, 0.6], [0.0, 1.0], [0.8, 0.2]])
+    with pytest.raises(ValueError, match=r"NaN at row 2\b"):
+        decompose(y, p, generator=NotANumberAtZero(), method="risk", bandwidth=0.1)

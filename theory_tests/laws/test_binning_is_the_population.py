@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from propercal.conditional.cells import _mid_rank
 from propercal.generators import BregmanGenerator
 from propercal.testing.strategies import generators, joint_tables
 from theory_tests.laws.populations import Population, conditional_mean, decompose
@@ -72,3 +73,13 @@ def test_every_term_is_that_of_the_population(notion: str, data: st.DataObject, 
         r = conditional_mean(y, g, **settings)
         expected_r = population.joint[cells[:, 0]] / population.joint.sum(axis=1)[cells[:, 0], None]
         np.testing.assert_allclose(r, expected_r, rtol=1e-14)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.data())
+def test_ranks_of_mirrored_values_are_mirrored_ranks(values: list[int], data: st.DataObject) -> None:
+    """Also of equal ones: the middle ranks of x and −x add up to the whole weight."""
+    n = len(values)
+    weight = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)), dtype=float)
+    x = np.array(values, dtype=float)
+    both = _mid_rank(x, weight) + _mid_rank(-x, weight)
+    np.testing.assert_allclose(both, weight.sum(), rtol=1e-12)
