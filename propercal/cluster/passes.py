@@ -119,8 +119,7 @@ def _results(
     n = sketches[0].n_samples
     if n < 2:
         raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
-    n_odd = int(sketches[0]._state.odd_rows[0])
-    mixed = plan.from_logits and 0 < n_odd < n
+    mixed = len(whole.separate) > 1
     results, inexact = [], mixed
     messages = list(messages)
     for sketch in [] if mixed else sketches:
@@ -138,10 +137,10 @@ def _results(
     if mixed:
         raise bad_value(
             "y_true",
-            f"an indicator matrix with partitions in which every row marks one class, while "
-            f"{n_odd} rows are in others",
-            "one class in every row, or not in every row, of each partition of logits",
-            "pass probabilities, or fewer and larger partitions",
+            "an indicator matrix with partitions in which every row marks one class, while "
+            f"{int(sketches[0]._state.odd_rows[0])} rows are in others",
+            "one class in every row, or not in every row, of each partition",
+            "pass fewer and larger partitions",
         )
     if whole.notes.total:
         said = " ".join(f"partition {i}: {message}" for i, message in whole.notes.first)

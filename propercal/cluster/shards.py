@@ -78,12 +78,14 @@ class Shard(NamedTuple):
 
     states: list[dict[str, npt.NDArray[Any]]]
     notes: Notes
+    separate: frozenset[bool] = frozenset()
+    """Whether columns were read as separate problems, of partitions where that matters."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
         sketches = plan.sketches()
         for sketch, arrays in zip(sketches, self.states, strict=True):
-            sketch._state = sketch._state.restored(arrays)
+            sketch._restore(arrays, sketch._seen.reading)
         return sketches
 
 
@@ -117,7 +119,9 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
             for sketch in sketches:
                 sketch.update(y_true, y_proba)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
-    return Shard([sketch._state.arrays() for sketch in sketches], Notes(own, len(own)))
+    kind = sketches[0]._seen.reading.separate
+    separate = frozenset[bool]() if kind is None else frozenset({kind})
+    return Shard([sketch._state.arrays() for sketch in sketches], Notes(own, len(own)), separate)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -126,7 +130,8 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
         reduce(State.plus, (sketch._state for sketch in sketches)).arrays()
         for sketches in zip(*(shard.restored(plan) for shard in shards), strict=True)
     ]
-    return Shard(states, reduce(Notes.plus, (shard.notes for shard in shards)))
+    notes = reduce(Notes.plus, (shard.notes for shard in shards))
+    return Shard(states, notes, frozenset().union(*(shard.separate for shard in shards)))
 
 
 def names_in(most: int, partition: int, y_true: object) -> list[Any]:

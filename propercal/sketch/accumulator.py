@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
 
-from propercal._array import (
-    by_rows,
-    counts,
-    is_numpy,
-    like,
-    namespace,
-    no_gradient,
-    one_hot,
-    quiet,
-    to_numpy,
-)
+from propercal._array import no_gradient, quiet
 from propercal._labels import check_names
 from propercal._messages import bad_value, unknown_name
-from propercal._reading import read_array
-from propercal._typing import Array
-from propercal._validate import (
-    Predictions,
-    check_bandwidth,
-    check_confidence_level,
-    check_flag,
-    validate,
-)
-from propercal.conditional.exact import n_threads
-from propercal.conditional.panels import Placement, make_panels
+from propercal._validate import check_bandwidth, check_confidence_level, check_flag
+from propercal.conditional.panels import make_panels
 from propercal.estimators import METHODS
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-from propercal.notions import Problem, as_notion
+from propercal.notions import as_notion
 from propercal.result import Decomposition
 from propercal.sketch.encoding import decode, encode
-from propercal.sketch.state import Floats, State, Whole, fill_cells
+from propercal.sketch.reading import Reading, read_rows
+from propercal.sketch.rows import pairs_of, state_of_rows, waiting_rows
+from propercal.sketch.seen import ENOUGH, Seen
+from propercal.sketch.state import State
 from propercal.sketch.terms import decomposition, estimates, mean_error
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
@@ -79,7 +62,14 @@ class CalibrationSketch:
     -----
     Its size is that of the grid, about (3 / √γ + 100) · 32 numbers for each class, whatever the
     number of predictions is; as bytes only the panels that hold predictions count. The order and
-    the grouping of updates change nothing but rounding.
+    the grouping of updates change nothing but rounding. Rows that come one by one wait until they
+    are some hundreds, or the sketch is read; bad ones are refused at once.
+
+    A row is read by itself: as one class of a row that sums to 1, or else by 1 − p. An indicator
+    matrix may be one class in each row or separate problems, which :func:`propercal.decompose` sees
+    from all rows. A sketch takes columns as separate from the first row on that marks no or several
+    classes, or whose predictions are further than 0.1 from a sum of 1. Such a row is refused where
+    rows before it were read as of one class and would be others as separate problems.
 
     What the nodes leave out of a mean is estimated from how fast the polynomials converge
     (:meth:`quadrature_error`), and :meth:`result` warns where it exceeds 1e-6 of a term. That
@@ -143,15 +133,20 @@ class CalibrationSketch:
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
         self._panels = make_panels(gamma / 4, _NODES)
         n_problems = self.n_classes if notion == "classwise" else 1
-        self._state = State.empty(n_problems, self._panels)
-        #: Names of classes, as the first rows were read, and whether logits are separate problems.
-        self._names: list[Any] | None = self.labels
-        self._separate: bool | None = None
+        self._seen = Seen(State.empty(n_problems, self._panels), Reading(self.labels))
 
     @property
     def n_samples(self) -> int:
         """Rows seen so far."""
-        return self._state.n_samples
+        return self._seen.n_samples
+
+    @property
+    def _state(self) -> State:
+        return self._seen.summed(self._panels)
+
+    def _restore(self, arrays: dict[str, np.ndarray[Any, Any]], reading: Reading) -> None:
+        """See what was written as `arrays`, in the place of nothing."""
+        self._seen = Seen(self._seen.state.restored(arrays), reading)
 
     @quiet
     def update(self, y_true: object, y_proba: object) -> None:
@@ -160,90 +155,32 @@ class CalibrationSketch:
         Parameters
         ----------
         y_true, y_proba
-            As in :func:`propercal.decompose`, one row or more. Tensors are summed where they are;
-            only the weights of nodes leave the device.
+            As in :func:`propercal.decompose`, one row or more. Many rows of tensors are summed
+            where they are; only the weights of nodes leave the device.
 
         Raises
         ------
         ValueError
             If the rows cannot be used; then nothing of them was added.
         """
-        values = read_array("y_proba", y_proba)
-        n_classes = max(2, int(values.shape[1])) if len(values.shape) == 2 else 2
-        if n_classes != self.n_classes:
-            raise bad_value(
-                "y_proba",
-                f"{n_classes} classes",
-                f"{self.n_classes}, as the sketch has",
-                "make a sketch for each set of classes",
-            )
-        predictions = validate(
+        seen = self._seen
+        rows, reading = read_rows(
             y_true,
             y_proba,
+            n_classes=self.n_classes,
             from_logits=self.from_logits,
-            labels=self._names,
-            smallest=1,
+            reading=seen.reading,
         )
-        xp = namespace(predictions.prob)
-        with no_gradient(predictions.prob):
-            problems = list(as_notion(self.notion).problems(predictions))
-            if is_numpy(predictions.prob) and n_threads() > 1 and len(problems) > 1:
-                with ThreadPoolExecutor(n_threads()) as pool:
-                    parts = list(pool.map(self._part, problems))
+        n_odd = rows.n_samples if rows.multilabel else 0
+        with no_gradient(rows.prob):
+            pairs = pairs_of(rows, self.notion)
+            if rows.n_samples < ENOUGH:
+                waiting = waiting_rows(pairs, self.generator, n_odd)
+                seen = seen.with_rows(waiting, self._panels, reading)
             else:
-                parts = [self._part(problem) for problem in problems]
-        self._check_reading(predictions)
-        loss = np.mean([part[2] for part in parts], axis=0)
-        n_odd = predictions.n_samples if predictions.multilabel else 0
-        new = State.empty(len(parts), self._panels)
-        for i, (cells, sizes, _) in enumerate(parts):
-            new.cells[i], new.sizes[i] = cells, sizes
-            impossible = xp.isinf(problems[i].log_prob)
-            new.zeros[i] = to_numpy(xp.sum(xp.astype(impossible, xp.int64), axis=0))
-        new.loss[:] = loss.sum(), loss @ loss
-        new.odd_rows[:] = n_odd, np.count_nonzero(np.isinf(loss))
-        self._state = self._state.plus(new)
-
-    def _check_reading(self, predictions: Predictions) -> None:
-        """Read all rows as the first ones were, which the order of rows must not change."""
-        if self.from_logits and self._separate not in (None, predictions.multilabel):
-            raise bad_value(
-                "y_true",
-                "an indicator matrix whose rows all mark one class, after or before others that "
-                "do not",
-                "one class in every row, or not in every row, of each update with logits",
-                "pass probabilities, which need no softmax or sigmoid",
-            )
-        if self.from_logits:
-            self._separate = predictions.multilabel
-        if self._names is None and predictions.classes.codes is not None:
-            self._names = list(predictions.classes.names)
-
-    def _part(self, problem: Problem) -> tuple[Floats, Whole, Floats]:
-        """Return cells, their sizes and the losses of rows of a problem."""
-        panels = self._panels
-        placed = Placement(panels, problem.prob, problem.log_prob)
-        xp = namespace(problem.prob)
-        outcome = one_hot(problem.label, 2, problem.prob.dtype)
-        cell = 2 * placed.number + problem.label
-        sizes = counts(cell, 2 * panels.n_panels)
-        weights = np.zeros((panels.n_panels, 2, panels.order))
-        moved = to_numpy(placed.spread(outcome)).reshape(-1, panels.order, 2)
-        weights[placed.grid.numbers] = np.swapaxes(moved, 1, 2)
-        few = xp.nonzero(xp.take(like(sizes <= panels.order, problem.prob), cell))[0]
-        cells = fill_cells(
-            weights.reshape(-1, panels.order),
-            sizes,
-            to_numpy(xp.take(cell, few)),
-            to_numpy(xp.take(placed.place, few)),
-        )
-
-        def losses(prob: Array, log_prob: Array, outcome: Array) -> Array:
-            return self.generator.loss(prob, outcome, log_q=log_prob)
-
-        loss = to_numpy(by_rows(losses, problem.prob, problem.log_prob, outcome))
-        shape = panels.n_panels, 2
-        return cells.reshape(*shape, panels.order), sizes.reshape(shape), loss
+                new = state_of_rows(pairs, self._panels, self.generator, n_odd)
+                seen = seen._replace(state=seen.state.plus(new), reading=reading)
+        self._seen = seen
 
     def merge(self, other: CalibrationSketch) -> Self:
         """Add what another sketch of the same settings has seen, and return this one.
@@ -262,25 +199,23 @@ class CalibrationSketch:
             raise bad_value(
                 "other", type(other).__name__, "a CalibrationSketch", "see from_bytes for bytes"
             )
-        mine, others = self._settings(), other._settings()
-        for name, value in mine.items():
-            if others[name] != value:
+        settings = other._settings()
+        for name, value in self._settings().items():
+            if settings[name] != value:
                 raise bad_value(
                     "other",
-                    f"a sketch with {name} = {others[name]!r}",
+                    f"a sketch with {name} = {settings[name]!r}",
                     f"{name} = {value!r}",
                     "merge sketches of the same settings",
                 )
-        if self.n_samples == 0:
-            self._names, self._separate = other._names, other._separate
-        elif other.n_samples and (self._names, self._separate) != (other._names, other._separate):
-            raise bad_value(
-                "other",
-                f"a sketch that read classes as {other._names}",
-                f"{self._names}",
-                "pass labels=[...] to both",
-            )
-        self._state = self._state.plus(other._state)
+        mine, others = self._seen, other._seen
+        reading = mine.reading
+        if mine.n_samples == 0:
+            reading = others.reading
+        elif others.n_samples:
+            reading = _joined(reading, others.reading)
+        state = mine.summed(self._panels).plus(others.summed(self._panels))
+        self._seen = Seen(state, reading)
         return self
 
     def result(self, *, method: str = "debiased", confidence_level: float = 0.95) -> Decomposition:
@@ -349,8 +284,9 @@ class CalibrationSketch:
 
         Only panels that hold predictions are written, so the size is some kilobytes a class.
         """
-        reading = {"reading": [self._names, self._separate]}
-        return encode({**self._settings(), **reading}, self._state.arrays())
+        seen = self._seen
+        arrays = seen.summed(self._panels).arrays()
+        return encode({**self._settings(), "reading": list(seen.reading)}, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, generator: Any = None) -> Self:
@@ -380,8 +316,7 @@ class CalibrationSketch:
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
             )
         sketch = cls(**settings, generator=chosen)
-        sketch._names, sketch._separate = reading
-        sketch._state = sketch._state.restored(arrays)
+        sketch._restore(arrays, Reading(*reading))
         return sketch
 
     def __repr__(self) -> str:
@@ -400,3 +335,25 @@ class CalibrationSketch:
             "labels": self.labels,
             "from_logits": self.from_logits,
         }
+
+
+def _joined(mine: Reading, other: Reading) -> Reading:
+    """Return what the rows of two sketches settle together, or raise."""
+    if None not in (mine.names, other.names) and mine.names != other.names:
+        raise bad_value(
+            "other",
+            f"a sketch that read classes as {other.names}",
+            f"{mine.names}",
+            "pass labels=[...] to both",
+        )
+    joined = mine.settled(other.separate)
+    if joined is None:
+        kinds = "one class in each row", "columns that are separate problems"
+        raise bad_value(
+            "other",
+            f"a sketch that read {kinds[bool(other.separate)]}",
+            f"{kinds[bool(mine.separate)]}",
+            "let the first update of both hold a row that marks several classes; where one class "
+            "occurs in each row, pass class numbers",
+        )
+    return joined._replace(names=other.names if mine.names is None else mine.names)

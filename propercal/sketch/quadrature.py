@@ -17,15 +17,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import floored_exp, slices
 from propercal.conditional.exact import EXPONENT_FLOOR
-from propercal.conditional.panels import Panels, chebyshev
+from propercal.conditional.panels import chebyshev
 from propercal.debiasing.correction import correct, residuals, shrink
 from propercal.debiasing.one_step import PRIORS
 from propercal.debiasing.points import LOG_FLOOR, interior
 from propercal.debiasing.variance import half_trace
 from propercal.generators.base import BregmanGenerator
-from propercal.kernels import HEADROOM, DirichletKernel
+from propercal.kernels import DirichletKernel
+from propercal.sketch.mass import Mass
+from propercal.sketch.sums import kernel_sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,48 +34,9 @@ Floats = npt.NDArray[np.float64]
 _TAIL = 3
 #: Bandwidths to choose from, in units of the narrowest.
 _MULTIPLES = (1, 4, 16, 64)
-_BLOCK_SIZE = 2**20
-#: Exponents that are smaller at every other point are scaled up.
-_FAR = -200.0
-
-
-class Mass(NamedTuple):
-    """The predictions of a problem: nodes, and single ones."""
-
-    prob: Floats
-    """(m, 2)."""
-    log_prob: Floats
-    """(m, 2)."""
-    weights: Floats
-    """(m, 2) by what occurred, in units of rows."""
-    single: npt.NDArray[np.bool_]
-    """(m,) whether a point is a prediction rather than a node."""
-    order: int
-    """Nodes of a panel; nodes stand before all single predictions."""
-    bandwidth: float
-    """γ."""
-
-
-def mass_of(panels: Panels, bandwidth: float, cells: Floats, sizes: npt.NDArray[np.int64]) -> Mass:
-    """Return the predictions of a problem from its cells (panels, 2, nodes) and their sizes."""
-    p = panels.order
-    moved = sizes > p
-    numbers = np.flatnonzero(moved.any(axis=1))
-    weights = np.where(moved[:, :, None], cells, 0.0)[numbers]
-    held = np.where(moved, 0, sizes)
-    number, label, position = np.nonzero(np.arange(p) < held[:, :, None])
-    places = np.tile(chebyshev(p).nodes, len(numbers)), cells[number, label, position]
-    prob, log_prob = panels.points(
-        np.concatenate([np.repeat(numbers, p), number]), np.concatenate(places)
-    )
-    return Mass(
-        prob,
-        log_prob,
-        np.concatenate([np.swapaxes(weights, 1, 2).reshape(-1, 2), np.eye(2)[label]]),
-        np.arange(len(prob)) >= p * len(numbers),
-        p,
-        bandwidth,
-    )
+#: A correction draws what the kernel sees to a base of e^{LOG_FLOOR} at least: e^{−160} of 10⁹ rows
+#: is nothing beside it.
+_CORRECTION_FLOOR = -160.0
 
 
 class Estimate(NamedTuple):
@@ -100,7 +62,7 @@ def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate
     kernel = DirichletKernel()
     if method == "debiased":
         return _one_step(mass, generator, kernel)
-    sums = _sums(mass, kernel, mass.bandwidth, mass.weights)
+    (sums,) = kernel_sums(mass, kernel, mass.bandwidth, EXPONENT_FLOOR, mass.weights)
 
     def value(label: int) -> Floats:
         rest = _without(sums, mass, kernel.own(2) * np.eye(2)[label])
@@ -111,26 +73,6 @@ def refinement(mass: Mass, generator: BregmanGenerator, method: str) -> Estimate
         return np.asarray(generator.divergence(mean, mass.prob, log_q=mass.log_prob))
 
     return _average(mass, _by_label(value))
-
-
-def _sums(
-    mass: Mass, kernel: DirichletKernel, bandwidth: float, weights: Floats, power: int = 1
-) -> Floats:
-    """Sum kernel values, to a power, over all points but, at a single prediction, itself."""
-    features = kernel.features(mass.prob, mass.log_prob, bandwidth)
-    parts = []
-    m = len(mass.prob)
-    for rows in slices(m, max(1, _BLOCK_SIZE // m)):
-        exponents = power * (features.target[rows] @ features.source - HEADROOM)
-        itself = np.flatnonzero(mass.single[rows])
-        exponents[itself, itself + rows.start] = -np.inf
-        # Sums of a row are used up to a factor; the nearest points decide where it would vanish.
-        largest = exponents.max(axis=1, keepdims=True)
-        exponents -= np.where((largest < _FAR) & (largest > -np.inf), largest, 0.0)
-        values = floored_exp(exponents, EXPONENT_FLOOR, in_place=True)
-        values[itself, itself + rows.start] = 0.0
-        parts.append(values @ weights)
-    return np.concatenate(parts)
 
 
 def _without(sums: Floats, mass: Mass, own: Floats) -> Floats:
@@ -184,8 +126,8 @@ def _candidates(
     """Return the corrections of a bandwidth with each prior."""
     own, outcome = kernel.own(2), np.eye(2)
     total = mass.weights.sum(axis=1, keepdims=True)
-    sums = _sums(mass, kernel, gamma, np.concatenate([mass.weights, total * base], axis=1))
-    squares = _sums(mass, kernel, gamma, total, power=2)
+    weights = np.concatenate([mass.weights, total * base], axis=1)
+    sums, squares = kernel_sums(mass, kernel, gamma, _CORRECTION_FLOOR, weights, total)
     found = [
         residuals(
             _without(sums[:, :2], mass, own * outcome[label]),

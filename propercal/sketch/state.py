@@ -9,6 +9,7 @@ not on the order they came in.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -57,26 +58,37 @@ class State:
     @property
     def n_samples(self) -> int:
         """Rows seen."""
-        return int(self.counts[0].sum())
+        return int(self.sizes[0].sum())
+
+    def add_points(self, cell: npt.NDArray[np.intp], place: Floats) -> None:
+        """Put points, of these places in cells of these numbers, into a state without rows."""
+        order = self.cells.shape[-1]
+        self.sizes.reshape(-1)[:] = np.bincount(cell, minlength=self.sizes.size)
+        cells, sizes = self.cells.reshape(-1, order), self.sizes.ravel()
+        ascending = np.lexsort((place, cell))
+        cell, place = cell[ascending], place[ascending]
+        few = sizes[cell] <= order
+        cells[cell[few], position_within(cell[few])] = place[few]
+        many, starts = np.unique(cell[~few], return_index=True)
+        if len(many):
+            moments = np.add.reduceat(polynomials(place[~few], order), starts, axis=1)
+            cells[many] = moments.T @ chebyshev(order).transform
 
     def plus(self, other: State) -> State:
         """Return the state that has seen the rows of both."""
         order = self.cells.shape[-1]
-        sizes = self.sizes + other.sizes
-        single = sizes <= order
-        cells = np.zeros_like(self.cells)
-        moved = ~single
-        for part in (self, other):
-            cells[moved] += on_nodes(part.cells[moved], part.sizes[moved])
-        joined = [
-            np.where(np.arange(order) < part.sizes[single][:, None], part.cells[single], np.inf)
-            for part in (self, other)
-        ]
-        places = np.sort(np.concatenate(joined, axis=1), axis=1)[:, :order]
-        cells[single] = np.where(np.isfinite(places), places, 0.0)
+        # Few rows touch few cells: the others are copied as they are.
+        used = np.flatnonzero(other.sizes)
+        cells = self.cells.copy()
+        cells.reshape(-1, order)[used] = _joined(
+            [
+                (each.cells.reshape(-1, order)[used], each.sizes.ravel()[used])
+                for each in (self, other)
+            ]
+        )
         return State(
             cells,
-            sizes,
+            self.sizes + other.sizes,
             self.loss + other.loss,
             self.zeros + other.zeros,
             self.odd_rows + other.odd_rows,
@@ -109,6 +121,23 @@ class State:
         return State(cells, sizes, arrays["loss"], arrays["zeros"], arrays["odd_rows"])
 
 
+def _joined(parts: Sequence[tuple[Floats, Whole]]) -> Floats:
+    """Return cells (c, nodes) that hold what those of several parts do, of these sizes (c,)."""
+    order = parts[0][0].shape[1]
+    single = np.sum([sizes for _, sizes in parts], axis=0) <= order
+    result = np.zeros_like(parts[0][0])
+    moved = ~single
+    for cells, sizes in parts:
+        result[moved] += on_nodes(cells[moved], sizes[moved])
+    joined = [
+        np.where(np.arange(order) < sizes[single][:, None], cells[single], np.inf)
+        for cells, sizes in parts
+    ]
+    places = np.sort(np.concatenate(joined, axis=1), axis=1)[:, :order]
+    result[single] = np.where(np.isfinite(places), places, 0.0)
+    return result
+
+
 def on_nodes(cells: Floats, sizes: Whole) -> Floats:
     """Return the weights of nodes of cells (c, nodes), some of which hold single predictions."""
     order = cells.shape[-1]
@@ -127,5 +156,10 @@ def fill_cells(weights: Floats, sizes: Whole, cell: npt.NDArray[np.intp], place:
     result = np.where((sizes > order)[:, None], weights, 0.0)
     ascending = np.lexsort((place, cell))
     cell, place = cell[ascending], place[ascending]
-    result[cell, np.arange(len(cell)) - np.searchsorted(cell, cell)] = place
+    result[cell, position_within(cell)] = place
     return result
+
+
+def position_within(cell: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return how many of ascending numbers (n,) before each are equal to it."""
+    return np.asarray(np.arange(len(cell)) - np.searchsorted(cell, cell))

@@ -14,7 +14,8 @@ from propercal.conditional.panels import Panels
 from propercal.debiasing.recipe import typical
 from propercal.generators.base import BregmanGenerator
 from propercal.result import Decomposition
-from propercal.sketch.quadrature import Estimate, mass_of, refinement
+from propercal.sketch.mass import mass_of
+from propercal.sketch.quadrature import Estimate, refinement
 from propercal.sketch.state import State
 
 #: Relative error of a term, from the nodes alone, that is not worth a warning.

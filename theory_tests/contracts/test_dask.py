@@ -191,6 +191,19 @@ def test_indicator_matrices() -> None:
     check_same(found, wanted)
 
 
+def test_one_partition_may_tell_that_columns_are_separate(monkeypatch: pytest.MonkeyPatch) -> None:
+    one_hot = np.eye(K)[Y_TRUE]
+    # By itself the first partition looks like one class in each row, and is read otherwise.
+    y_proba = np.full((N, K), 0.3)
+    y_proba[:700] = [1 - 1e-7, 1e-9, 1e-9]
+    one_hot[-1] = 1
+    arrays = lazy(one_hot, y_proba, chunks=(700, 2300))
+    check_same(propercal.decompose(*arrays, **SETTINGS), propercal.decompose(one_hot, y_proba, **SETTINGS))
+    monkeypatch.setattr("propercal.cluster.passes._MOST_ROWS", N - 1)
+    with pytest.raises(ValueError, match="2300 rows are in others: expected one class in every row"):
+        propercal.decompose(*arrays, **SETTINGS)
+
+
 @pytest.mark.usefixtures("no_loading")
 def test_logits() -> None:
     logits = 3 * np.log(Y_PROBA) + 1

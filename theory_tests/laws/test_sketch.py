@@ -46,7 +46,7 @@ def terms(sketch: CalibrationSketch) -> list[float]:
 
 
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
-@pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-4])
+@pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("kind", ["uniform", "network"])
 def test_terms_are_those_of_the_leave_one_out_computation(
     kind: str, gamma: float, generator: str

@@ -1,0 +1,204 @@
+"""How a row is read does not depend on the chunk it comes in, or the chunk is refused."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import propercal
+from propercal import CalibrationSketch
+from propercal.result import TERMS
+
+K = 3
+#: Of sum 1 within rounding; as separate predictions, the first does not occur with 1e-7, not 2e-9.
+SURE = [1 - 1e-7, 1e-9, 1e-9]
+
+
+def made(**settings: Any) -> CalibrationSketch:
+    return CalibrationSketch(**{"n_classes": K, "bandwidth": 0.1, **settings})
+
+
+def decomposed(y_true: Any, y_proba: Any, notion: str = "classwise") -> Any:
+    return propercal.decompose(y_true, y_proba, notion=notion, method="risk", bandwidth=0.1)
+
+
+def check_terms(found: Any, wanted: Any, rel: float = 1e-9) -> None:
+    for term in TERMS:
+        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=rel, abs=1e-12)
+
+
+def streamed(y_true: Any, y_proba: Any, cuts: list[int], **settings: Any) -> CalibrationSketch:
+    sketch = made(**settings)
+    for a, b in pairwise([0, *cuts, len(y_true)]):
+        sketch.update(y_true[a:b], y_proba[a:b])
+    return sketch
+
+
+@st.composite
+def predictions(draw: st.DrawFn, kinds: list[str]) -> tuple[Any, list[str]]:
+    """Rows, each of one of these kinds."""
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=4, max_size=40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows = []
+    for kind in chosen:
+        # Dyadic, so that a sum of 1 is exact.
+        whole = np.round(rng.dirichlet([1.0] * K) * 2**20) / 2**20
+        whole[rng.integers(K)] += 1 - whole.sum()
+        rows.append({
+            "sums to 1": whole.clip(0, 1),
+            "rounded": whole.clip(0, 1) * rng.choice([0.95, 0.999]),
+            "sure": np.array(rng.permutation(SURE)),
+            "separate": rng.uniform(0.01, 0.99, K),
+            "of two": np.array([0.54, 0.53, 0.01])[rng.permutation(K)],
+        }[kind])
+    return np.array(rows), chosen
+
+
+@st.composite
+def cuts(draw: st.DrawFn, n: int) -> list[int]:
+    if draw(st.booleans()):
+        return list(range(1, n))
+    return sorted(draw(st.sets(st.integers(1, n - 1))))
+
+
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum to")
+@pytest.mark.parametrize("notion", ["classwise", "top-label"])
+@given(data=st.data())
+def test_rows_of_one_class_are_read_by_their_own_sum(notion: str, data: st.DataObject) -> None:
+    y_proba, kinds = data.draw(predictions(["sums to 1", "rounded", "sure", "of two"]))
+    y_true = np.array(data.draw(st.lists(st.integers(0, K - 1), min_size=len(kinds), max_size=len(kinds))))
+    whole = streamed(y_true, y_proba, [], notion=notion)
+    parts = streamed(y_true, y_proba, data.draw(cuts(len(kinds))), notion=notion)
+    np.testing.assert_array_equal(parts._state.sizes, whole._state.sizes)
+    np.testing.assert_allclose(parts._state.cells, whole._state.cells, atol=1e-10 * len(kinds))
+    np.testing.assert_allclose(parts._state.loss, whole._state.loss, rtol=1e-12)
+    check_terms(parts.result(method="risk"), whole.result(method="risk"))
+    # decompose reads all rows by 1 − p where one does not sum to 1, and gives two probable classes
+    # of a row the complement of the more probable one; then pairs of the sketch are others.
+    alike = {kind in ("sums to 1", "sure") for kind in kinds}
+    if "of two" not in kinds and (len(alike) == 1 or "sure" not in kinds):
+        # A pair of it need not sum to 1 either, which the sketch makes it do.
+        wanted = decomposed(y_true, y_proba, notion)
+        check_terms(whole.result(method="risk"), wanted, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum to")
+@given(data=st.data(), several=st.sampled_from([0.0, 0.1, 0.7]))
+def test_columns_of_an_indicator_are_read_as_by_decompose_or_refused(
+    data: st.DataObject, several: float
+) -> None:
+    y_proba, kinds = data.draw(
+        predictions(["sums to 1", "rounded", "sure", "of two", "separate", "separate", "separate"])
+    )
+    n = len(kinds)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    y_true = np.eye(K, dtype=int)[rng.integers(0, K, n)]
+    extra = rng.uniform(size=n) < several
+    y_true[extra] = rng.integers(0, 2, (int(extra.sum()), K))
+    chunks = data.draw(cuts(n))
+    apart = (np.abs(y_proba.sum(axis=1) - 1) > 0.1) | (y_true.sum(axis=1) != 1)
+    large = (y_proba > 0.5).sum(axis=1)
+    regular = np.abs(y_proba.sum(axis=1) - 1) < 1e-6
+    of_one = ~apart & (large > np.where(regular, 0, 1))
+    first = [a for a, b in pairwise([0, *chunks, n]) if apart[a:b].any()]
+    if first and of_one[: first[0]].any():
+        event("refused")
+        with pytest.raises(ValueError, match="y_true = an indicator matrix"):
+            streamed(y_true, y_proba, chunks)
+        return
+    event("read")
+    sketch = streamed(y_true, y_proba, chunks)
+    alike = {kind in ("sums to 1", "sure") for kind in kinds}
+    if not first and ("of two" in kinds or ("sure" in kinds and len(alike) > 1)):
+        # See the test above.
+        return
+    check_terms(sketch.result(method="risk"), decomposed(y_true, y_proba), rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum to")
+def test_one_row_makes_columns_separate_problems_for_those_after_it() -> None:
+    rng = np.random.default_rng(0)
+    y_true = np.eye(K, dtype=int)[rng.integers(0, K, 60)]
+    y_proba = rng.uniform(size=(60, K))
+    y_proba[30:] = SURE
+    y_true[0] = 1
+    wanted = decomposed(y_true, y_proba)
+    for step in (1, 7, 60):
+        found = streamed(y_true, y_proba, list(range(step, 60, step)))
+        check_terms(found.result(method="risk"), wanted, rel=1e-6)
+    # Also for those that are sent on.
+    again = CalibrationSketch.from_bytes(streamed(y_true[:30], y_proba[:30], []).to_bytes())
+    again.update(y_true[30:], y_proba[30:])
+    check_terms(again.result(method="risk"), wanted, rel=1e-6)
+
+
+def test_columns_that_were_read_as_shares_of_one_do_not_become_separate() -> None:
+    one, several = np.eye(K, dtype=int), np.array([[1, 1, 0]])
+    sketch, other = made(), made()
+    sketch.update(one, [SURE] * 3)
+    other.update(several, [[0.9, 0.9, 0.2]])
+    before = sketch.to_bytes()
+    refused: list[tuple[Any, Any]] = [(several, [SURE]), (one[:1], [[0.9, 0.9, 0.9]])]
+    for y_true, y_proba in refused:
+        with pytest.raises(ValueError, match="let the first update hold a row that marks several"):
+            sketch.update(y_true, y_proba)
+        assert sketch.to_bytes() == before
+    for a, b in ((sketch, other), (other, sketch)):
+        with pytest.raises(ValueError, match="other = a sketch that read"):
+            a.merge(b)
+    # Rows that are read the same way in either case settle nothing, nor do class numbers.
+    alike: list[tuple[Any, Any]] = [(one, [[0.5, 0.25, 0.25]] * 3), ([0, 1, 2], [SURE] * 3)]
+    for y_true, y_proba in alike:
+        open_ = made()
+        open_.update(y_true, y_proba)
+        open_.merge(other)
+        open_.update(several, [[0.9, 0.9, 0.2]])
+        assert open_.n_samples == 5
+        with pytest.raises(ValueError, match="other = a sketch that read"):
+            open_.merge(sketch)
+
+
+def test_a_certain_prediction_is_as_sure_beside_a_row_that_does_not_sum_to_1() -> None:
+    # In single precision the first rounds to 1, but what is left for the others is known.
+    sure = np.array([[1.0, 1e-9, 1e-9]])
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        beside = made()
+        beside.update([1, 0], np.concatenate([sure, [[0.5, 0.3, 0.19]]]))
+        alone = made()
+        alone.update([1], sure)
+        alone.update([0], [[0.5, 0.3, 0.19]])
+    assert np.isfinite(beside._state.loss).all()
+    np.testing.assert_allclose(beside._state.loss, alone._state.loss)
+
+
+def test_a_column_and_an_indicator_of_two_are_refused_where_they_do_not_fit() -> None:
+    sketch = made(n_classes=2)
+    with pytest.raises(ValueError, match="y_true = an indicator matrix of two columns"):
+        sketch.update([[1, 1], [0, 1]], [0.3, 0.4])
+    sketch.update([[1, 0], [0, 1]], [0.3, 0.4])
+    assert sketch.n_samples == 2
+
+
+def test_an_indicator_matrix_names_no_classes() -> None:
+    y_true, y_proba = np.eye(K, dtype=int), np.full((3, K), 1 / 3)
+    names = ["cat", "dog", "eel"]
+    first, last, merged = made(), made(), made()
+    first.update(y_true, y_proba)
+    merged.update(y_true, y_proba)
+    for sketch in (first, last):
+        sketch.update(names, y_proba)
+    last.update(y_true, y_proba)
+    named = made()
+    named.update(names, y_proba)
+    merged.merge(named)
+    for sketch in (first, last, merged):
+        assert sketch._seen.reading == first._seen.reading
+        with pytest.raises(ValueError, match="fox"):
+            sketch.update(["cat", "dog", "fox"], y_proba)

@@ -1,0 +1,262 @@
+"""A sketch may be updated row by row: rows wait to be added, and nobody can tell."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import propercal
+from propercal import CalibrationSketch
+from propercal.result import TERMS
+from propercal.sketch.seen import ENOUGH
+
+READS: list[Callable[[CalibrationSketch], Any]] = [
+    lambda sketch: quietly(sketch.result),
+    lambda sketch: quietly(sketch.quadrature_error),
+    lambda sketch: sketch.to_bytes(),
+    lambda sketch: repr(sketch),
+    lambda sketch: sketch.n_samples,
+    lambda sketch: pickle.dumps(sketch),
+    lambda sketch: copy.deepcopy(sketch),
+    lambda sketch: made(notion=sketch.notion, generator="brier").merge(sketch),
+]
+
+
+def made(**settings: Any) -> CalibrationSketch:
+    return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.05, **settings})
+
+
+def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, k, n), rng.dirichlet([0.5] * k, n)
+
+
+def quietly(function: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings():
+        # Some samples are too few for the bandwidth, and say so.
+        warnings.simplefilter("ignore", UserWarning)
+        return function()
+
+
+def check_same(found: CalibrationSketch, wanted: CalibrationSketch) -> None:
+    one, other = found._state, wanted._state
+    np.testing.assert_array_equal(one.sizes, other.sizes)
+    np.testing.assert_array_equal(one.zeros, other.zeros)
+    np.testing.assert_array_equal(one.odd_rows, other.odd_rows)
+    np.testing.assert_allclose(one.loss, other.loss, rtol=1e-12)
+    np.testing.assert_allclose(one.cells, other.cells, atol=1e-11 * (1 + wanted.n_samples))
+    assert found.n_samples == wanted.n_samples
+    if wanted.n_samples > 1:
+        left = quietly(lambda: found.result(method="risk"))
+        right = quietly(lambda: wanted.result(method="risk"))
+        for term in TERMS:
+            assert getattr(left, term) == pytest.approx(getattr(right, term), rel=1e-10, abs=1e-12)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> list[int]:
+    """Sizes of updates, of which many are 1, and some are too many to wait."""
+    some = draw(st.lists(st.sampled_from([1, 1, 1, 2, 7, ENOUGH - 1, ENOUGH, 400]), max_size=8))
+    ones = draw(st.sampled_from([0, 3, ENOUGH + 5]))
+    return draw(st.permutations([*some, *[1] * ones]))
+
+
+@settings(max_examples=25)
+@given(
+    sizes=groups(),
+    read=st.sampled_from(READS),
+    period=st.integers(1, 90),
+    seed=st.integers(0, 2**32 - 1),
+    notion=st.sampled_from(["classwise", "top-label"]),
+)
+def test_rows_that_wait_are_rows_like_others(
+    sizes: list[int], read: Callable[[Any], Any], period: int, seed: int, notion: str
+) -> None:
+    y_true, y_proba = sample(sum(sizes), seed)
+    # Some predictions are equal, and some are certain.
+    y_proba[::5] = np.eye(3)[y_true[::5] - 1]
+    whole, parts = (made(notion=notion, generator="brier") for _ in range(2))
+    if sizes:
+        whole.update(y_true, y_proba)
+    start = 0
+    for i, size in enumerate(sizes):
+        parts.update(y_true[start : start + size], y_proba[start : start + size])
+        start += size
+        if i % period == 0 and parts.n_samples > 1:
+            before = parts._seen
+            read(parts)
+            # Another thread may be updating: what reads must not write.
+            assert parts._seen is before
+        assert parts.n_samples == start
+    check_same(parts, whole)
+
+
+@settings(max_examples=20)
+@given(
+    left=st.integers(0, 300), right=st.integers(0, 300), step=st.sampled_from([1, 13, 300])
+)
+def test_rows_may_wait_on_either_side_of_a_merge(left: int, right: int, step: int) -> None:
+    y_true, y_proba = sample(left + right + 1)
+    whole, one, other = made(), made(), made()
+    whole.update(y_true, y_proba)
+    for sketch, start, stop in ((one, 0, left), (other, left, left + right)):
+        for a in range(start, stop, step):
+            rows = slice(a, min(a + step, stop))
+            sketch.update(y_true[rows], y_proba[rows])
+    before = other.to_bytes()
+    assert one.merge(other) is one
+    one.update(y_true[-1:], y_proba[-1:])
+    assert other.to_bytes() == before
+    check_same(one, whole)
+
+
+BAD: dict[str, tuple[Any, Any, str]] = {
+    "a label that is no class": ([7], [[0.2, 0.3, 0.5]], "y_true = 7"),
+    "a label that is no number": ([np.nan], [[0.2, 0.3, 0.5]], "y_true = nan"),
+    "a value that is missing": ([1], [[0.2, np.nan, 0.5]], "y_proba = nan"),
+    "a value above 1": ([1], [[1.2, 0.0, 0.0]], "y_proba = 1.2"),
+    "a row that does not sum to 1": ([1], [[0.2, 0.2, 0.2]], "rows that sum to 0.6"),
+    "another number of classes": ([1], [[0.5, 0.5]], "y_proba = 2 classes: expected 3"),
+    "no row": (np.zeros(0, int), np.zeros((0, 3)), "y_proba = an array of shape"),
+    "two labels of one row": ([1, 1], [[0.2, 0.3, 0.5]], "y_true = 2 labels"),
+    "a good row and a bad one": ([1, 1], [[0.2, 0.3, 0.5], [0.2, -0.3, 1.1]], "y_proba = -0.3"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("n", [0, 1, 5, ENOUGH - 1, ENOUGH, 300])
+def test_the_update_of_bad_rows_raises_and_no_later_one(n: int, bad: tuple[Any, Any, str]) -> None:
+    y_true, y_proba = sample(n + 2)
+    sketch, wanted = made(), made()
+    for row in range(n):
+        sketch.update(y_true[row : row + 1], y_proba[row : row + 1])
+    before, written = sketch._seen, sketch.to_bytes()
+    with pytest.raises(ValueError, match=bad[2]):
+        sketch.update(*bad[:2])
+    assert sketch._seen is before
+    assert sketch.to_bytes() == written
+    assert sketch.n_samples == n
+    sketch.update(y_true[n:], y_proba[n:])
+    wanted.update(y_true, y_proba)
+    check_same(sketch, wanted)
+
+
+class Picky(propercal.BregmanGenerator):
+    """A generator of one's own, which refuses some predictions."""
+
+    name = "picky"
+
+    def value(self, p: Any) -> Any:
+        if (p == 0.25).any():
+            raise ArithmeticError("a quarter")
+        return (p**2).sum(-1) - 1
+
+    def gradient(self, p: Any) -> Any:
+        return 2 * p
+
+
+@pytest.mark.parametrize("n", [1, 300])
+def test_a_generator_that_fails_fails_at_once(n: int) -> None:
+    sketch = made(generator=Picky())
+    sketch.update([0], [[0.2, 0.3, 0.5]])
+    before = sketch._seen
+    with pytest.raises(ArithmeticError, match="a quarter"):
+        sketch.update([0] * n, [[0.25, 0.25, 0.5]] * n)
+    assert sketch._seen is before
+
+
+def test_a_notion_that_rows_do_not_fit_is_refused_at_once() -> None:
+    sketch = made(notion="top-label")
+    with pytest.raises(ValueError, match="an indicator matrix whose rows do not all mark exactly"):
+        sketch.update([[1, 1, 0]], [[0.2, 0.3, 0.5]])
+    assert sketch.n_samples == 0
+
+
+@pytest.mark.parametrize("n", [1, 5, 300])
+def test_what_is_passed_is_neither_kept_nor_changed(n: int) -> None:
+    y_true, y_proba = sample(n)
+    for notion, k in (("classwise", 3), ("top-label", 3), ("canonical", 2)):
+        labels, rows = (y_true, y_proba) if k == 3 else sample(n, k=2)
+        given_labels, given_rows = labels.copy(), rows.copy()
+        sketch = made(n_classes=k, notion=notion)
+        sketch.update(given_labels, given_rows)
+        np.testing.assert_array_equal(given_labels, labels)
+        np.testing.assert_array_equal(given_rows, rows)
+        before = sketch.to_bytes()
+        given_labels[:] = 0
+        given_rows[:] = 1 / k
+        assert sketch.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda sketch: pickle.loads(pickle.dumps(sketch))],  # noqa: S301
+    ids=["copy", "deepcopy", "pickle"],
+)
+@pytest.mark.parametrize("n", [3, ENOUGH - 1])
+def test_copies_go_their_own_way(n: int, copied: Callable[[Any], Any]) -> None:
+    y_true, y_proba = sample(n + 2)
+    sketch, wanted = made(), made()
+    sketch.update(y_true[:n], y_proba[:n])
+    wanted.update(y_true[:n], y_proba[:n])
+    again = copied(sketch)
+    again.update(y_true[n:], y_proba[n:])
+    check_same(sketch, wanted)
+    sketch.update(y_true[n : n + 1], y_proba[n : n + 1])
+    wanted.update(y_true[n:], y_proba[n:])
+    check_same(again, wanted)
+
+
+def test_what_waits_is_bounded() -> None:
+    y_true, y_proba = sample(3 * ENOUGH + 1)
+    sketch = made()
+    for row in range(len(y_true)):
+        sketch.update(y_true[row : row + 1], y_proba[row : row + 1])
+        assert sum(len(rows.loss) for rows in sketch._seen.waiting) < ENOUGH
+    wanted = made()
+    wanted.update(y_true, y_proba)
+    # Only what waits for the last few rows is added to what all rows are kept in.
+    assert len(pickle.dumps(sketch)) < 1.1 * len(pickle.dumps(wanted))
+
+
+@pytest.mark.parametrize("n", [1, 40])
+def test_rows_of_tensors_may_wait(n: int) -> None:
+    torch = pytest.importorskip("torch")
+    y_true, y_proba = sample(n + 40)
+    sketch, wanted = made(), made()
+    wanted.update(y_true, y_proba)
+    given_rows = torch.tensor(y_proba, requires_grad=True)
+    sketch.update(y_true[:40], y_proba[:40])
+    sketch.update(torch.tensor(y_true[40:]), given_rows[40:])
+    check_same(sketch, wanted)
+    assert given_rows.grad is None
+    with torch.no_grad():
+        given_rows.fill_(1 / 3)
+    check_same(sketch, wanted)
+
+
+def test_a_kind_of_sketch_of_ones_own_stays_one() -> None:
+    class Counting(CalibrationSketch):
+        calls = 0
+
+        def update(self, y_true: object, y_proba: object) -> None:
+            self.calls += 1
+            super().update(y_true, y_proba)
+
+    sketch, wanted = Counting(3, bandwidth=0.05), made()
+    y_true, y_proba = sample(4)
+    for row in range(4):
+        sketch.update(y_true[row : row + 1], y_proba[row : row + 1])
+    wanted.update(y_true, y_proba)
+    assert sketch.calls == 4
+    again = Counting.from_bytes(sketch.to_bytes())
+    assert isinstance(again, Counting)
+    check_same(again, wanted)
