@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import tempfile
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,13 +35,15 @@ class Study:
     name : str
         The dataset is `name`.nc.
     table, figures : str
-        Modules of `studies` with functions `table(summary)` and `save(summary, folder, spec)`.
+        Modules of `studies` with functions `table(summary)` and `save(summary, folder, spec)`; the
+        second may have a `STUDY` that does.
     """
 
     def __init__(self, name: str, *, table: str, figures: str) -> None:
         self.name = name
         self._table = importlib.import_module(f"studies.{table}")
-        self._figures = importlib.import_module(f"studies.{figures}")
+        module = importlib.import_module(f"studies.{figures}")
+        self._figures = getattr(module, "STUDY", module)
 
     @cached_property
     def summary(self) -> xr.Dataset:
@@ -67,9 +70,13 @@ class Study:
 
     def figure(self, spec: Any) -> Image:
         """Draw one figure as the study draws it."""
-        from IPython.display import Image
+        return drawn(lambda folder: self._figures.save(self.summary, folder, spec))
 
-        with tempfile.TemporaryDirectory() as folder:
-            files = self._figures.save(self.summary, Path(folder), spec)
-            png = next(path for path in files if path.suffix == ".png")
-            return Image(data=png.read_bytes(), format="png", width=820)
+
+def drawn(save: Callable[[Path], Sequence[Path]]) -> Image:
+    """Show the PNG among the files that a function writes into a folder."""
+    from IPython.display import Image
+
+    with tempfile.TemporaryDirectory() as folder:
+        png = next(path for path in save(Path(folder)) if path.suffix == ".png")
+        return Image(data=png.read_bytes(), format="png", width=820)

@@ -78,7 +78,8 @@ class Predictions:
         if self.multilabel:
             return self.rest, self.log_rest
         xp = namespace(self.prob)
-        near_one = self.prob > 0.5
+        # Two may exceed ½ where rows do not sum to 1.
+        near_one = (self.prob > 0.5) & _is_top(self.prob)
         return (
             xp.where(near_one, self.rest[:, None], 1 - self.prob),
             xp.where(near_one, self.log_rest[:, None], _log1m(self.prob)),

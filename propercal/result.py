@@ -63,8 +63,8 @@ class Decomposition:
         uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n
         (the debiased one is so corrected already), and the standard error.
     lower_bound : float or None
-        Debiased method: the calibration error without its correction V, whose expectation never
-        exceeds the truth.
+        Debiased method: the calibration error without its correction V, whose expectation is at
+        most the truth, but for the effect of choosing a kernel.
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
@@ -155,8 +155,8 @@ class Decomposition:
         Returns
         -------
         xarray.Dataset
-            One variable per term; ``{term}_interval`` along "bound" where there is one; the
-            settings as attributes.
+            One variable per term; ``{term}_interval`` along "bound" where there is one;
+            ``lower_bound`` and ``kernel_share`` of the debiased method; the settings as attributes.
         """
         import xarray as xr
 
@@ -164,11 +164,15 @@ class Decomposition:
         for name in self.standard_errors:
             if math.isfinite(_number(getattr(self, name)) + self.standard_errors[name]):
                 terms[f"{name}_interval"] = ("bound", list(self.interval(name)))
+        if self.lower_bound is not None:
+            terms["lower_bound"] = ((), self.lower_bound)
         for name, variable in terms.items():
             terms[name] = (*variable, {"units": self.units} if self.units else {})
+        if self.kernel_share is not None:
+            terms["kernel_share"] = ((), self.kernel_share)
         return xr.Dataset(
             terms,
-            coords={"bound": ["lower", "upper"]} if len(terms) > len(TERMS) else {},
+            coords={"bound": ["lower", "upper"]} if self.standard_errors else {},
             attrs={
                 "generator": repr(self.generator),
                 "notion": self.notion,
@@ -180,11 +184,6 @@ class Decomposition:
                 "n_classes": self.n_classes,
                 "confidence_level": self.confidence_level,
                 "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
-                **{
-                    name: getattr(self, name)
-                    for name in ("lower_bound", "kernel_share")
-                    if getattr(self, name) is not None
-                },
             },
         )
 

@@ -31,14 +31,14 @@ class CalibrationTest:
     Attributes
     ----------
     statistic : float
-        The largest of `components`, at most √n_resamples; +inf where an outcome of predicted
-        probability 0 occurred.
+        The largest of `components`; +inf where an outcome of predicted probability 0 occurred.
     pvalue : float
         Probability of a statistic at least as large, were the predictions calibrated; a multiple of
         1 / (n_resamples + 1).
     components : mapping of str to float
-        Each part of the statistic, in standard deviations from its mean over the label sets. The
-        largest hints at what is wrong; only their maximum is a test.
+        Each part of the statistic, in standard deviations from its mean over the drawn label sets
+        (√n_resamples if these are all alike). The largest hints at what is wrong; only their
+        maximum is a test.
     generator : BregmanGenerator
         The convex function F.
     notion : str
@@ -178,8 +178,10 @@ def calibration_test(
     )
     with no_gradient(predictions.prob):
         names, forms, impossible = _evaluate(predictions, reduction, chosen, int(n_resamples), rng)
-    scores = _standardised(forms)
+    # For the rank, hence the p-value, all sets are alike, and the observed one is among them.
+    scores = _standardised(forms, forms)
     statistic = scores.max(axis=0)
+    components = _standardised(forms[:, :1], forms[:, 1:], otherwise=scores[:, :1])[:, 0]
     rows = predictions.rows[impossible]
     if rows.size:
         statistic[0] = np.inf
@@ -191,9 +193,9 @@ def calibration_test(
         )
     n_as_large = int(np.count_nonzero(statistic[1:] >= statistic[0] - _ROUNDING))
     return CalibrationTest(
-        statistic=float(statistic[0]),
+        statistic=np.inf if rows.size else float(components.max()),
         pvalue=(1 + n_as_large) / (int(n_resamples) + 1),
-        components={name: float(value) for name, value in zip(names, scores[:, 0], strict=True)},
+        components=dict(zip(names, components.tolist(), strict=True)),
         generator=chosen,
         notion=notion,
         n_resamples=int(n_resamples),
@@ -276,9 +278,16 @@ def _impossible(problem: Problem) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _standardised(forms: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return how far each form is from its mean over the sets, in its standard deviations."""
-    deviation = forms - forms.mean(axis=1, keepdims=True)
-    spread = forms.std(axis=1, keepdims=True)
-    varies = spread > 1e-9 * np.abs(forms).max(axis=1, keepdims=True)
-    return np.where(varies, deviation / np.where(varies, spread, 1.0), 0.0)
+def _standardised(
+    forms: npt.NDArray[np.float64],
+    among: npt.NDArray[np.float64],
+    otherwise: npt.NDArray[np.float64] | float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """Return how far each form is from its mean over some sets, in its standard deviations there.
+
+    `otherwise` is returned for forms that do not vary among these.
+    """
+    deviation = forms - among.mean(axis=1, keepdims=True)
+    spread = among.std(axis=1, keepdims=True)
+    varies = spread > 1e-9 * np.abs(among).max(axis=1, keepdims=True)
+    return np.where(varies, deviation / np.where(varies, spread, 1.0), otherwise)

@@ -268,3 +268,11 @@ def test_callers_who_raise_on_floating_point_errors() -> None:
     with np.errstate(all="raise"):
         for notion in NOTIONS:
             assert is_sound(run(y, p, notion=notion))
+
+
+def test_components_are_not_bounded_by_the_number_of_resamples() -> None:
+    """A single part that is far off stands out, whatever the number of draws."""
+    y = np.random.default_rng(0).integers(0, 2, 2000)
+    found = [calibration_test(y, np.full((2000, 2), [0.05, 0.95]), n_resamples=b, random_state=0).statistic for b in (99, 999)]
+    assert found[0] == pytest.approx(found[1], rel=0.3)
+    assert found[0] > 50

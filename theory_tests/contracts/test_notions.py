@@ -167,3 +167,11 @@ def test_quadratic_generator_of_pairs_in_the_classwise_notion() -> None:
     )
     with pytest.raises(ValueError, match=r"(?s)matrix|Quadratic"):
         terms(y, p, generator=Quadratic(np.eye(4)), notion="classwise")
+
+
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum")
+def test_two_classes_above_one_half_have_complements_of_their_own() -> None:
+    """Rows may miss a sum of 1 by rounding to two digits and more."""
+    y, p = np.array([0, 1, 1, 0]), np.array([[0.54, 0.53, 0.01], [0.2, 0.7, 0.1], [0.51, 0.52, 0.0], [0.9, 0.1, 0.0]])
+    by_hand = np.mean([terms(y == i, p[:, i])[0] for i in range(3)])
+    assert terms(y, p, notion="classwise", labels=[0, 1, 2])[0] == pytest.approx(by_hand, rel=1e-12)

@@ -101,9 +101,10 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         "n_classes": 3,
         "confidence_level": 0.9,
         "infinite_loss_rows": "3, 8",
-        "lower_bound": 0.03,
-        "kernel_share": 0.25,
     }
+    # Numbers that differ from result to result, so that they can be lined up.
+    assert (data["lower_bound"].item(), data["kernel_share"].item()) == (0.03, 0.25)
+    assert (data["lower_bound"].attrs, data["kernel_share"].attrs) == ({"units": "nats"}, {})
     plain = dataclasses.replace(
         result,
         generator=Brier(),
@@ -115,7 +116,6 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
     data = plain.to_xarray()
     assert set(data.variables) == set(TERMS)
     assert data["risk"].attrs == {}
-    assert not {"lower_bound", "kernel_share"} & set(data.attrs)
 
 
 def test_the_text_and_the_html_say_what_the_numbers_are() -> None:
