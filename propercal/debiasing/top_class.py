@@ -17,6 +17,11 @@ from propercal.debiasing.points import Points, softmax
 _PRIOR = 1.0
 #: Logits that agree in these decimals, and levels that differ by less, are equal.
 _DIGITS, _ROUNDING = 9, 1e-9
+#: Logits nearer to the edge of a level are at it: more than rounding, less than from it to a point.
+_AT_EDGE = 1e-12
+#: What lighter rows weigh, in units of rows: beside others, weights may underflow to 0, also when
+#: multiplied by the smallest probability.
+_LEAST_WEIGHT = 1e-200
 #: How strongly slope and shift of a predicted class are drawn to temperature scaling.
 _RIDGE = (1.0, 1.0)
 
@@ -99,8 +104,9 @@ def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibr
     split = _split(train.points, chosen)
     xp = namespace(split.prob)
     hit = xp.sum(split.chosen * train.outcome, axis=1)
+    each_row = xp.clip(train.weight, min=_LEAST_WEIGHT)
     weight, hits, *expected = (
-        to_numpy(train.weight * x)
+        to_numpy(each_row * x)
         for x in (xp.ones_like(hit), hit, 1 - hit, split.prob, split.rest)
     )
     # Equal predictions stay together whatever the last digits of their logarithms.
@@ -120,8 +126,9 @@ def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibr
 
     def recalibration(points: Points) -> Array:
         new = _split(points, chosen)
-        level = xp.searchsorted(edges, new.logit)
-        up, down = (xp.take(x, level)[:, None] for x in (high, low))
+        # At an edge itself, half of each: which level is the lower one is up to the order of classes.
+        below, above = (xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE))
+        up, down = ((xp.take(x, below) + xp.take(x, above))[:, None] / 2 for x in (high, low))
         return new.chosen * up + (1 - new.chosen) * points.prob * (down / new.rest[:, None])
 
     return recalibration
