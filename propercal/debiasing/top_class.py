@@ -106,8 +106,7 @@ def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibr
     hit = xp.sum(split.chosen * train.outcome, axis=1)
     each_row = xp.clip(train.weight, min=_LEAST_WEIGHT)
     weight, hits, *expected = (
-        to_numpy(each_row * x)
-        for x in (xp.ones_like(hit), hit, 1 - hit, split.prob, split.rest)
+        to_numpy(each_row * x) for x in (xp.ones_like(hit), hit, 1 - hit, split.prob, split.rest)
     )
     # Equal predictions stay together whatever the last digits of their logarithms.
     at, row = np.unique(to_numpy(split.logit).round(_DIGITS), return_inverse=True)
@@ -126,7 +125,7 @@ def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibr
 
     def recalibration(points: Points) -> Array:
         new = _split(points, chosen)
-        # At an edge itself, half of each: which level is the lower one is up to the order of classes.
+        # At an edge itself half of each: which level is lower is up to the order of classes.
         below, above = (xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE))
         up, down = ((xp.take(x, below) + xp.take(x, above))[:, None] / 2 for x in (high, low))
         return new.chosen * up + (1 - new.chosen) * points.prob * (down / new.rest[:, None])

@@ -75,6 +75,8 @@ def kernel_sums(
             own = itself, itself + (rows.start - columns.start)
             # Scaled by a point far away it could overflow.
             values[own] = -np.inf
+            # Of so few rows, each sixteenth does not tell whether others are below the floor.
+            np.maximum(values, floor, out=values)
             values = floored_exp(values, floor, in_place=True)
             values[own] = 0.0
             power = values

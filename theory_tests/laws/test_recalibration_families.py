@@ -133,3 +133,42 @@ def test_families_do_not_depend_on_the_order_of_classes() -> None:
 
     for straight, other in zip(predictions([0, 1, 2]), predictions(turned), strict=True):
         np.testing.assert_allclose(other, straight[:, turned], atol=1e-5)
+
+
+def test_a_prediction_half_way_between_levels_gets_half_of_each_whatever_the_order_of_classes() -> None:
+    """Logits that are whole numbers often are: one that no training row has may be an edge."""
+    rng = np.random.default_rng(11)
+    scores = rng.choice([-3.0, -1.0, 1.0, 3.0], 300)
+    label = (rng.logistic(size=300) < scores).astype(int)
+    new = np.arange(-4.0, 5.0)
+
+    def predicted(scores: Any, label: Any, new: Any) -> Any:
+        points, seen = (
+            interior(np.stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)], axis=1)) for z in (new, scores)
+        )
+        return top_class.monotone(TrainingSet(seen, np.eye(2)[label], label, np.ones(300), True))(points)
+
+    found = predicted(scores, label, new)
+    assert len(np.unique(found[:, 1])) > 3
+    np.testing.assert_allclose(predicted(-scores, 1 - label, -new)[:, ::-1], found)
+    # −2, 0 and 2, each between two that are seen.
+    for i in (2, 4, 6):
+        np.testing.assert_allclose(found[i], (found[i - 1] + found[i + 1]) / 2)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_weights_may_underflow(k: int) -> None:
+    """Also all of those of a training set, and those of all rows of a level."""
+    rng = np.random.default_rng(12)
+    g = rng.dirichlet([0.4] * k, 50)
+    y = rng.integers(0, k, 50)
+    points = interior(np.log(g))
+    for name in ("monotone", "monotone_confidence"):
+        if name == "monotone" and k > 2:
+            continue
+        for weight in (np.zeros(50), np.where(y == 0, 1.0, 5e-324), np.where(g[:, 0] > 0.5, 1.0, 1e-310)):
+            train = TrainingSet(points, np.eye(k)[y], y, weight, False)
+            for sure in (points, interior(np.log(np.where(g > 0.5, 1.0, 1e-44)))):
+                found = train.fit(getattr(top_class, name))(sure)
+                assert (found > 0).all()
+                np.testing.assert_allclose(found.sum(axis=1), 1)

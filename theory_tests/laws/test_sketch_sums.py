@@ -73,6 +73,7 @@ def test_sums_are_those_over_all_points(floor: float, given_mass: tuple[Mass, fl
     near = relative > floor + 2
     assert (np.abs(np.log(shares[near]) - relative[near]) < error[near]).all()
     assert (shares[~near] <= np.exp(floor + 3)).all()
+    assert (values[~np.eye(len(values), dtype=bool)] >= 0.999 * np.exp(floor)).all()
     # Both powers are scaled alike, so that effective numbers of points are what they are.
     visible = values > 1e-100
     np.testing.assert_allclose(squares[visible], values[visible] ** 2, rtol=1e-12)
@@ -80,6 +81,17 @@ def test_sums_are_those_over_all_points(floor: float, given_mass: tuple[Mass, fl
     # At nodes nothing is scaled, since they are themselves among the sources.
     nodes = ~mass.single
     np.testing.assert_allclose(np.diag(values)[nodes], KERNEL.own(2), rtol=1e-9 + 1e-13 / gamma)
+
+
+@pytest.mark.parametrize("n", [11, 79])
+def test_no_point_is_out_of_sight_of_another(n: int) -> None:
+    """Also where the first row and each sixteenth after it see all of their block."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        log_odds = np.cumsum(rng.uniform(0, 60, n)) * np.sqrt(1e-3)
+        mass = mass_of(log_odds, rng.uniform(size=n) < 0.5 * (seed % 2), 1e-3)
+        (values,) = sums.kernel_sums(mass, KERNEL, 1e-3, -690.0, np.eye(n))
+        assert (values[~np.eye(n, dtype=bool)] >= 0.999 * np.exp(-690.0)).all()
 
 
 def test_only_sources_within_reach_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
