@@ -33,7 +33,7 @@ FULL = Design(
         "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
     ),
     sample_sizes=(100, 200, 500, 1000, 2000),
-    n_replicates=10,
+    n_replicates=5,
 )
 STUDY = preset_command.Study(
     name="bias_on_networks",
@@ -41,7 +41,7 @@ STUDY = preset_command.Study(
     presets={
         "tiny": (TINY, "one model of scikit-learn's digits, seconds"),
         "quick": (QUICK, "two models of scikit-learn's digits, a minute or two (default)"),
-        "full": (FULL, "networks on CIFAR-10, about 20 minutes of processor time"),
+        "full": (FULL, "networks on CIFAR-10, about ten minutes of processor time"),
     },
     axes={
         "models": {"nargs": "+", "metavar": "NAME", "help": MODELS_HELP},
