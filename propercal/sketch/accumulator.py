@@ -26,6 +26,8 @@ from propercal.sketch.terms import decomposition, estimates, mean_error
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
 _NODES = 16
+#: Logits of a model that is sure beyond all measure; a logarithm below this counts as this.
+_LOG_SMALLEST = -1e6
 
 
 class CalibrationSketch:
@@ -131,7 +133,7 @@ class CalibrationSketch:
         self.labels = None if names is None else list(names)
         self.from_logits = from_logits
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
-        self._panels = make_panels(gamma / 4, _NODES)
+        self._panels = make_panels(gamma / 4, _NODES, _LOG_SMALLEST)
         n_problems = self.n_classes if notion == "classwise" else 1
         self._seen = Seen(State.empty(n_problems, self._panels), Reading(self.labels))
 

@@ -45,6 +45,19 @@ def terms(sketch: CalibrationSketch) -> list[float]:
     return [getattr(result, term) for term in TERMS]
 
 
+@pytest.mark.parametrize("method", ["direct", "risk"])
+@pytest.mark.parametrize("scale", [300.0, 5000.0])
+def test_logits_keep_what_no_probability_can_hold(scale: float, method: str) -> None:
+    """Logarithms far below that of the smallest double."""
+    rng = np.random.default_rng(4)
+    y, logits = rng.integers(0, 2, 200), rng.normal(0, scale, 200)
+    sketch = CalibrationSketch(2, bandwidth=0.02, from_logits=True)
+    sketch.update(y, logits)
+    expected = propercal.decompose(y, logits, from_logits=True, method=method, bandwidth=0.02)
+    assert expected.risk > 100
+    assert sketch.result(method=method).calibration_error == pytest.approx(expected.calibration_error, rel=1e-6)
+
+
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 @pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("kind", ["uniform", "network"])
