@@ -22,7 +22,7 @@ class Contest(NamedTuple):
     def said(self) -> str:
         """Say whether the first one is the better one."""
         if self.wins and self.losses:
-            return "holds in part"
+            return "holds in part" if self.wins >= self.losses else "mostly fails"
         if self.losses:
             return "fails"
         if not self.wins:
