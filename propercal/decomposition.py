@@ -9,14 +9,9 @@ from typing import Any, overload
 from propercal._array import quiet
 from propercal._messages import bad_value, unknown_name
 from propercal._results import result_of
+from propercal._settings import check_bandwidth, check_confidence_level, check_flag
 from propercal._typing import Array
-from propercal._validate import (
-    Predictions,
-    check_bandwidth,
-    check_confidence_level,
-    check_flag,
-    validate,
-)
+from propercal._validate import Predictions, validate
 from propercal.cluster import Plan, check_settings, decompose_blocks, is_dask
 from propercal.conditional.estimate import check_algorithm
 from propercal.debiasing.recipe import make_recipe, typical

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from propercal._array import to_numpy
 from propercal._messages import bad_value, some_rows, unknown_name
-from propercal._validate import check_confidence_level
+from propercal._settings import check_confidence_level
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:

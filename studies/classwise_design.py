@@ -19,6 +19,7 @@ from propercal import decompose
 from propercal._messages import bad_value
 from propercal.simulation.store import CellResult
 from propercal.simulation.workers import one_thread
+from studies.labelled import labelled
 from studies.predictions import Floats, digest, whole_set
 from studies.rivals import N_BINS, bin_of
 
@@ -151,19 +152,11 @@ def assemble(design: Design, results: Iterable[CellResult]) -> xr.Dataset:
         name: np.array([found[model][name] for model in design.models], dtype=np.float64)
         for name in _DIMS
     }
-    return xr.Dataset(
-        {
-            name: (
-                ("model", "class", *dims),
-                values[name],
-                {"long_name": _NAMES[name], "units": "log: nats"},
-            )
-            for name, dims in _DIMS.items()
-        },
-        {
-            "model": list(design.models),
-            "class": np.arange(values["binned"].shape[1]),
-            "generator": list(GENERATORS),
-            "method": list(METHODS),
-        },
-    )
+    coords = {
+        "model": list(design.models),
+        "class": np.arange(values["binned"].shape[1]),
+        "generator": list(GENERATORS),
+        "method": list(METHODS),
+    }
+    dims = {name: ("model", "class", *inner) for name, inner in _DIMS.items()}
+    return labelled(values, dims, _NAMES, coords)

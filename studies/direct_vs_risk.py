@@ -57,8 +57,7 @@ def contests(summary: xr.Dataset) -> dict[tuple[str, str, str], Contest]:
 
 def table(summary: xr.Dataset) -> str:
     """Return biases, comparisons and the verdict."""
-    lines = ["", simulated_table.PREAMBLE, *simulated_table.biases(summary), ""]
-    return "\n".join([*lines, *_verdict(summary)])
+    return simulated_table.table(summary, _verdict(summary))
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:

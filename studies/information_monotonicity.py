@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from studies import information_figures, information_table, training_command
+from studies import information_figures, information_table, preset_command, training_command
 from studies.information_design import HIDDEN, LAYOUT, measure
 from studies.training_design import Design
 
@@ -42,7 +42,7 @@ FULL = Design(
     activations=("relu", "tanh"),
     batch_size=64,
 )
-STUDY = training_command.Study(
+STUDY = training_command.study(
     name="information_monotonicity",
     about=__doc__ or "",
     presets={
@@ -59,7 +59,7 @@ STUDY = training_command.Study(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return training_command.main(STUDY, arguments)
+    return preset_command.main(STUDY, arguments)
 
 
 if __name__ == "__main__":

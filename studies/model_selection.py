@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from studies import selection_figures, selection_table, training_command
+from studies import preset_command, selection_figures, selection_table, training_command
 from studies.selection_design import LAYOUT, measure
 from studies.training_design import Design
 
@@ -39,7 +39,7 @@ FULL = Design(
     n_seeds=4,
     batch_size=64,
 )
-STUDY = training_command.Study(
+STUDY = training_command.study(
     name="model_selection",
     about=__doc__ or "",
     presets={
@@ -56,7 +56,7 @@ STUDY = training_command.Study(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return training_command.main(STUDY, arguments)
+    return preset_command.main(STUDY, arguments)
 
 
 if __name__ == "__main__":

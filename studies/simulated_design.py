@@ -18,6 +18,7 @@ from propercal.kernels import BinningKernel
 from propercal.simulation import TemperatureScaledSimplex
 from propercal.simulation.store import CellResult
 from propercal.simulation.workers import one_thread
+from studies.labelled import labelled
 
 #: The bandwidth that is the leave-one-out likelihood's choice, as in the paper.
 LIKELIHOOD = "γ by likelihood"
@@ -174,10 +175,4 @@ def assemble(design: Design, results: Iterable[CellResult]) -> xr.Dataset:
         ]
         for notion in design.notions
     ]
-    return xr.Dataset(
-        {
-            name: (dims[name], values[name], {"long_name": _NAMES[name], "units": "log: nats"})
-            for name in dims
-        },
-        coords,
-    )
+    return labelled(values, dims, _NAMES, coords)

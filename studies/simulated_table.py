@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import xarray as xr
 
@@ -10,12 +10,17 @@ from studies.contests import Contest, contest, sum_of
 from studies.posthoc_table import SYMBOLS
 from studies.simulated_design import DEBIASED
 
-PREAMBLE = """Relative bias in %, mean over samples ± standard error. Who is nearer to the truth is
+_PREAMBLE = """Relative bias in %, mean over samples ± standard error. Who is nearer to the truth is
 judged by the squared error on the same samples, in each cell (class count, n) at the 5 % level:
 cells in which the first is nearer : the second is : undecided."""
 
 
-def biases(summary: xr.Dataset) -> Iterator[str]:
+def table(summary: xr.Dataset, verdict: Iterable[str]) -> str:
+    """Return biases, and what a study concludes."""
+    return "\n".join(["", _PREAMBLE, *_biases(summary), "", *verdict])
+
+
+def _biases(summary: xr.Dataset) -> Iterator[str]:
     """Yield a block for each notion and generator: estimates by class count and sample size."""
     sizes = summary["sample_size"].values.tolist()
     width = max(len(name) for name in summary["estimator"].values.tolist())

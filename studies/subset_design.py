@@ -18,6 +18,7 @@ from propercal import decompose
 from propercal._messages import bad_value
 from propercal.simulation.store import CellResult
 from propercal.simulation.workers import one_thread
+from studies.labelled import labelled
 from studies.predictions import digest, whole_set
 
 METHODS = ("risk", "direct", "debiased")
@@ -173,10 +174,4 @@ def assemble(design: Design, results: Iterable[CellResult]) -> xr.Dataset:
             elif name in dims and name != "n_rows":
                 n = coords["sample_size"].index(cell.sample_size)
                 values[name][(model, ..., n, cell.replicate)] = numbers
-    return xr.Dataset(
-        {
-            name: (dims[name], values[name], {"long_name": _NAMES[name], "units": "log: nats"})
-            for name in dims
-        },
-        coords,
-    )
+    return labelled(values, dims, _NAMES, coords)

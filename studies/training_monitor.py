@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from studies import monitor_figures, monitor_table, training_command
+from studies import monitor_figures, monitor_table, preset_command, training_command
 from studies.monitor_design import LAYOUT, measure
 from studies.training_design import Design
 
@@ -43,7 +43,7 @@ FULL = Design(
     learning_rate=0.003,
     momentum=0.9,
 )
-STUDY = training_command.Study(
+STUDY = training_command.study(
     name="training_monitor",
     about=__doc__ or "",
     presets={
@@ -60,7 +60,7 @@ STUDY = training_command.Study(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return training_command.main(STUDY, arguments)
+    return preset_command.main(STUDY, arguments)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 from propercal._algorithm import suited
 from propercal._labels import read_labels
 from propercal._messages import bad_value, held_warnings, warn
-from propercal._validate import check_flag
+from propercal._settings import check_flag
 from propercal.cluster.partitions import Blocks, read_blocks
 from propercal.cluster.shards import (
     Plan,

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from propercal._array import namespace, quiet, read_only, sum_last, sum_of_others
 from propercal._messages import bad_value, unknown_name
+from propercal._settings import check_bandwidth, check_flag
 from propercal._typing import Array
-from propercal._validate import check_bandwidth, check_flag, validate
+from propercal._validate import validate
 from propercal.conditional import exact, linear
 from propercal.conditional.cells import cell_means
 from propercal.kernels import BinningKernel, Kernel, as_kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from propercal._messages import bad_value
-from propercal._validate import check_random_state
+from propercal._settings import check_random_state
 from propercal.debiasing.built_in import families_for
 from propercal.debiasing.external import as_family
 from propercal.debiasing.families import Family

@@ -14,7 +14,8 @@ import numpy as np
 from propercal._array import quiet, to_numpy
 from propercal._messages import bad_value
 from propercal._results import result_of, standard_error
-from propercal._validate import Predictions, check_bandwidth, check_confidence_level, validate
+from propercal._settings import check_bandwidth, check_confidence_level
+from propercal._validate import Predictions, validate
 from propercal.debiasing.recipe import Recipe, make_recipe, typical
 from propercal.decomposition import GeneratorLike
 from propercal.estimators import Sums, debias

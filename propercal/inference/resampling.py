@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from propercal._array import like, no_gradient, quiet, slices, to_numpy
 from propercal._messages import bad_value, some_rows, warn
+from propercal._settings import check_random_state
 from propercal._typing import Array
-from propercal._validate import Predictions, check_random_state, validate
+from propercal._validate import Predictions, validate
 from propercal.decomposition import GeneratorLike
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator

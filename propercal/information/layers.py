@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
 from propercal._messages import bad_value, some_rows
+from propercal._settings import check_bandwidth, check_flag
 from propercal._typing import Array
-from propercal._validate import Predictions, check_bandwidth, check_flag, validate
+from propercal._validate import Predictions, validate
 from propercal.bandwidth import select_by_risk
 from propercal.conditional import estimate
 from propercal.decomposition import GeneratorLike

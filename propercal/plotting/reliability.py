@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._messages import bad_value, unknown_name
-from propercal._validate import Predictions, check_confidence_level, validate
+from propercal._settings import check_confidence_level
+from propercal._validate import Predictions, validate
 from propercal.notions import as_notion
 from propercal.plotting.axes import add_legend, axes_for
 from propercal.plotting.palette import COLOURS

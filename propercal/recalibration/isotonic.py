@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from propercal._array import like, to_numpy
 from propercal._messages import some_rows, warn
+from propercal._settings import check_flag
 from propercal._typing import Array
-from propercal._validate import check_flag
 from propercal.recalibration._data import as_given, read_new, read_training
 
 Floats = NDArray[np.float64]

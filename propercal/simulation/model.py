@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._messages import bad_value, unknown_name, warn
-from propercal._validate import check_bandwidth
+from propercal._settings import check_bandwidth
 from propercal.decomposition import GeneratorLike
 from propercal.estimators import KERNEL_METHODS
 from propercal.generators import as_generator

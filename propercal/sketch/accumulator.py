@@ -10,7 +10,7 @@ import numpy as np
 from propercal._array import no_gradient, quiet
 from propercal._labels import check_names
 from propercal._messages import bad_value, unknown_name
-from propercal._validate import check_bandwidth, check_confidence_level, check_flag
+from propercal._settings import check_bandwidth, check_confidence_level, check_flag
 from propercal.conditional.panels import make_panels
 from propercal.estimators import METHODS
 from propercal.generators import as_generator

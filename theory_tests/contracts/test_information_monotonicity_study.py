@@ -16,12 +16,12 @@ import xarray as xr
 from propercal import decompose
 from propercal.information import layer_sharpness
 from propercal.simulation.store import CellResult
-from studies import information_monotonicity, training_command
+from studies import information_monotonicity, preset_command
 from studies.information_design import BANDWIDTH, GENERATORS, LAYERS, METHODS
 from studies.information_table import table, verdicts
 from studies.training import Network, train
 from studies.training_data import split
-from studies.training_design import Cell, Design, assemble, run_cell
+from studies.training_design import Cell, Design, run_cell
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,10 +92,11 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
 
 
 def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def again(*_: Any, **__: Any) -> None:
+    def again(*_: Any, **__: Any) -> Any:
         raise AssertionError
 
-    monkeypatch.setattr(training_command, "run_cell", again)
+    changed = dataclasses.replace(information_monotonicity.STUDY, run_cell=again)
+    monkeypatch.setattr(information_monotonicity, "STUDY", changed)
     assert information_monotonicity.main([*ARGUMENTS, "--output", str(study[1])]) == 0
     assert table(study[0]) in capsys.readouterr().out
 
@@ -118,7 +119,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training_command, "run_cells", interrupted)
+    monkeypatch.setattr(preset_command, "run_cells", interrupted)
     assert information_monotonicity.main(["--tiny", "--output", str(tmp_path)]) == 130
     assert "the same command goes on" in capsys.readouterr().err
 
@@ -198,7 +199,7 @@ def test_verdicts(values: list[float], signs: list[int], broken: int, said: str)
         sharpness[..., 1:4] += 0.001 * seed
         numbers = {"accuracy": 0.5, "train_accuracy": 0.5, "sharpness": sharpness, "standard_error": zeros, "kernel_bandwidth": zeros}
         results.append(CellResult(("tanh", seed), {name: [np.asarray(v).tolist()] for name, v in numbers.items()}))
-    found = verdicts(assemble(information_monotonicity.STUDY.layout, design, results))
+    found = verdicts(information_monotonicity.STUDY.assemble(design, results))
     assert len(found) == len(GENERATORS) * len(METHODS)
     for each in found:
         assert [rise.sign for rise in each.rises] == signs
