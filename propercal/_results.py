@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import namespace, scalar, to_numpy
+from propercal._array import like, namespace, scalar, to_numpy
 from propercal._messages import bad_value, some_rows, warn
 from propercal._typing import Array
 from propercal._validate import Predictions
@@ -18,6 +18,9 @@ from propercal.result import TERMS, Decomposition
 
 #: A share of the calibration error that only the kernel sees, above which the estimate is suspect.
 _LARGE_SHARE = 0.05
+#: Effective rows that make the loss, below which neither estimate nor interval can be relied on
+#: (studies/bias_on_networks.py).
+_FEW_ROWS = 15.0
 #: Terms that are reported as they are published, with an interval around a corrected centre.
 _UNCORRECTED = {("uncertainty", method) for method in KERNEL_METHODS}
 
@@ -49,6 +52,8 @@ def result_of(
             "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
             "recalibrator that fits these predictions, or more data."
         )
+    if debiased and math.isinf(_largest_loss(generator, predictions, settings["notion"])):
+        _warn_few_rows(sums.loss, predictions, generator)
     errors = {
         "risk": standard_error(sums.loss, predictions),
         "uncertainty": marginal_error,
@@ -105,6 +110,28 @@ def _warn_infinite(
             "cause, or use a bounded loss such as 'brier'."
         )
     return rows
+
+
+def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion: str) -> float:
+    """Return the loss of a certain prediction of a class that does not occur."""
+    k = predictions.n_classes if notion == "canonical" else 2
+    vertices = like(np.eye(k), predictions.prob, predictions.prob.dtype)
+    return float(generator.loss(vertices[:1, :], vertices[1:2, :])[0])
+
+
+def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> None:
+    """Say so if few of many rows make the mean of an unbounded loss."""
+    weight = to_numpy(predictions.weight)
+    rows = weight * to_numpy(loss)
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
+        return
+    few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
+    if few < min(_FEW_ROWS, all_ / 3):
+        warn(
+            f"the {generator.name} loss is that of about {few:.0f} of the rows, the others having "
+            "next to none: the calibration error is likely to be too small, and its interval too "
+            "narrow. Collect more rows, or use a bounded loss such as 'brier'."
+        )
 
 
 def standard_error(values: Array, predictions: Predictions) -> float:
