@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import namespace, to_numpy
+from propercal._array import namespace, safe_log, to_numpy
 from propercal._typing import Array
+
+#: Rows whose logarithms of 1 − Σ g² agree in these decimals are equally confident.
+_DIGITS = 9
 
 
 def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np.int64]:
@@ -16,16 +19,25 @@ def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np
 
     Rows are sorted by how confident their prediction is, and each run of `n_folds` neighbours is
     dealt to the folds at random: every fold sees the same range of predictions, and neither the
-    order of the rows nor that of the classes matters. Labels take no part. Folds balanced by label
+    order of the classes nor, unless rows are equally confident, that of the rows matters. Labels take no part. Folds balanced by label
     would give training and held-out rows the same noise in the share of each class, so that a
     recalibration that fits it would seem to be right.
     """
-    xp = namespace(prob)
     rng = np.random.default_rng(random_state)
     n = int(prob.shape[0])
-    confidence = to_numpy(xp.sum(prob**2, axis=1))
     n_runs = -(-n // n_folds)
     dealt = rng.permuted(np.tile(np.arange(n_folds), (n_runs, 1)), axis=1).ravel()[:n]
     folds = np.empty(n, dtype=np.int64)
-    folds[np.argsort(confidence, kind="stable")] = dealt
+    folds[np.argsort(-_doubt(prob), kind="stable")] = dealt
     return folds
+
+
+def _doubt(prob: Array) -> npt.NDArray[np.float64]:
+    """(n,) log Σ g (1 − g), the same for all last digits of a g near 1."""
+    xp = namespace(prob)
+    top = prob == xp.max(prob, axis=1, keepdims=True)
+    rest = xp.sum(xp.where(top, 0.0, prob), axis=1, keepdims=True)
+    # Only a class that is the most probable by itself can be near 1.
+    alone = top & (prob > 0.5)
+    doubt = xp.sum(prob * xp.where(alone, rest, 1 - prob), axis=1)
+    return to_numpy(safe_log(doubt)).round(_DIGITS)

@@ -160,7 +160,7 @@ def test_labels_and_weights_of_another_library(torch: Any) -> None:
         for weights in (w, w.tolist(), torch.from_numpy(w)):
             for given in (p, torch.from_numpy(p)):
                 found = propercal.decompose(labels, given, sample_weight=weights, bandwidth=0.1)
-                np.testing.assert_allclose(terms(found), wanted, rtol=1e-12)
+                np.testing.assert_allclose(terms(found), wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_the_callers_tensors_stay_as_they_were(torch: Any) -> None:

@@ -43,8 +43,26 @@ def shown_by(command: str) -> str:
     return shown.getvalue()
 
 
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]\d+)?")
+
+
 def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
+
+
+def assert_shows(printed: str, shown: str) -> None:
+    """Words and layout are the same, and numbers to 1e-4 or a unit of their last digit.
+
+    scikit-learn stops its iterations where they have nearly converged, so that what it fits, and all
+    that is computed from it, differs in the seventh digit from processor to processor.
+    """
+    words = [[NUMBER.sub("#", line).split() for line in lines(text)] for text in (printed, shown)]
+    assert words[0] == words[1]
+    found, wanted = NUMBER.findall(printed), NUMBER.findall(shown)
+    for a, b in zip(found, wanted, strict=True):
+        digits = len(b.partition("e")[0].partition(".")[2])
+        unit = 1.01 * 10.0 ** (int(b.partition("e")[2] or 0) - digits)
+        assert float(a) == pytest.approx(float(b), rel=1e-4, abs=unit), f"{a} for {b}"
 
 
 def test_code_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,12 +74,12 @@ def test_code_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         if block.language == "python":
             printed = printed_by(block.text, names)
         elif block.language == "text":
-            assert lines(printed) == lines(block.text)
+            assert_shows(printed, block.text)
             checked += 1
         elif block.language == "console":
             command, _, expected = block.text.removeprefix("$ ").partition("\n")
             if command.startswith("propercal "):
-                assert lines(shown_by(command)) == lines(expected)
+                assert_shows(shown_by(command), expected)
                 checked += 1
     assert checked >= 3
 

@@ -84,6 +84,20 @@ def test_every_run_of_neighbours_in_confidence_is_dealt_once_to_each_fold(n_fold
     np.testing.assert_array_equal(assign_folds(g[::-1, ::-1], n_folds, 0), folds[::-1])
 
 
+def test_last_digits_of_a_prediction_near_1_do_not_decide_on_its_fold() -> None:
+    """Most rows of an overconfident model differ from a vertex by less than doubles near 1 tell."""
+    rng = np.random.default_rng(5)
+    g = np.exp(rng.uniform(-200, 0, (200, K)))
+    g /= g.sum(axis=1, keepdims=True)
+    assert (g.max(axis=1) > 1 - 1e-15).sum() > 50
+    folds = assign_folds(g, 5, 0)
+    for seed in range(5):
+        noise = np.random.default_rng(seed).uniform(-1e-15, 1e-15, g.shape)
+        np.testing.assert_array_equal(assign_folds(g * (1 + noise), 5, 0), folds)
+    order = rng.permutation(len(g))
+    np.testing.assert_array_equal(assign_folds(g[order], 5, 0), folds[order])
+
+
 # ------------------------------------------------------------------ kernel correction
 
 
