@@ -19,9 +19,9 @@ def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np
 
     Rows are sorted by how confident their prediction is, and each run of `n_folds` neighbours is
     dealt to the folds at random: every fold sees the same range of predictions, and neither the
-    order of the classes nor, unless rows are equally confident, that of the rows matters. Labels take no part. Folds balanced by label
-    would give training and held-out rows the same noise in the share of each class, so that a
-    recalibration that fits it would seem to be right.
+    order of the classes nor, unless rows are equally confident, that of the rows matters. Labels
+    take no part. Folds balanced by label would give training and held-out rows the same noise in
+    the share of each class, so that a recalibration that fits it would seem to be right.
     """
     rng = np.random.default_rng(random_state)
     n = int(prob.shape[0])

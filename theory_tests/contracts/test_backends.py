@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def terms(found: Any) -> Floats:
 
 
 # ---------------------------------------------------------------- values
+# The debiased method has these tests of its own (test_debiased_contract.py); here it takes part once.
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -74,7 +76,8 @@ def test_same_values(notion: str, method: str, kernel: str, xp: Any) -> None:
 def test_results_live_where_the_predictions_do(notion: str, xp: Any) -> None:
     y, p = sample()
     given = xp.array(p)
-    found = propercal.decompose(xp.integers(y), given, notion=notion, bandwidth=0.1)
+    method = "debiased" if notion == "top-label" else "risk"
+    found = propercal.decompose(xp.integers(y), given, notion=notion, method=method, bandwidth=0.1)
     for term in TERMS:
         value = getattr(found, term)
         if xp.module == "numpy":
@@ -109,27 +112,45 @@ def test_selected_bandwidth_is_the_same(xp: Any) -> None:
         assert found == pytest.approx(wanted, rel=1e-3)
 
 
-def test_logits(xp: Any) -> None:
-    y, p = sample()
-    z = np.log(p) * 400  # saturated: most probabilities underflow or round to 1
-    for notion in NOTIONS:
-        given = xp.array(z)
-        same = np.asarray(xp.numpy(given), dtype=float)
-        wanted = propercal.decompose(y, same, from_logits=True, notion=notion, bandwidth=0.05)
-        found = propercal.decompose(
-            xp.integers(y), given, from_logits=True, notion=notion, bandwidth=0.05
+# Saturated: most probabilities underflow or round to 1.
+Y, LOGITS = sample()[0], np.log(sample()[1]) * 400
+
+
+@cache
+def from_logits(dtype: str, notion: str, method: str) -> Floats:
+    same = LOGITS.astype(dtype).astype(float)
+    return terms(
+        propercal.decompose(
+            Y, same, from_logits=True, notion=notion, method=method, bandwidth=0.05
         )
-        rtol = 1e-6 if xp.dtype == "float32" else 1e-11
-        np.testing.assert_allclose(terms(found), terms(wanted), rtol=rtol, atol=rtol)
+    )
+
+
+@pytest.mark.parametrize(
+    ("notion", "method"), [*((notion, "risk") for notion in NOTIONS), ("top-label", "debiased")]
+)
+def test_logits(notion: str, method: str, xp: Any) -> None:
+    found = propercal.decompose(
+        xp.integers(Y),
+        xp.array(LOGITS),
+        from_logits=True,
+        notion=notion,
+        method=method,
+        bandwidth=0.05,
+    )
+    rtol = 1e-6 if xp.dtype == "float32" else 1e-11
+    wanted = from_logits(xp.dtype, notion, method)
+    np.testing.assert_allclose(terms(found), wanted, rtol=rtol, atol=rtol)
 
 
 def test_shapes_of_a_binary_problem(xp: Any) -> None:
     y, p = sample(k=2)
     p = np.stack([1 - p[:, 1], p[:, 1]], 1)
-    wanted = terms(propercal.decompose(xp.integers(y), xp.array(p), bandwidth=0.05))
+    settings: dict[str, Any] = {"method": "risk", "bandwidth": 0.05}
+    wanted = terms(propercal.decompose(xp.integers(y), xp.array(p), **settings))
     for shaped in (p[:, 1], p[:, 1:]):
         for labels in (y, np.eye(2)[y]):
-            found = propercal.decompose(xp.integers(labels), xp.array(shaped), bandwidth=0.05)
+            found = propercal.decompose(xp.integers(labels), xp.array(shaped), **settings)
             rtol = 1e-6 if xp.dtype == "float32" else 1e-12
             np.testing.assert_allclose(terms(found), wanted, rtol=rtol)
 
@@ -139,7 +160,7 @@ def test_infinite_losses(xp: Any) -> None:
     p[7] = [0.5, 0.5, 0.0]
     y[7] = 2
     with pytest.warns(UserWarning, match=r"\b7\b"):
-        found = propercal.decompose(xp.integers(y), xp.array(p), bandwidth=0.05)
+        found = propercal.decompose(xp.integers(y), xp.array(p), method="risk", bandwidth=0.05)
     assert float(found.risk) == math.inf
     assert found.infinite_loss_rows == (7,)
     assert type(found.infinite_loss_rows[0]) is int
@@ -155,11 +176,12 @@ def torch() -> Any:
 def test_labels_and_weights_of_another_library(torch: Any) -> None:
     y, p = sample()
     w = np.linspace(0.5, 1.5, len(y))
-    wanted = terms(propercal.decompose(y, p, sample_weight=w, bandwidth=0.1))
+    settings: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}
+    wanted = terms(propercal.decompose(y, p, sample_weight=w, **settings))
     for labels in (y, y.tolist(), torch.from_numpy(y), np.array(["a", "b", "c"])[y]):
         for weights in (w, w.tolist(), torch.from_numpy(w)):
             for given in (p, torch.from_numpy(p)):
-                found = propercal.decompose(labels, given, sample_weight=weights, bandwidth=0.1)
+                found = propercal.decompose(labels, given, sample_weight=weights, **settings)
                 np.testing.assert_allclose(terms(found), wanted, rtol=1e-12, atol=1e-12)
 
 

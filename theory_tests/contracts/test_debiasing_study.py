@@ -108,10 +108,14 @@ def test_table_and_figures(study: tuple[Path, str]) -> None:
     assert {path.stem for path in folder.glob("*.svg")} == stems | {"tests"}
 
 
-def test_the_same_command_writes_the_same_bytes(study: tuple[Path, str], tmp_path: Path) -> None:
-    assert debiasing.main([*ARGUMENTS, "--workers", "2", "--output", str(tmp_path)]) == 0
+def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
+    axes = "--scenarios mixture --n-classes 2 --sample-sizes 60 --replicates 2 --generators log --quiet"
+    tests = "--test-scenarios mixture --test-n-classes 2 --test-sample-sizes 60 --test-replicates 2"
+    for workers in ("1", "2"):
+        places = ["--workers", workers, "--output", str(tmp_path / workers)]
+        assert debiasing.main([*axes.split(" "), *tests.split(" "), *places]) == 0
     for name in ("replicates.nc", "debiasing.nc", "coverage-log.svg"):
-        assert (tmp_path / name).read_bytes() == (study[0] / name).read_bytes()
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ FEW = (
     "imagenet16h/vgg19_noise110.npz",
 )
 #: Rows tried of each file by default. The first n rows of a file are a sample like any other.
-N_ROWS = None if ALL else 1000
+N_ROWS = None if ALL else 500
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = (
     sorted(

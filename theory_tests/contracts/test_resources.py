@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from propercal._array import free_memory
+from propercal._array import free_memory, namespace
 from propercal.conditional import exact
 from propercal.conditional.exact import Groups
 from propercal.kernels import DirichletKernel
@@ -46,7 +47,7 @@ class Recorder:
 def sums(step: Any, target: Any, source: Any, groups: Groups, **settings: Any) -> Any:
     rows = settings.pop("rows", None)
     if rows is None:
-        rows = exact.namespace(target).arange(target.shape[0])
+        rows = namespace(target).arange(target.shape[0])
     return exact._over_tiles(step, target, rows, source, groups, settings.pop("exclude_self", True))
 
 
@@ -96,7 +97,7 @@ def test_threads_share_blocks_of_rows(
     """Two blocks or fewer are not worth a pool."""
     made: list[int] = []
 
-    class Pool(exact.ThreadPoolExecutor):
+    class Pool(ThreadPoolExecutor):
         def __init__(self, size: int) -> None:
             made.append(size)
             super().__init__(size)

@@ -98,7 +98,7 @@ def test_other_notions_and_their_errors(notion: str) -> None:
     assert set(debiased.standard_errors) == set(TERMS)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     n=st.integers(2, 400),
     cuts=st.lists(st.floats(0, 1), max_size=6),
