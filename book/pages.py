@@ -68,9 +68,14 @@ class Study:
         """Print what the study prints."""
         print(self._table.table(self.summary))
 
+    def save(self, folder: Path, spec: Any) -> Sequence[Path]:
+        """Write one figure as the study writes it."""
+        paths: Sequence[Path] = self._figures.save(self.summary, folder, spec)
+        return paths
+
     def figure(self, spec: Any) -> Image:
         """Draw one figure as the study draws it."""
-        return drawn(lambda folder: self._figures.save(self.summary, folder, spec))
+        return drawn(lambda folder: self.save(folder, spec))
 
 
 def drawn(save: Callable[[Path], Sequence[Path]]) -> Image:

@@ -85,6 +85,15 @@ def test_every_public_name_is_documented() -> None:
     assert len(written) == len(set(written))
 
 
+def test_every_kept_dataset_of_a_study_has_a_figure_that_its_readme_shows() -> None:
+    studies = ROOT / "studies"
+    kept = {path.stem for path in (studies / "reference").glob("*.nc")} - {"benchmark"}
+    assert kept == {path.stem for path in (studies / "reference").glob("*.png")}
+    shown = (studies / "README.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(kept) if f"](reference/{name}.png)" not in shown] == []
+    assert all(path.stat().st_size < 1_000_000 for path in (studies / "reference").iterdir())
+
+
 def test_every_kept_dataset_has_a_page() -> None:
     results = "\n".join(text for path, text in TEXTS.items() if path.parent.name == "results")
     kept = {path.stem for path in (ROOT / "studies" / "reference").glob("*.nc")}

@@ -1,0 +1,53 @@
+"""Draw the figure of each kept dataset, for the READMEs: python -m book.kept_figures [NAME ...]."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from book.pages import REFERENCE, Study
+from studies import bias_figures, classwise_figures, debiasing_figures
+
+#: Shades are enough for lines and bands, and a quarter of the size.
+_COLOURS = 64
+
+
+class Kept(NamedTuple):
+    """Where a study's figures are made, and which of them is kept."""
+
+    figures: str
+    spec: Any
+
+
+KEPT = {
+    "bias_on_networks": Kept("subset_figures", "cifar10/kull_resnet110_test.npz"),
+    "bias_rate": Kept("bias_figures", bias_figures.FigureSpec("estimate", "classwise")),
+    "classwise_ranking": Kept("classwise_figures", classwise_figures.FigureSpec("classes")),
+    "debiasing": Kept("debiasing_figures", debiasing_figures.FigureSpec("relative_bias", "log")),
+    "direct_vs_risk": Kept("direct_vs_risk", "log"),
+    "information_monotonicity": Kept("information_figures", "rises"),
+    "kernel_comparison": Kept("kernel_comparison", "log"),
+    "model_selection": Kept("selection_figures", "pareto"),
+    "posthoc_calibration": Kept("posthoc_figures", "calibration_errors"),
+    "training_monitor": Kept("monitor_figures", "monitor"),
+}
+
+
+def main(names: Sequence[str]) -> None:
+    from PIL import Image
+
+    for name in names or KEPT:
+        kept = KEPT[name]
+        study = Study(name, table=kept.figures, figures=kept.figures)
+        with tempfile.TemporaryDirectory() as folder:
+            png = next(p for p in study.save(Path(folder), kept.spec) if p.suffix == ".png")
+            with Image.open(png) as image:
+                small = image.convert("RGB").quantize(_COLOURS)
+        small.save(REFERENCE / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
