@@ -14,11 +14,12 @@ def labelled(
     long_names: Mapping[str, str],
     coords: Mapping[str, Any],
 ) -> xr.Dataset:
-    """Return a variable for each entry of `dims`."""
+    """Return a variable for each entry of `dims`; those with a loss for an axis have its units."""
+
+    def described(name: str) -> dict[str, str]:
+        units = "log: nats" if "generator" in dims[name] else "1"
+        return {"long_name": long_names[name], "units": units}
+
     return xr.Dataset(
-        {
-            name: (of, values[name], {"long_name": long_names[name], "units": "log: nats"})
-            for name, of in dims.items()
-        },
-        coords,
+        {name: (of, values[name], described(name)) for name, of in dims.items()}, coords
     )
