@@ -94,8 +94,8 @@ def pareto_front(
                 capsize=2,
                 label=label,
             )
-    for name, x, y in zip(points.names, points.x, points.y, strict=False):
-        axis.annotate(name, (x, y), (4, 4), textcoords="offset points", fontsize="small")
+    if points.names:
+        _write_names(axis, points)
     axis.set_xlabel("accuracy")
     axis.set_ylabel("calibration error" + units_of(points.units))
     if not axis.yaxis_inverted():
@@ -104,6 +104,31 @@ def pareto_front(
     add_grid(axis)
     add_legend(axis)
     return axis
+
+
+def _write_names(axis: Axes, points: _Points) -> None:
+    """Name each point on the side that is away from its nearest neighbour."""
+    from matplotlib.patheffects import withStroke
+
+    halo = [withStroke(linewidth=2, foreground="white")]
+    # Upwards is towards smaller errors.
+    places = np.stack([points.x, -points.y], axis=1)
+    places /= np.maximum(np.ptp(places, axis=0), np.finfo(float).tiny)
+    apart = places[:, None, :] - places
+    distance = (apart**2).sum(axis=2)
+    np.fill_diagonal(distance, np.inf)
+    away = apart[np.arange(len(places)), distance.argmin(axis=1)]
+    for name, x, y, (right, up) in zip(points.names, points.x, points.y, away >= 0, strict=True):
+        axis.annotate(
+            name,
+            (x, y),
+            (4 if right else -4, 4 if up else -4),
+            textcoords="offset points",
+            fontsize="small",
+            horizontalalignment="left" if right else "right",
+            verticalalignment="bottom" if up else "top",
+            path_effects=halo,
+        )
 
 
 class _Points(NamedTuple):

@@ -374,3 +374,18 @@ except ImportError as error:
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 'pip install "propercal[plot]"' in run.stdout
+
+
+def test_names_of_near_points_do_not_lie_on_each_other() -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axis = pareto_front(
+        [0.9, 0.903, 0.5], [0.020, 0.0201, 0.05], names=["one", "two", "far"], ax=figure.subplots()
+    )
+    figure.canvas.draw()
+    one, two, far = (text.get_window_extent() for text in axis.texts)
+    assert not one.overlaps(two)
+    assert not far.overlaps(one)
+    alone = pareto_front([0.9], [0.02], names=["alone"], ax=Figure().subplots())
+    assert [text.get_text() for text in alone.texts] == ["alone"]
