@@ -5,7 +5,7 @@ VENV ?= .venv
 # The build of torch on PyPI for Linux brings CUDA along (several GB). Name torch's own index of CPU
 # builds here, as its installation page gives it, where pip is not set up to find them.
 TORCH_INDEX ?=
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 STUDY_ARGS ?= --quick
 BENCHMARK_ARGS ?= --quick
 

@@ -40,14 +40,27 @@ def terms(**settings: Any) -> list[list[float]]:
         {"method": "risk", "bandwidth": 0.1},
         {"method": "direct", "bandwidth": 1e-3, "notion": "classwise"},
         {"method": "risk", "bandwidth": 0.1, "exclude_self": False},
-        {"method": "debiased", "generator": "brier"},
     ],
 )
 def test_tiles_and_threads_change_nothing(
     shape: tuple[int, int], threads: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if settings["method"] == "debiased" and min(shape) < 5:
-        pytest.skip("tiles of one number take minutes with all folds and bandwidths")
+    check_same(settings, shape, threads, monkeypatch)
+
+
+@pytest.mark.parametrize(("shape", "threads"), [((7, 11), "3"), ((82, 5), "1")])
+def test_nor_do_they_for_the_debiased_method(
+    shape: tuple[int, int], threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_same({"method": "debiased", "generator": "brier"}, shape, threads, monkeypatch)
+
+
+def check_same(
+    settings: dict[str, Any],
+    shape: tuple[int, int],
+    threads: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wanted = terms(**settings)
     monkeypatch.setattr(exact, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
