@@ -65,6 +65,7 @@ TESTS = (
     "theory_tests/laws",
     "theory_tests/oracles/test_brute_force.py",
     "theory_tests/contracts/test_backends.py",
+    "theory_tests/contracts/test_criteria.py",
     "theory_tests/contracts/test_bad_input.py",
     "theory_tests/contracts/test_bandwidth_search.py",
     "theory_tests/contracts/test_debiased_contract.py",

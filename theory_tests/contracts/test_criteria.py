@@ -1,0 +1,199 @@
+"""What the search of the bandwidth minimises, and how it walks; which sums an estimate takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import bandwidth, conditional_mean, decompose
+from propercal._validate import validate
+from propercal.conditional import linear
+from propercal.generators import as_generator
+from propercal.kernels import as_kernel
+from propercal.notions import as_notion
+
+N, K = 90, 3
+RNG = np.random.default_rng(4)
+P = RNG.dirichlet([0.8] * K, N)
+Y = (RNG.uniform(size=(N, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(0, K - 1)
+WEIGHT = RNG.uniform(0.2, 3.0, N)
+GENERATORS = [as_generator(name) for name in ("log", "brier")]
+
+
+def expected(notion: str, rows: Any) -> list[float]:
+    """Mean over problems of Σ w L(r̂, y), r̂ without the row itself."""
+    weight = WEIGHT / WEIGHT.sum()
+    mean = conditional_mean(Y, P, notion=notion, bandwidth=0.05, sample_weight=WEIGHT)
+    if notion == "canonical":
+        problems = [(mean, Y)]
+    else:
+        problems = [(np.stack([1 - m, m], axis=1), 1 * (i == Y)) for i, m in enumerate(mean.T)]
+    return [
+        float(
+            np.mean(
+                [
+                    np.sum((weight * generator.loss(r, np.eye(r.shape[1])[y]))[rows])
+                    for r, y in problems
+                ]
+            )
+        )
+        for generator in GENERATORS
+    ]
+
+
+@pytest.mark.parametrize("notion", ["canonical", "classwise"])
+@pytest.mark.parametrize("rows", [None, np.arange(N), np.array([3, 4, 20, 77])], ids=str)
+def test_the_criterion_is_the_leave_one_out_loss(notion: str, rows: Any) -> None:
+    found = bandwidth._leave_one_out_risks(
+        validate(Y, P, sample_weight=WEIGHT),
+        as_notion(notion),
+        as_kernel("dirichlet"),
+        GENERATORS,
+        0.05,
+        "exact",
+        rows,
+    )
+    chosen = slice(None) if rows is None else rows
+    np.testing.assert_allclose(found, expected(notion, chosen), rtol=1e-10)
+
+
+def test_rows_of_infinite_loss_are_a_penalty_and_the_others_still_count() -> None:
+    """The one row of its class: r̂ gives it 0, whose log loss is infinite."""
+    y = np.where(np.arange(N) == 7, 2, Y % 2)
+    predictions = validate(y, P)
+    settings: Any = (as_notion("canonical"), as_kernel("dirichlet"), GENERATORS, 0.05, "exact", None)
+    log, brier = bandwidth._leave_one_out_risks(predictions, *settings)
+    mean = conditional_mean(y, P, bandwidth=0.05)
+    others = np.delete(np.arange(N), 7)
+    rest = -np.log(mean[others, y[others]]).sum() / N
+    assert log - bandwidth._INFINITE_ROW / N == pytest.approx(rest, abs=1e-6)
+    assert brier == pytest.approx(((mean - np.eye(K)[y]) ** 2).sum(axis=1).mean(), rel=1e-10)
+
+
+# --- the walk
+
+
+def lattice(function: Any) -> bandwidth._Lattice:
+    return bandwidth._Lattice(lambda gamma: function(np.log10(gamma) * bandwidth._STEPS_PER_DECADE))
+
+
+@pytest.mark.parametrize(
+    ("sides", "bottom"),
+    [
+        *(((-60, -52, -48), bottom) for bottom in (-55.9, -54.2, -52.0, -51.8, -50.3)),
+        *(((-59, -55, -40), bottom) for bottom in (-56.4, -55.3, -51.6, -48.1)),
+        *(((-64, -50, -46), bottom) for bottom in (-56.7, -52.4, -50.2, -48.3)),
+        *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
+    ],
+)
+def test_of_a_parabola_its_bottom_is_found_at_once(
+    sides: tuple[int, int, int], bottom: float
+) -> None:
+    at = lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
+    left, here, right = sides
+    assert at(left) >= at(here) <= at(right)
+    found = bandwidth._bottom(at, left, here, right)
+    if round(bottom - here) != 0:
+        assert found == here + round(bottom - here)
+    elif max(here - left, right - here) <= bandwidth._STRIDE:
+        assert found == here + (1 if bottom > here else -1)
+    else:
+        # The middle of the wider gap.
+        wide = right - here > here - left
+        assert found == (here + (right - here) // 2 if wide else here - (here - left) // 2)
+
+
+@pytest.mark.parametrize(
+    ("points", "found"),
+    [
+        # Flat, in narrow gaps: one beside.
+        ((-44, -40, -36), -41),
+        # Flat, in gaps of which one is wide: its middle.
+        ((-44, -40, -30), -35),
+        ((-54, -40, -36), -47),
+        # At an end of the lattice: the middle of the gap there is.
+        ((bandwidth._LOWEST, bandwidth._LOWEST, bandwidth._LOWEST + 6), bandwidth._LOWEST + 3),
+        ((bandwidth._HIGHEST - 6, bandwidth._HIGHEST, bandwidth._HIGHEST), bandwidth._HIGHEST - 3),
+    ],
+)
+def test_where_no_parabola_tells_the_gap_does(points: tuple[int, int, int], found: int) -> None:
+    assert bandwidth._bottom(lattice(lambda x: 1.0), *points) == found
+
+
+@pytest.mark.parametrize("bottom", [-100.3, -60.0, -20.6, 15.2])
+@pytest.mark.parametrize("start", [-110, -57, 3])
+def test_the_walk_ends_in_the_valley_after_few_steps(bottom: float, start: int) -> None:
+    at = lattice(lambda x: (x - bottom) ** 2)
+    bandwidth._descend(at, start)
+    assert abs(at.lowest - bottom) <= 0.5
+    # Strides grow by half: as many as reach the valley, and a parabola or two.
+    assert len(at.tried) <= 6 + 2 * np.log(1 + abs(bottom - start) / 8) / np.log(1.5)
+
+
+# --- which sums
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_auto_takes_linear_sums_where_they_win(
+    wins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "wins", lambda *_: wins)
+    settings: dict[str, Any] = {"method": "risk", "bandwidth": 0.05}
+    one_dimensional = decompose(Y, P, notion="classwise", **settings)
+    assert one_dimensional.algorithm == ("linear" if wins else "exact")
+    assert decompose(Y, P, **settings).algorithm == "exact"
+    bins = decompose(Y, P, kernel="uniform-bins", method="risk", bandwidth=0.5)
+    assert bins.algorithm == "cells"
+    for named in ("linear", "exact"):
+        assert decompose(Y, P, notion="top-label", algorithm=named, **settings).algorithm == named
+
+
+def test_linear_sums_are_refused_with_the_reason() -> None:
+    for settings, reason in (
+        ({"notion": "canonical"}, "no pairs"),
+        ({"notion": "classwise", "kernel": "uniform-bins"}, "bins, whose means"),
+    ):
+        with pytest.raises(ValueError, match=f"algorithm = 'linear' with .*{reason}"):
+            conditional_mean(Y, P, bandwidth=0.5, algorithm="linear", **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"exclude_self": "yes"}, "exclude_self = 'yes'"),
+        ({"algorithm": "AUTO"}, "algorithm = 'AUTO'"),
+        ({"tolerance": 1.0}, "tolerance = 1.0"),
+    ],
+)
+def test_arguments_of_the_conditional_mean_are_named(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        conditional_mean(Y, P, bandwidth=0.05, **settings)
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "linear"])
+def test_a_row_of_weight_zero_is_a_target_and_no_source(algorithm: str) -> None:
+    weight = np.where(np.arange(N) % 4 == 0, 0.0, WEIGHT)
+    settings: dict[str, Any] = {"notion": "classwise", "bandwidth": 0.05, "algorithm": algorithm}
+    found = conditional_mean(Y, P, sample_weight=weight, **settings)
+    kept = weight > 0
+    alone = conditional_mean(Y[kept], P[kept], sample_weight=weight[kept], **settings)
+    np.testing.assert_allclose(found[kept], alone, rtol=1e-9)
+    assert np.isfinite(found).all()
+
+
+# --- bins
+
+
+def test_one_bin_holds_all_rows() -> None:
+    found = conditional_mean(Y, P, kernel="uniform-bins", bandwidth=1.0, exclude_self=False)
+    share = np.eye(K)[Y].mean(axis=0)
+    np.testing.assert_allclose(found, np.broadcast_to(share, P.shape), rtol=1e-12)
+
+
+def test_a_certain_prediction_is_in_the_last_bin() -> None:
+    y, p = np.array([1, 1, 0, 0]), np.array([0.9, 1.0, 1.0, 0.2])
+    settings: dict[str, Any] = {"kernel": "uniform-bins", "exclude_self": False}
+    found = conditional_mean(y, p, bandwidth=0.25, **settings)
+    np.testing.assert_allclose(found[:, 1], [2 / 3, 2 / 3, 2 / 3, 0])
