@@ -150,6 +150,61 @@ def test_auto_takes_linear_sums_where_they_win(
         assert decompose(Y, P, notion="top-label", algorithm=named, **settings).algorithm == named
 
 
+def pairs(n: int, seed: int = 0) -> Any:
+    g = np.random.default_rng(seed).uniform(0.01, 0.99, n)
+    return np.log(np.stack([1 - g, g], axis=1))
+
+
+def test_linear_sums_win_on_many_rows_of_a_wide_kernel() -> None:
+    """Moving a row to the nodes and back costs a hundred kernel values, of which exact sums take n."""
+    assert not linear.wins(pairs(390), 0.1)
+    assert linear.wins(pairs(2000), 0.1)
+    assert linear.wins(pairs(20_000), 1e-3)
+    assert linear.wins(pairs(100_000), 1e-5)
+    # Of a narrow kernel there are more nodes than rows.
+    assert not linear.wins(pairs(2000), 1e-4)
+    assert not linear.wins(pairs(5000), 1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1e-3])
+def test_sums_that_win_are_those_of_fewer_kernel_values(gamma: float) -> None:
+    """The costs are as in the docstring; where they cross is found here by bisection."""
+    panels = linear.panels_for(pairs(2000), gamma)
+    m = panels.n_panels * panels.order
+    low, high = 400, 100_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if linear.wins(pairs(2000)[:1].repeat(middle, 0), gamma) else (middle, high)
+    nodes = m * min(m, 16 * panels.order)
+    # n²/4 = nodes + 100 n
+    assert high == pytest.approx(200 + 2 * np.sqrt(100**2 + nodes), rel=0.02)
+
+
+def test_of_several_sums_one_in_linear_time_is_said() -> None:
+    assert linear.joint_algorithm(["exact", "linear", "exact"]) == "linear"
+    assert linear.joint_algorithm(["exact", "exact"]) == "exact"
+    assert linear.joint_algorithm([]) == "none"
+
+
+@pytest.mark.parametrize("which", ["prob", "log_prob"])
+def test_a_gradient_stands_in_the_way_of_linear_sums(which: str) -> None:
+    torch = pytest.importorskip("torch")
+    log_prob = torch.asarray(pairs(5))
+    tensors = {"prob": log_prob.exp(), "log_prob": log_prob}
+    kernel = as_kernel("dirichlet")
+    assert linear.obstacle(kernel, **tensors) is None
+    tensors[which].requires_grad_()
+    assert "gradient" in str(linear.obstacle(kernel, **tensors))
+
+
+def test_panels_are_symmetric_and_cover_the_interval() -> None:
+    panels = linear.panels_for(pairs(50), 0.01)
+    lower, upper = panels.angles(np.arange(panels.n_panels))
+    np.testing.assert_allclose(lower[1:], upper[:-1], atol=1e-12)
+    assert (lower[0], upper[-1]) == pytest.approx((0.0, np.pi / 2), abs=1e-12)
+    np.testing.assert_allclose(lower + upper[::-1], np.pi / 2, atol=1e-12)
+
+
 def test_linear_sums_are_refused_with_the_reason() -> None:
     for settings, reason in (
         ({"notion": "canonical"}, "no pairs"),
