@@ -10,7 +10,8 @@ each mutant, which runs the tests that reach the mutated function until one fail
 runs the mutants whose names match a pattern (those of all modules without one), for instance
 "propercal.notions.*", and then prints a table; the changes that no test noticed are written to
 build/mutants/survivors.txt. MUTANTS_STEP=4 runs every fourth mutant, MUTANTS_SECONDS=30 more tests on
-each. theory_tests/mutants.md says what was found.
+each, and MUTANTS_TESTS="FILE ..." other tests, such as those written for survivors.
+theory_tests/mutants.md says what was found.
 
 Not mutated, by rule:
 
@@ -68,6 +69,7 @@ TESTS = (
     "theory_tests/contracts/test_criteria.py",
     "theory_tests/contracts/test_bad_input.py",
     "theory_tests/contracts/test_bandwidth_search.py",
+    "theory_tests/contracts/test_dask_input.py",
     "theory_tests/contracts/test_debiased_contract.py",
     "theory_tests/contracts/test_decompose_contract.py",
     "theory_tests/contracts/test_edges.py",
@@ -332,7 +334,8 @@ def main(patterns: Sequence[str]) -> None:
     sys.path.insert(0, str(COPY))
     options = ["-o", "addopts=--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider"]
     options += ["-p", "no:terminal", "--rootdir=."]
-    code = pytest.main([*options, *TESTS], plugins=[plugin])
+    tests = os.environ.get("MUTANTS_TESTS", "").split() or TESTS
+    code = pytest.main([*options, *tests], plugins=[plugin])
     Path("outcomes.json").write_text(json.dumps(plugin.outcomes, indent=1), encoding="utf-8")
     if code and len(plugin.outcomes) < len(names):
         raise SystemExit(int(code))
