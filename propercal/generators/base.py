@@ -97,7 +97,7 @@ class BregmanGenerator(abc.ABC):
 
     def hessian_times(self, p: Array, v: Array) -> Array:
         """∇²F(p) v, from shapes (..., k); a subclass may do without the matrix."""
-        return namespace(p).matmul(self.hessian(p), v[..., None])[..., 0]
+        return namespace(p, v).matmul(self.hessian(p), v[..., None])[..., 0]
 
     def hessian_diagonal(self, p: Array) -> Array:
         """Diagonal of ∇²F(p), from shape (..., k); a subclass may do without the matrix."""

@@ -1,0 +1,113 @@
+"""Generators at the edges: arrays of two libraries, sums with numbers, zeros, results of a wrong shape."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal.generators import (
+    BregmanGenerator,
+    Brier,
+    ItakuraSaito,
+    Log,
+    Quadratic,
+    Spherical,
+    Tsallis,
+    from_function,
+)
+
+GENERATORS: list[BregmanGenerator] = [
+    Log(),
+    Brier(),
+    Spherical(),
+    Tsallis(0.5),
+    Tsallis(1.5),
+    Tsallis(3.0),
+    ItakuraSaito(),
+    Quadratic([[2.0, 0.5], [0.5, 1.0]]),
+    2.0 * Log() + Brier(),
+]
+P, Q = np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([[0.5, 0.5], [0.1, 0.9]])
+
+
+@pytest.mark.parametrize("generator", GENERATORS, ids=repr)
+def test_arrays_of_two_libraries_are_refused(generator: BregmanGenerator) -> None:
+    strict = pytest.importorskip("array_api_strict")
+    other_p, other_q = strict.asarray(P), strict.asarray(Q)
+    for function in (generator.divergence, generator.loss, generator.hessian_times):
+        for pair in ((P, other_q), (other_p, Q)):
+            with pytest.raises(TypeError):
+                function(*pair)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("number", [1, 1.0, -2, True])
+def test_only_zero_may_be_added_to_a_generator(number: float) -> None:
+    with pytest.raises(TypeError):
+        number + Log()
+    assert 0 + Log() == Log()
+    assert sum([Log(), Brier()]) == Log() + Brier()
+    with pytest.raises(TypeError):
+        "0" + Log()
+
+
+@pytest.mark.parametrize("generator", [Log(), Tsallis(0.5), Tsallis(1.5), Tsallis(3.0), ItakuraSaito()], ids=repr)
+def test_no_curvature_counts_where_a_direction_does_not_move(generator: BregmanGenerator) -> None:
+    """∇²F is infinite, or 0, at a zero, and 0 · ∞ = 0."""
+    p, v = np.array([[0.0, 0.25, 0.75]]), np.array([[0.0, 1.0, -1.0]])
+    found = generator.hessian_times(p, v)
+    assert found[0, 0] == 0
+    inside = generator.hessian(np.array([[0.2, 0.25, 0.75]])) @ v[0]
+    np.testing.assert_allclose(found[0, 1:], inside[0, 1:], rtol=1e-12)
+
+
+class WrongShape(BregmanGenerator):
+    """What one method returns has a shape of its own choice."""
+
+    name = "wrong"
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def value(self, p: Any) -> Any:
+        return p if self.method == "value" else (p**2).sum(-1)
+
+    def gradient(self, p: Any) -> Any:
+        return p[..., 0] if self.method == "gradient" else 2 * p
+
+
+@pytest.mark.parametrize(("method", "shape"), [("value", r"\(2, 2\)"), ("gradient", r"\(2,\)")])
+def test_a_result_of_a_wrong_shape_is_named(method: str, shape: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{method}\(p\) = a result of shape {shape} and type float64: "):
+        WrongShape(method).loss(P, np.eye(2))
+
+
+def test_a_matrix_of_whole_numbers_is_one_of_real_numbers() -> None:
+    whole, real = Quadratic([[2, 1], [1, 3]]), Quadratic([[2.0, 1.0], [1.0, 3.0]])
+    assert whole == real
+    assert repr(whole) == repr(real)
+    np.testing.assert_array_equal(whole.gradient(P), real.gradient(P))
+
+
+def cubes(p: Any, power: int = 3) -> Any:
+    return (p**power).sum(-1) - 1
+
+
+def test_the_name_of_a_function_is_that_of_its_generator() -> None:
+    pytest.importorskip("torch")
+    assert from_function(cubes).name == "cubes"
+    assert from_function(partial(cubes, power=4)).name == "custom"
+    assert from_function(cubes, name="third").name == "third"
+
+
+@pytest.mark.parametrize("generator", [Log(), Tsallis(0.5)], ids=repr)
+def test_an_infinite_slope_in_a_direction_that_is_not_taken_counts_nothing(generator: BregmanGenerator) -> None:
+    """At a zero of q with y = 0 the product is ∞ · 0; where y > 0 it decides."""
+    q = np.array([[0.0, 0.4, 0.6], [0.0, 0.4, 0.6]])
+    y = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    loss = generator.loss(q, y)
+    near = generator.loss(np.array([[1e-14, 0.4, 0.6 - 1e-14]]), y[:1])
+    assert loss[0] == pytest.approx(near[0], rel=1e-5)
+    assert loss[1] == np.inf
