@@ -80,6 +80,7 @@ TESTS = (
     "theory_tests/contracts/test_gradients.py",
     "theory_tests/contracts/test_hard_cases.py",
     "theory_tests/contracts/test_information.py",
+    "theory_tests/contracts/test_information_messages.py",
     "theory_tests/contracts/test_notions.py",
     "theory_tests/contracts/test_recalibrators.py",
     "theory_tests/contracts/test_resources.py",
