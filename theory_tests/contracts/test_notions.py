@@ -175,3 +175,13 @@ def test_two_classes_above_one_half_have_complements_of_their_own() -> None:
     y, p = np.array([0, 1, 1, 0]), np.array([[0.54, 0.53, 0.01], [0.2, 0.7, 0.1], [0.51, 0.52, 0.0], [0.9, 0.1, 0.0]])
     by_hand = np.mean([terms(y == i, p[:, i])[0] for i in range(3)])
     assert terms(y, p, notion="classwise", labels=[0, 1, 2])[0] == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize("notion", ["canonical", "top-label"])
+def test_labels_of_several_classes_are_refused_with_the_notion_s_name(notion: str) -> None:
+    y, p = np.array([[1, 1, 0], [0, 1, 0]] * 5), np.full((10, 3), 1 / 3)
+    with pytest.raises(ValueError, match=f"one class per row for notion='{notion}'"):
+        propercal.decompose(y, p, notion=notion, method="risk", bandwidth=0.1)
+    apart = np.full((10, 3), 0.6)
+    with pytest.raises(ValueError, match=f"rows that sum to 1 for notion='{notion}'"):
+        propercal.decompose(np.array([0, 1] * 5), apart, notion=notion, method="risk", bandwidth=0.1)

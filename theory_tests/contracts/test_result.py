@@ -132,7 +132,11 @@ def test_the_text_and_the_html_say_what_the_numbers_are() -> None:
     ]
     lines = str(result).splitlines()
     assert [line for line in wanted if line not in lines] == []
+    refinement, sharpness = result.interval("refinement"), result.interval("sharpness")
+    assert f"  + refinement                0.46  [{refinement[0]:.6g}, {refinement[1]:.6g}]" in lines
+    assert f"    sharpness                  0.2  [{sharpness[0]:.6g}, {sharpness[1]:.6g}]" in lines
     html = result._repr_html_()
+    assert "k = 3<br>[ ]: 90% interval<br>infinite loss at row 3</small>" in html
     assert "<caption>log loss, canonical calibration, in nats</caption>" in html
     assert (
         f"<th style='text-align:left'>calibration error</th><td>0.04</td><td>[{low:.6g}, {high:.6g}]</td>"
@@ -154,6 +158,19 @@ def test_the_text_says_why_there_is_no_interval_and_no_kernel() -> None:
     assert "uncertainty               0.66\n" in text
     assert "infinite loss" not in text
     assert "the other terms" not in str(made())
+
+
+def test_units_are_those_of_the_loss() -> None:
+    assert made().units == "nats"
+    assert made(generator=Brier()).units == ""
+
+
+def test_a_dataset_has_no_interval_of_an_infinite_term() -> None:
+    errors = {"risk": math.inf, "uncertainty": 0.04}
+    data = made(risk=math.inf, standard_errors=errors).to_xarray()
+    assert "risk_interval" not in data
+    assert "uncertainty_interval" in data
+    assert "risk_interval" not in made(risk=-math.inf, standard_errors=errors).to_xarray()
 
 
 class NotANumberAtZero(BregmanGenerator):
