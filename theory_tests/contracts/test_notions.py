@@ -182,6 +182,3 @@ def test_labels_of_several_classes_are_refused_with_the_notion_s_name(notion: st
     y, p = np.array([[1, 1, 0], [0, 1, 0]] * 5), np.full((10, 3), 1 / 3)
     with pytest.raises(ValueError, match=f"one class per row for notion='{notion}'"):
         propercal.decompose(y, p, notion=notion, method="risk", bandwidth=0.1)
-    apart = np.full((10, 3), 0.6)
-    with pytest.raises(ValueError, match=f"rows that sum to 1 for notion='{notion}'"):
-        propercal.decompose(np.array([0, 1] * 5), apart, notion=notion, method="risk", bandwidth=0.1)
