@@ -99,6 +99,7 @@ TESTS = (
     "--deselect=theory_tests/laws/test_debiased.py::test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper",
     # The caller of a function in the copy is mutmut.
     "--deselect=theory_tests/contracts/test_bad_input.py::test_a_warning_points_at_the_caller",
+    "--deselect=theory_tests/contracts/test_dask_input.py::test_warnings_of_partitions_are_passed_on_once",
 )
 #: mutmut makes no mutants of a decorated function, for fear of what its decorator might do. These
 #: are harmless: they are applied to the function that picks the mutant.
