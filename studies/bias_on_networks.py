@@ -23,7 +23,7 @@ from studies.predictions import DIGITS, MODELS_HELP
 from studies.subset_design import Design, assemble, read, run_cell
 from studies.subset_table import table
 
-QUICK = Design(models=DIGITS[:2], sample_sizes=(100, 200, 400, 800), n_replicates=6)
+QUICK = Design(models=DIGITS[:2], sample_sizes=(100, 200, 400), n_replicates=4)
 TINY = Design(models=("digits/naive-bayes",), sample_sizes=(200,), n_replicates=2)
 FULL = Design(
     models=(
