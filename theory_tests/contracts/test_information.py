@@ -132,6 +132,17 @@ def test_layers_of_any_shape_and_labels_of_any_kind() -> None:
     assert by_name == by_number != pytest.approx(alphabetical, rel=1e-3)
 
 
+def test_layers_as_lists_of_two_rows_and_of_two_classes() -> None:
+    y, z = layer_data()
+    (flat,) = layer_sharpness([z], y, bandwidth=0.1)
+    assert layer_sharpness([z.tolist()], y, bandwidth=0.1) == [flat]
+    (two,) = layer_sharpness([z], y == 1, bandwidth=0.1)
+    (one_hot,) = layer_sharpness([z], np.eye(2, dtype=int)[(y == 1) * 1], bandwidth=0.1)
+    assert one_hot == pytest.approx(two, rel=1e-12)
+    (pair,) = layer_sharpness([z[:2]], np.array([0, 1]), bandwidth=0.1, generator="brier")
+    assert np.isfinite(pair)
+
+
 def test_weights_of_layers() -> None:
     y, z = layer_data()
     w = np.random.default_rng(5).integers(0, 3, size=60).astype(float)
