@@ -1,7 +1,8 @@
 """Build the book: `make book`, or `python book/build.py` where its tools are installed.
 
-Pages are executed once and kept. What they show depends on more than their own text, so everything
-is executed again where the package, the studies or a dataset have changed.
+Pages are executed once, as many at a time as there are cores, and kept. What they show depends on
+more than their own text, so everything is executed again where the package, the studies or a
+dataset have changed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 BOOK = Path(__file__).resolve().parent
 ROOT = BOOK.parent
@@ -31,25 +34,57 @@ def digest() -> str:
     return found.hexdigest()
 
 
+def execute() -> None:
+    """Execute the pages that hold code, into the cache that the build reads.
+
+    The build itself would take one after the other. It meets a page that fails again, and says why.
+    """
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+    from jupyter_cache.executors.utils import single_nb_execution
+    from myst_nb.core.read import myst_nb_reader_plugin
+
+    cache = get_cache(str(BUILD / ".jupyter_cache"))
+    paths = [
+        path
+        for path in sorted(BOOK.glob("*/*.md"))
+        if "\nfile_format: mystnb\n" in path.read_text()
+    ]
+    notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
+
+    def run(path: Path) -> Any:
+        notebook = notebooks[path]
+        return single_nb_execution(notebook, cwd=str(path.parent), timeout=120, allow_errors=False)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for path, result in zip(paths, pool.map(run, paths), strict=True):
+            if result.err is None:
+                seconds = {"execution_seconds": result.time}
+                bundle = CacheBundleIn(notebooks[path], str(path), data=seconds)
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
 def main() -> int:
     """Build, with every warning an error, and say where the book is."""
     began = time.perf_counter()
     stamp = BUILD / "digest"
     now = digest()
-    if not stamp.exists() or stamp.read_text() != now:
+    fresh = not stamp.exists() or stamp.read_text() != now
+    if fresh:
         shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(exist_ok=True)
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     # Pages call the command line too.
     programs = Path(sys.executable).parent
-    environment = {
-        **os.environ,
+    os.environ |= {
         "PYTHONPATH": path,
         "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
+    if fresh:
+        execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]
-    done = subprocess.run(command, env=environment, check=False)
+    done = subprocess.run(command, check=False)
     if done.returncode:
         return done.returncode
     stamp.write_text(now)

@@ -113,8 +113,9 @@ def _write_names(axis: Axes, points: _Points) -> None:
     halo = [withStroke(linewidth=2, foreground="white")]
     # Upwards is towards smaller errors.
     places = np.stack([points.x, -points.y], axis=1)
-    places /= np.maximum(np.ptp(places, axis=0), np.finfo(float).tiny)
     apart = places[:, None, :] - places
+    width = apart.max(axis=(0, 1))
+    apart = apart / np.where(width > 0, width, 1.0)
     distance = (apart**2).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
     away = apart[np.arange(len(places)), distance.argmin(axis=1)]

@@ -389,3 +389,5 @@ def test_names_of_near_points_do_not_lie_on_each_other() -> None:
     assert not far.overlaps(one)
     alone = pareto_front([0.9], [0.02], names=["alone"], ax=Figure().subplots())
     assert [text.get_text() for text in alone.texts] == ["alone"]
+    level = pareto_front([0.9, 0.95], [0.02, 0.02], names=["a", "b"], ax=Figure().subplots())
+    assert [text.get_horizontalalignment() for text in level.texts] == ["right", "left"]
