@@ -48,7 +48,7 @@ def execute() -> None:
     paths = [
         path
         for path in sorted(BOOK.glob("*/*.md"))
-        if "\nfile_format: mystnb\n" in path.read_text()
+        if "\nfile_format: mystnb\n" in path.read_text(encoding="utf-8")
     ]
     notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
 

@@ -64,6 +64,7 @@ MODULES = (
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 TESTS = (
     "theory_tests/laws",
+    "theory_tests/oracles/test_bandwidth.py",
     "theory_tests/oracles/test_brute_force.py",
     "theory_tests/contracts/test_backends.py",
     "theory_tests/contracts/test_criteria.py",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
-from propercal import generators
+from propercal import Decomposition, generators
 
 Floats = NDArray[np.float64]
 TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
@@ -212,3 +212,10 @@ def expected(
         for q, Y in problems(p, y, notion)
     ]
     return {term: float(np.mean([part[term] for part in parts])) for term in TERMS}
+
+
+def assert_agree(found: Decomposition, wanted: dict[str, float]) -> None:
+    for term in TERMS:
+        np.testing.assert_allclose(
+            getattr(found, term), wanted[term], rtol=RTOL, atol=ATOL, err_msg=term
+        )
