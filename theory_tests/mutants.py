@@ -77,6 +77,7 @@ TESTS = (
     "theory_tests/contracts/test_few_rows.py",
     "theory_tests/contracts/test_generator_backends.py",
     "theory_tests/contracts/test_generator_edges.py",
+    "theory_tests/contracts/test_generator_names.py",
     "theory_tests/contracts/test_good_input.py",
     "theory_tests/contracts/test_gradients.py",
     "theory_tests/contracts/test_hard_cases.py",

@@ -48,9 +48,6 @@ def test_only_zero_may_be_added_to_a_generator(number: float) -> None:
     with pytest.raises(TypeError):
         number + Log()
     assert 0 + Log() == Log()
-    assert sum([Log(), Brier()]) == Log() + Brier()
-    with pytest.raises(TypeError):
-        "0" + Log()
 
 
 @pytest.mark.parametrize("generator", [Log(), Tsallis(0.5), Tsallis(1.5), Tsallis(3.0), ItakuraSaito()], ids=repr)
@@ -95,11 +92,9 @@ def cubes(p: Any, power: int = 3) -> Any:
     return (p**power).sum(-1) - 1
 
 
-def test_the_name_of_a_function_is_that_of_its_generator() -> None:
+def test_a_function_without_a_name_makes_a_custom_generator() -> None:
     pytest.importorskip("torch")
-    assert from_function(cubes).name == "cubes"
     assert from_function(partial(cubes, power=4)).name == "custom"
-    assert from_function(cubes, name="third").name == "third"
 
 
 @pytest.mark.parametrize("generator", [Log(), Tsallis(0.5)], ids=repr)
