@@ -17,6 +17,9 @@ from propercal.debiasing.fold_sums import Sources
 from propercal.debiasing.stacking import Floats, stacking_weights
 from propercal.generators.base import BregmanGenerator
 
+#: With fewer rows, threads wait for the interpreter longer than they compute.
+_THREADED_ROWS = 2048
+
 
 @dataclass(frozen=True)
 class CrossFits:
@@ -33,29 +36,37 @@ class CrossFits:
     """(n,) weights that sum to 1."""
     fits: dict[frozenset[int], list[Recalibration]]
 
-    def predictions(self, left_out: frozenset[int], rows: slice | None = None) -> Array:
-        """(m, r, k) what each family, fitted without the folds `left_out`, makes of the rows."""
-        points = self.sources.points if rows is None else self.sources.points.part(rows)
-        return namespace(self.outcome).stack([fit(points) for fit in self.fits[left_out]])
-
-    def stack(self, generator: BregmanGenerator) -> list[Floats]:
-        """Return the weights of the families for each fold, chosen on the others."""
+    def stacks(self, generators: Sequence[BregmanGenerator]) -> list[list[Floats]]:
+        """Return the weights of the families for each fold, chosen on the others, by generator."""
         xp = namespace(self.outcome)
         rows = self.sources.folds
         result = []
         for f in range(len(rows)):
             others = [e for e in range(len(rows)) if e != f]
-            parts = [self.predictions(frozenset({f, e}), rows[e]) for e in others]
+            parts = [self._predictions(frozenset({f, e}), rows[e]) for e in others]
+            candidates = xp.concat(parts, axis=1)
+            outcome = xp.concat([self.outcome[rows[e], :] for e in others], axis=0)
             weight = xp.concat([self.weight[rows[e]] for e in others])
-            result.append(
-                stacking_weights(
-                    generator,
-                    xp.concat(parts, axis=1),
-                    xp.concat([self.outcome[rows[e], :] for e in others], axis=0),
-                    weight / xp.sum(weight),
-                )
-            )
+            weight = weight / xp.sum(weight)
+            result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
+
+    def combined(self, left_out: frozenset[int], weights: Sequence[Floats]) -> list[Array]:
+        """(n, k) means of the families, fitted without `left_out`, for each of some `weights`."""
+        used = {
+            i: fit(self.sources.points)
+            for i, fit in enumerate(self.fits[left_out])
+            if any(each[i] > 0 for each in weights)
+        }
+        return [
+            sum(float(each[i]) * prob for i, prob in used.items() if each[i] > 0)
+            for each in weights
+        ]
+
+    def _predictions(self, left_out: frozenset[int], rows: slice) -> Array:
+        """(m, r, k) what each family, fitted without `left_out`, makes of some rows."""
+        points = self.sources.points.part(rows)
+        return namespace(self.outcome).stack([fit(points) for fit in self.fits[left_out]])
 
 
 def cross_fit(
@@ -80,15 +91,9 @@ def cross_fit(
         )
         return [train.fit(family) for family in families]
 
-    if is_numpy(outcome) and n_threads() > 1:
+    if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS and n_threads() > 1:
         with ThreadPoolExecutor(n_threads()) as pool:
             fits = list(pool.map(fitted, left_out))
     else:
         fits = [fitted(out) for out in left_out]
     return CrossFits(sources, outcome, weight, dict(zip(left_out, fits, strict=True)))
-
-
-def combine(predictions: Array, weights: Floats) -> Array:
-    """Return the weighted mean over families of predictions (m, r, k)."""
-    used = [i for i, weight in enumerate(weights) if weight > 0]
-    return sum(float(weights[i]) * predictions[i, ...] for i in used)

@@ -10,7 +10,7 @@ from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
 from propercal._typing import Array
 from propercal.conditional.exact import one_blas_thread
 from propercal.conditional.linear import joint_algorithm
-from propercal.debiasing.cross_fitting import CrossFits, combine, cross_fit
+from propercal.debiasing.cross_fitting import CrossFits, cross_fit
 from propercal.debiasing.fold_sums import Sources, fold_kernel
 from propercal.debiasing.folds import assign_folds
 from propercal.debiasing.points import interior
@@ -84,7 +84,8 @@ def _in_fold_order(
     fits: CrossFits, generators: Sequence[BregmanGenerator], recipe: Recipe
 ) -> list[OneStep]:
     sources, rows = fits.sources, fits.sources.folds
-    stacks = [fits.stack(generator) for generator in generators]
+    stacks = fits.stacks(generators)
+    outer = [fits.combined(frozenset({f}), stacks[f]) for f in range(recipe.n_folds)]
     candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
     kernel = recipe.kernel
     kernels = (
@@ -96,7 +97,7 @@ def _in_fold_order(
         ]
     )
     for e in range(recipe.n_folds):
-        bases, columns = _bases(fits, stacks, e)
+        bases, columns = _bases(fits, stacks, outer, e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
         width = columns.shape[1] // len(generators)
@@ -110,38 +111,32 @@ def _in_fold_order(
 
 
 def _bases(
-    fits: CrossFits, stacks: Sequence[Sequence[Floats]], e: int
+    fits: CrossFits, stacks: Sequence[Sequence[Floats]], outer: Sequence[Sequence[Array]], e: int
 ) -> tuple[list[Bases], Array]:
     """Return the bases of fold `e` for each generator, and their values at all sources.
 
-    The columns are, for each generator, the base of fold `e` and for every other fold f its base
+    `outer` has, for each fold and generator, the base of that fold at all sources. The columns are,
+    for each generator, the base of fold `e` and for every other fold f its base
     without f and `e`, which is 0 at the rows of f.
     """
     xp = namespace(fits.outcome)
     rows = fits.sources.folds
-    folds = range(len(rows))
-    others = [f for f in folds if f != e]
-    own = fits.predictions(frozenset({e}))
-    # At the rows of this fold alone: how much the fits without each fold differ there.
-    outer = [fits.predictions(frozenset({f}), rows[e]) for f in folds]
-    inner = {f: fits.predictions(frozenset({e, f})) for f in others}
-    outside = {f: 1.0 - xp.astype(_marks(fits.outcome, rows[f]), own.dtype) for f in others}
+    others = [f for f in range(len(rows)) if f != e]
+    inner = [fits.combined(frozenset({e, f}), stacks[f]) for f in others]
+    outside = [1.0 - xp.astype(_marks(fits.outcome, rows[f]), outer[e][0].dtype) for f in others]
     bases, columns = [], []
-    for stack in stacks:
-        at_sources = [combine(own, stack[e])]
-        within = {}
-        for f in others:
-            base = combine(inner[f], stack[f])
-            within[f] = base[rows[e], :]
-            at_sources.append(base * outside[f][:, None])
+    for i, at_sources in enumerate(outer[e]):
+        without = [by_generator[i] for by_generator in inner]
         bases.append(
             Bases(
-                own=at_sources[0][rows[e], :],
-                inner=within,
-                others=[combine(outer[f], stack[f]) for f in folds],
+                own=at_sources[rows[e], :],
+                inner=[base[rows[e], :] for base in without],
+                # How much the fits without each fold differ at the rows of this one.
+                others=[by_generator[i][rows[e], :] for by_generator in outer],
             )
         )
-        columns += at_sources
+        columns.append(at_sources)
+        columns += [base * out[:, None] for base, out in zip(without, outside, strict=True)]
     return bases, xp.concat(columns, axis=1)
 
 

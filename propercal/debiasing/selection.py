@@ -9,7 +9,13 @@ import numpy as np
 
 from propercal._array import by_rows, namespace, to_numpy
 from propercal._typing import Array
-from propercal.debiasing.correction import correct, residuals, without_fold
+from propercal.debiasing.correction import (
+    Corrected,
+    Residuals,
+    correct,
+    residuals,
+    without_fold,
+)
 from propercal.debiasing.fold_sums import FoldSums
 from propercal.debiasing.variance import half_spread, half_trace
 from propercal.generators.base import BregmanGenerator
@@ -20,7 +26,7 @@ class Bases(NamedTuple):
 
     own: Array
     """(r, k) fitted without this fold."""
-    inner: dict[int, Array]
+    inner: list[Array]
     """(r, k) for every other fold f, fitted without this fold and f, combined as for f."""
     others: list[Array]
     """(r, k) fitted without each fold in turn."""
@@ -75,8 +81,8 @@ class Candidates:
     def add_base(self, fold: int, bases: Bases) -> None:
         """Add the base alone for the rows of a fold."""
         self._spread[fold] = half_spread(self._generator, bases.others)
-        inner = dict(bases.inner)
-        self._add(0, math.inf, fold, bases.own, self._spread[fold], inner)
+        prob = namespace(bases.own).concat([bases.own, *bases.inner], axis=0)
+        self._add(0, math.inf, fold, prob, self._spread[fold])
 
     def add_corrected(
         self, fold: int, bases: Bases, sums: FoldSums, bandwidth: float, priors: Any, first: int
@@ -93,16 +99,18 @@ class Candidates:
             return sums.columns[:, i * k : (i + 1) * k]
 
         labels, squares = xp.sum(sums.labels, axis=1), xp.sum(sums.squares, axis=1)
-        found = residuals(labels, squares, columns(0))
-        remaining = {
-            f: without_fold(sums, f, columns(1 + i)) for i, f in enumerate(sorted(bases.inner))
-        }
+        found = [residuals(labels, squares, columns(0))]
+        found += [without_fold(sums, f, columns(1 + i)) for i, f in enumerate(self._others(fold))]
+        # One after the other, so that each step is taken once for all of them.
+        base = xp.concat([bases.own, *bases.inner], axis=0)
+        joined = Residuals(*(xp.concat(parts, axis=0) for parts in zip(*found, strict=True)))
+        r = bases.own.shape[0]
         for j, prior in enumerate(priors):
-            corrected = correct(bases.own, found, prior)
-            variance = half_trace(self._generator, corrected)
-            variance = variance + self._spread[fold] * (1 - corrected.reliance) ** 2
-            inner = {f: correct(base, remaining[f], prior).prob for f, base in bases.inner.items()}
-            self._add(first + j, bandwidth, fold, corrected.prob, variance, inner)
+            corrected = correct(base, joined, prior)
+            own = Corrected(*(part[:r, ...] for part in corrected))
+            variance = half_trace(self._generator, own)
+            variance = variance + self._spread[fold] * (1 - own.reliance) ** 2
+            self._add(first + j, bandwidth, fold, corrected.prob, variance)
 
     def choose(self) -> OneStep:
         """Take for each fold the candidate that does best on the others."""
@@ -118,7 +126,7 @@ class Candidates:
         inner = np.array(self._inner)
         loss, correction, base, bandwidths = [], [], [], []
         for f in range(n_folds):
-            others = [e for e in range(n_folds) if e != f]
+            others = self._others(f)
             # Loss less V estimates the refinement; half of V is kept as the price of variance.
             score = inner[:, others, f].sum(axis=1) - 0.5 * spread[:, others].sum(axis=1)
             j = int(np.argmin(score))
@@ -129,28 +137,24 @@ class Candidates:
         joined = (xp.concat(parts) for parts in (loss, correction, base))
         return OneStep(*joined, bandwidths=tuple(bandwidths))  # type: ignore[misc]
 
+    def _others(self, fold: int) -> list[int]:
+        return [f for f in range(len(self._rows)) if f != fold]
+
     def _add(
-        self,
-        candidate: int,
-        bandwidth: float,
-        fold: int,
-        prob: Array,
-        correction: Array,
-        inner: dict[int, Array],
+        self, candidate: int, bandwidth: float, fold: int, prob: Array, correction: Array
     ) -> None:
+        """Add a candidate for the rows of a fold; `prob` are its own, then those for each other."""
         n_folds = len(self._rows)
         if candidate == len(self._loss):
             self._loss.append([None] * n_folds)
             self._correction.append([None] * n_folds)
             self._inner.append(np.zeros((n_folds, n_folds)))
             self._bandwidths.append(bandwidth)
-        rows = self._rows[fold]
-        self._loss[candidate][fold] = self._losses(prob, rows)
-        self._correction[candidate][fold] = correction
         xp = namespace(prob)
-        for f, other in inner.items():
-            mean = xp.sum(self._weight[rows] * self._losses(other, rows))
-            self._inner[candidate][fold, f] = float(mean)
-
-    def _losses(self, prob: Array, rows: slice) -> Array:
-        return by_rows(self._generator.loss, prob, self._outcome[rows, :])
+        rows = self._rows[fold]
+        outcome = xp.concat([self._outcome[rows, :]] * n_folds, axis=0)
+        losses = xp.reshape(by_rows(self._generator.loss, prob, outcome), (n_folds, -1))
+        self._loss[candidate][fold] = losses[0, :]
+        self._correction[candidate][fold] = correction
+        means = losses[1:, :] @ self._weight[rows]
+        self._inner[candidate][fold, self._others(fold)] = to_numpy(means)
