@@ -16,8 +16,8 @@ from propercal.cluster import Plan, check_settings, decompose_blocks, is_dask
 from propercal.conditional.estimate import check_algorithm
 from propercal.debiasing.recipe import make_recipe, typical
 from propercal.estimators import METHODS, Sums, debias, smooth
-from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.registry import one_or_several
 from propercal.kernels import as_kernel
 from propercal.notions import as_notion
 from propercal.result import Decomposition
@@ -213,12 +213,7 @@ def decompose(
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
-    several: Sequence[GeneratorLike] | None = None
-    if isinstance(generator, Sequence) and not isinstance(generator, str):
-        several = generator
-    generators = [as_generator(g) for g in ([generator] if several is None else several)]  # type: ignore[arg-type]
-    if not generators:
-        raise bad_value("generator", "[]", "one generator or more", "name a loss, such as 'log'")
+    generators, several = one_or_several(generator)
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
     check_flag("exclude_self", exclude_self)
@@ -242,7 +237,7 @@ def decompose(
             confidence_level=level,
         )
         results = decompose_blocks(y_true, y_proba, plan, again)
-        return results[0] if several is None else results
+        return results if several else results[0]
     estimate: Callable[[Predictions], list[Sums]]
     if method == "debiased":
         chosen = None if kernel is None else as_kernel(kernel)
@@ -277,7 +272,7 @@ def decompose(
         )
         for each, sums in zip(generators, estimate(predictions), strict=True)
     ]
-    return results[0] if several is None else results
+    return results if several else results[0]
 
 
 def _check_exclude_self(exclude_self: bool) -> None:

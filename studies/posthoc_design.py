@@ -176,17 +176,13 @@ def _estimates(design: Design, predictions: dict[str, Floats], y: Labels) -> dic
                     bandwidth=BANDWIDTH,
                 )
                 table["estimate"][r, i, :, m] = [each.calibration_error for each in published]
-        before = decompose(y, predictions["none"], generator=list(design.generators), notion=notion)
-        for j, (generator, result) in enumerate(zip(design.generators, before, strict=True)):
+        shared: dict[str, Any] = {"generator": list(design.generators), "notion": notion}
+        before = decompose(y, predictions["none"], **shared)
+        for j, result in enumerate(before):
             _store(table, (0, i, j), result)
-            for v, rival in enumerate(RIVALS):
-                pair = paired_difference(
-                    y,
-                    predictions[rival],
-                    predictions["temperature"],
-                    generator=generator,
-                    notion=notion,
-                )
+        for v, rival in enumerate(RIVALS):
+            pairs = paired_difference(y, predictions[rival], predictions["temperature"], **shared)
+            for j, pair in enumerate(pairs):
                 for name, value in zip(PAIRED, _paired(pair), strict=True):
                     table[name][v, i, j] = value
                 _store(table, (RECALIBRATIONS.index(rival), i, j), pair.a)

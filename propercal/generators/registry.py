@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from propercal._messages import bad_value, unknown_name
@@ -119,6 +119,15 @@ def as_generator(
         "a name, a BregmanGenerator or a function",
         f"the names are {', '.join(map(repr, available()))}",
     )
+
+
+def one_or_several(generator: object) -> tuple[list[BregmanGenerator], bool]:
+    """Return the generators that an argument stands for, and whether it is a list of them."""
+    several = isinstance(generator, Sequence) and not isinstance(generator, str)
+    generators = [as_generator(each) for each in (generator if several else [generator])]  # type: ignore[attr-defined]
+    if not generators:
+        raise bad_value("generator", "[]", "one generator or more", "name a loss, such as 'log'")
+    return generators, several
 
 
 def _instance(cls: type[BregmanGenerator]) -> BregmanGenerator:

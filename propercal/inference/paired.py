@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from propercal._settings import check_bandwidth, check_confidence_level
 from propercal._validate import Predictions, validate
 from propercal.debiasing.recipe import Recipe, make_recipe, typical
 from propercal.decomposition import GeneratorLike
-from propercal.estimators import Sums, debias
-from propercal.generators import as_generator
+from propercal.estimators import debias
+from propercal.generators.registry import one_or_several
 from propercal.kernels import as_kernel
 from propercal.notions import as_notion
 from propercal.result import Decomposition
@@ -93,13 +93,49 @@ class PairedDifference:
         return "\n".join(lines)
 
 
+@overload
+def paired_difference(  # type: ignore[overload-overlap]  # a string is a sequence of strings too
+    y_true: object,
+    y_proba_a: object,
+    y_proba_b: object,
+    *,
+    generator: GeneratorLike = ...,
+    notion: str = ...,
+    kernel: str | None = ...,
+    bandwidth: float | str = ...,
+    recalibrator: object = ...,
+    n_folds: int = ...,
+    random_state: Any = ...,
+    from_logits: bool = ...,
+    sample_weight: object = ...,
+    labels: Sequence[Any] | None = ...,
+    confidence_level: float = ...,
+) -> PairedDifference: ...
+@overload
+def paired_difference(
+    y_true: object,
+    y_proba_a: object,
+    y_proba_b: object,
+    *,
+    generator: Sequence[GeneratorLike],
+    notion: str = ...,
+    kernel: str | None = ...,
+    bandwidth: float | str = ...,
+    recalibrator: object = ...,
+    n_folds: int = ...,
+    random_state: Any = ...,
+    from_logits: bool = ...,
+    sample_weight: object = ...,
+    labels: Sequence[Any] | None = ...,
+    confidence_level: float = ...,
+) -> list[PairedDifference]: ...
 @quiet
 def paired_difference(
     y_true: object,
     y_proba_a: object,
     y_proba_b: object,
     *,
-    generator: GeneratorLike = "log",
+    generator: GeneratorLike | Sequence[GeneratorLike] = "log",
     notion: str = "canonical",
     kernel: str | None = "dirichlet",
     bandwidth: float | str = "auto",
@@ -110,7 +146,7 @@ def paired_difference(
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
-) -> PairedDifference:
+) -> PairedDifference | list[PairedDifference]:
     r"""Compare the calibration errors of two models on the same rows.
 
     .. math::
@@ -132,8 +168,9 @@ def paired_difference(
 
     Returns
     -------
-    PairedDifference
-        The difference, its standard error, interval and p-value, and both decompositions.
+    PairedDifference, or a list of them
+        The difference, its standard error, interval and p-value, and both decompositions; a list,
+        in the same order, if `generator` is one. Its generators share what is fitted.
 
     Raises
     ------
@@ -154,7 +191,8 @@ def paired_difference(
     >>> comparison.difference > 0, comparison.pvalue < 0.001
     (True, True)
     """
-    chosen, reduction = as_generator(generator), as_notion(notion)
+    generators, several = one_or_several(generator)
+    reduction = as_notion(notion)
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     level = check_confidence_level(confidence_level)
     recipe = make_recipe(
@@ -165,27 +203,33 @@ def paired_difference(
         np.random.default_rng() if random_state is None else random_state,
     )
 
-    def estimate(y_proba: object, recipe: Recipe) -> tuple[Predictions, Sums, Decomposition]:
+    def estimate(y_proba: object, recipe: Recipe) -> tuple[Predictions, list[_Estimate]]:
         predictions = validate(
             y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
         )
-        (sums,) = debias(predictions, reduction, [chosen], recipe)
-        result = result_of(
-            sums,
-            predictions,
-            chosen,
-            notion=notion,
-            method="debiased",
-            kernel="none" if kernel is None else kernel,
-            bandwidth=typical(sums.bandwidths),
-            confidence_level=level,
-        )
-        return predictions, sums, result
+        return predictions, [
+            _Estimate(
+                to_numpy(sums.loss) - to_numpy(sums.recalibrated)[:, 0],
+                result_of(
+                    sums,
+                    predictions,
+                    each,
+                    notion=notion,
+                    method="debiased",
+                    kernel="none" if kernel is None else kernel,
+                    bandwidth=typical(sums.bandwidths),
+                    confidence_level=level,
+                ),
+            )
+            for each, sums in zip(
+                generators, debias(predictions, reduction, generators, recipe), strict=True
+            )
+        ]
 
     # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     again = replace(recipe, random_state=copy.deepcopy(recipe.random_state))
-    predictions, sums_a, a = estimate(y_proba_a, recipe)
-    others, sums_b, b = estimate(y_proba_b, again)
+    predictions, of_a = estimate(y_proba_a, recipe)
+    others, of_b = estimate(y_proba_b, again)
     if predictions.n_classes != others.n_classes:
         raise bad_value(
             "y_proba_b",
@@ -193,15 +237,38 @@ def paired_difference(
             f"{predictions.n_classes}, as in y_proba_a",
             "compare models of the same classes",
         )
-    difference = float(a.calibration_error) - float(b.calibration_error)
-    rows_a, rows_b = (to_numpy(s.loss) - to_numpy(s.recalibrated)[:, 0] for s in (sums_a, sums_b))
+    results = [_compare(a, b, predictions, level) for a, b in zip(of_a, of_b, strict=True)]
+    return results if several else results[0]
+
+
+class _Estimate(NamedTuple):
+    """The estimate of one model under one generator."""
+
+    rows: np.ndarray[Any, Any]
+    """(n,) what each row adds to the calibration error."""
+    result: Decomposition
+
+
+def _compare(
+    a: _Estimate, b: _Estimate, predictions: Predictions, confidence_level: float
+) -> PairedDifference:
+    errors = [float(each.result.calibration_error) for each in (a, b)]
+    difference = errors[0] - errors[1]
     with np.errstate(invalid="ignore"):
-        rows = rows_a - rows_b
+        rows = a.rows - b.rows
+    bounds = [float(each.result.lower_bound or 0.0) for each in (a, b)]
     error = math.hypot(
         standard_error(rows, predictions),
-        *(float(r.calibration_error) - float(r.lower_bound or 0.0) for r in (a, b)),
+        *(estimate - bound for estimate, bound in zip(errors, bounds, strict=True)),
     )
-    return PairedDifference(difference, error, _two_sided(difference, error), a, b, level)
+    return PairedDifference(
+        difference,
+        error,
+        _two_sided(difference, error),
+        a.result,
+        b.result,
+        confidence_level,
+    )
 
 
 def _two_sided(difference: float, error: float) -> float:

@@ -291,8 +291,11 @@ def test_swapping_models_changes_the_sign() -> None:
 def test_the_better_calibrated_model_is_found() -> None:
     y, _, p = TemperatureScaledSimplex(3).sample(400, random_state=0)
     g = Known(3.0).predict_proba(p)
-    for generator in ("log", "brier"):
-        found = paired_difference(y, g, p, generator=generator)
+    pairs = paired_difference(y, g, p, generator=["log", "brier"])
+    alone = paired_difference(y, g, p, generator="brier")
+    assert [pair.a.generator for pair in pairs] == [Log(), Brier()]
+    assert pairs[1].interval() == pytest.approx(alone.interval(), rel=1e-9)
+    for found in pairs:
         assert found.difference > 0
         assert found.pvalue < 1e-3
         assert found.interval()[0] > 0

@@ -43,7 +43,8 @@ def losses(slopes: Floats, z: Floats, y: NDArray[np.int64], weight: Floats) -> F
     """Mean log loss of logits a z, for each slope a."""
     scores = slopes[:, None, None] * z
     each = logsumexp(scores, axis=2) - scores[:, np.arange(len(y)), y]
-    return each @ (weight / weight.sum())
+    mean: Floats = each @ (weight / weight.sum())
+    return mean
 
 
 @given(problems())
