@@ -27,6 +27,7 @@ from propercal.generators import (
     available,
     from_function,
 )
+from theory_tests.laws.every import for_every
 
 Vector = npt.NDArray[np.float64]
 K = 3
@@ -56,9 +57,7 @@ EXACT: dict[BregmanGenerator, Callable[[Sequence[Any]], Any]] = {
     2 * Log() + Spherical(): lambda p: 2 * EXACT[Log()](p) + _norm(p) - 1,
 }
 every_generator = pytest.mark.parametrize("generator", EXACT, ids=repr)
-finite_generators = pytest.mark.parametrize(
-    "generator", [g for g in EXACT if g != ItakuraSaito()], ids=repr
-)
+FINITE = [g for g in EXACT if g != ItakuraSaito()]
 
 
 def _normalized(weights: list[float]) -> Vector:
@@ -124,15 +123,15 @@ def _rounding(generator: BregmanGenerator, p: Vector, q: Vector) -> float:
 # Convexity and derivatives
 
 
-@every_generator
 @given(p=interior, q=interior, weight=st.floats(0, 1))
+@for_every(EXACT)
 def test_convex(generator: BregmanGenerator, p: Vector, q: Vector, weight: float) -> None:
     chord = weight * generator.value(p) + (1 - weight) * generator.value(q)
     assert generator.value(weight * p + (1 - weight) * q) <= chord + 1e-13 * (1 + abs(chord))
 
 
-@every_generator
 @given(p=interior)
+@for_every(EXACT)
 def test_value_and_gradient_equal_the_exact_ones(generator: BregmanGenerator, p: Vector) -> None:
     with mp.workdps(50):
         exact = EXACT[generator]
@@ -145,8 +144,8 @@ def test_value_and_gradient_equal_the_exact_ones(generator: BregmanGenerator, p:
         )
 
 
-@every_generator
 @given(p=interior)
+@for_every(EXACT)
 def test_closed_forms_equal_automatic_derivatives(generator: BregmanGenerator, p: Vector) -> None:
     pytest.importorskip("torch")
     np.testing.assert_allclose(
@@ -208,8 +207,8 @@ def test_derivatives_beyond_the_largest_number_are_infinite_without_a_warning() 
         assert generator.hessian(p)[1, 1] == np.inf
 
 
-@finite_generators
 @given(p=vertex)
+@for_every(FINITE)
 def test_value_is_zero_at_every_vertex(generator: BregmanGenerator, p: Vector) -> None:
     assert generator.value(p) == 0
 
@@ -217,13 +216,13 @@ def test_value_is_zero_at_every_vertex(generator: BregmanGenerator, p: Vector) -
 # Divergence
 
 
-@every_generator
 @given(p=anywhere, q=anywhere)
 @example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([0.25, 0.75, 0.0]))
 @example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([1.0, 0.0, 0.0]))
 @example(p=np.asarray([1.0, 1e-310, 0.0]), q=np.asarray([1.0, 2e-310, 0.0]))
 @example(p=np.asarray([1.0, 1e-310, 0.0]), q=np.asarray([0.5, 0.5, 0.0]))
 @example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([1.0, 1e-310, 0.0]))
+@for_every(EXACT)
 def test_divergence_equals_the_exact_one(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
     with mp.workdps(400):
         exact = _exact_divergence(generator, p, q)
@@ -236,8 +235,8 @@ def test_divergence_equals_the_exact_one(generator: BregmanGenerator, p: Vector,
         assert value >= -bound
 
 
-@every_generator
 @given(p=anywhere)
+@for_every(EXACT)
 def test_divergence_of_a_point_from_itself_is_exactly_zero(
     generator: BregmanGenerator, p: Vector
 ) -> None:
@@ -261,8 +260,8 @@ def test_any_infinite_generator_has_a_divergence_without_nan() -> None:
     np.testing.assert_array_equal(_Barrier().divergence(p, q), [0, np.inf, np.inf, 0])
 
 
-@pytest.mark.parametrize("generator", [Brier(), Spherical(), Quadratic(RANKED)], ids=repr)
 @given(p=interior, direction=st.permutations([1.0, -1.0, 0.0]))
+@for_every([Brier(), Spherical(), Quadratic(RANKED)])
 def test_divergence_of_near_points_keeps_its_digits(
     generator: BregmanGenerator, p: Vector, direction: list[float]
 ) -> None:
@@ -273,8 +272,8 @@ def test_divergence_of_near_points_keeps_its_digits(
     assert float((2 * generator).divergence(p, q)) == pytest.approx(2 * exact, rel=1e-4, abs=0)
 
 
-@every_generator
 @given(p=interior, q=interior, r=interior)
+@for_every(EXACT)
 def test_three_point_identity(generator: BregmanGenerator, p: Vector, q: Vector, r: Vector) -> None:
     d = generator.divergence
     cosine = (generator.gradient(q) - generator.gradient(r)) @ (p - q)
@@ -284,8 +283,8 @@ def test_three_point_identity(generator: BregmanGenerator, p: Vector, q: Vector,
 # Loss
 
 
-@every_generator
 @given(p=interior, q=interior)
+@for_every(EXACT)
 def test_loss_is_proper(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
     risk = p @ generator.loss(q, np.eye(K))
     least = p @ generator.loss(p, np.eye(K))
@@ -294,8 +293,8 @@ def test_loss_is_proper(generator: BregmanGenerator, p: Vector, q: Vector) -> No
     assert float(generator.loss(q, p)) == pytest.approx(risk, rel=1e-12, abs=1e-12)
 
 
-@finite_generators
 @given(q=anywhere, y=vertex)
+@for_every(FINITE)
 def test_loss_is_the_divergence_from_the_outcome(
     generator: BregmanGenerator, q: Vector, y: Vector
 ) -> None:
@@ -445,10 +444,8 @@ class _NoHessian(_NoGradient):
         return 2 * p
 
 
-@pytest.mark.parametrize(
-    "generator", [from_function(_squares), _NoGradient(), _NoHessian()], ids=repr
-)
 @given(p=anywhere, q=anywhere)
+@for_every([from_function(_squares), _NoGradient(), _NoHessian()])
 def test_derived_generators_equal_the_closed_form(
     generator: BregmanGenerator, p: Vector, q: Vector
 ) -> None:
