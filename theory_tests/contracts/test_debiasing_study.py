@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -31,8 +29,8 @@ from studies.debiasing_design import (
 )
 from studies.debiasing_summary import MET, MISSED, NOT_ASKED, UNCERTAIN, summarise, verdict
 from studies.debiasing_table import table
+from theory_tests.contracts.study_command import printed
 
-ROOT = Path(__file__).resolve().parents[2]
 AXES = (
     "--scenarios over-confident mixture calibrated --n-classes 2 3 --sample-sizes 60 120 --replicates 3 2 --generators log brier "
     "--test-scenarios calibrated mixture --test-n-classes 2 --test-sample-sizes 60 --test-replicates 2"
@@ -43,9 +41,7 @@ ARGUMENTS = [*AXES.split(" "), "--quiet"]
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("study")
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / "debiasing.py"), *ARGUMENTS]
-    run = subprocess.run([*script, "--workers", "1", "--output", str(folder)], capture_output=True, text=True, check=True)
-    return folder, run.stdout
+    return folder, printed(debiasing, [*ARGUMENTS, "--workers", 1, "--output", folder])
 
 
 def load(folder: Path, name: str) -> xr.Dataset:

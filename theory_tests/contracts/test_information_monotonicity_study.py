@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,9 @@ from studies.information_table import table, verdicts
 from studies.training import Network, train
 from studies.training_data import split
 from studies.training_design import Cell, Design, run_cell
+from theory_tests.contracts.study_command import printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
-ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = ["--tiny", "--quiet", "--workers", "1"]
 SMALL = Network((5, 4), "tanh", learning_rate=0.1, momentum=0.9, batch_size=16)
 
@@ -32,9 +30,8 @@ SMALL = Network((5, 4), "tanh", learning_rate=0.1, momentum=0.9, batch_size=16)
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, str]:
     folder = tmp_path_factory.mktemp("study")
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / "information_monotonicity.py")]
-    run = subprocess.run([*script, *ARGUMENTS, "--output", str(folder)], capture_output=True, text=True, check=True)
-    return xr.load_dataset(folder / "information_monotonicity.nc", engine="h5netcdf"), folder, run.stdout
+    output = printed(information_monotonicity, [*ARGUMENTS, "--output", folder])
+    return xr.load_dataset(folder / "information_monotonicity.nc", engine="h5netcdf"), folder, output
 
 
 def trained(design: Design, seed: int) -> tuple[Any, Any]:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from studies import model_selection
 from studies.selection_design import GENERATORS, METHODS
 from studies.selection_table import beaten, fronts, table
+from theory_tests.contracts.study_command import printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
 
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, str]:
     folder = tmp_path_factory.mktemp("study")
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / "model_selection.py"), "--tiny", "--quiet"]
-    run = subprocess.run([*script, "--workers", "1", "--output", str(folder)], capture_output=True, text=True, check=True)
-    return xr.load_dataset(folder / "model_selection.nc", engine="h5netcdf"), folder, run.stdout
+    output = printed(model_selection, ["--tiny", "--quiet", "--workers", 1, "--output", folder])
+    return xr.load_dataset(folder / "model_selection.nc", engine="h5netcdf"), folder, output
 
 
 def test_values_are_those_of_a_network_that_learns(study: tuple[xr.Dataset, Path, str]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib as mpl
 import numpy as np
@@ -23,8 +22,8 @@ from studies import (
 from studies.classwise_table import agreement, told_apart
 from studies.predictions import short, whole_set
 from studies.subset_table import CLOSE, verdicts
+from theory_tests.contracts.study_command import printed
 
-ROOT = Path(__file__).resolve().parents[2]
 MODEL = TemperatureScaledSimplex(3)
 N = 400
 FILES = ["net/over_test.npz", "single.npz"]
@@ -43,10 +42,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(name: str, arguments: list[str], data: Path, folder: Path) -> tuple[xr.Dataset, str]:
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / f"{name}.py"), "--quiet", "--workers", "1"]
-    done = subprocess.run([*script, *arguments, "--data", str(data), "--output", str(folder)], capture_output=True, text=True, check=True)
-    return xr.load_dataset(folder / f"{name}.nc", engine="h5netcdf"), done.stdout
+def run(study: ModuleType, arguments: list[str], data: Path, folder: Path) -> tuple[xr.Dataset, str]:
+    places = ["--quiet", "--workers", 1, "--data", data, "--output", folder]
+    output = printed(study, [*arguments, *places])
+    name = study.__name__.rpartition(".")[2]
+    return xr.load_dataset(folder / f"{name}.nc", engine="h5netcdf"), output
 
 
 def _with(folder: Path, found: tuple[xr.Dataset, str]) -> tuple[xr.Dataset, Path, str]:
@@ -57,13 +57,13 @@ def _with(folder: Path, found: tuple[xr.Dataset, str]) -> tuple[xr.Dataset, Path
 def subsets(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, str]:
     folder = tmp_path_factory.mktemp("subsets")
     arguments = ["--models", *FILES, "--sample-sizes", "60", "200", "--n-replicates", "2"]
-    return _with(folder, run("bias_on_networks", arguments, data, folder))
+    return _with(folder, run(bias_on_networks, arguments, data, folder))
 
 
 @pytest.fixture(scope="module")
 def classes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, str]:
     folder = tmp_path_factory.mktemp("classes")
-    return _with(folder, run("classwise_ranking", ["--models", *FILES], data, folder))
+    return _with(folder, run(classwise_ranking, ["--models", *FILES], data, folder))
 
 
 # --- subsets of a test set

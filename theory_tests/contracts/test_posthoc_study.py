@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +26,8 @@ from studies.posthoc_design import (
 )
 from studies.posthoc_table import table, verdicts
 from studies.predictions import DIGITS, digest
+from theory_tests.contracts.study_command import printed
 
-ROOT = Path(__file__).resolve().parents[2]
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)
 FILES = ["net/over_test.npz", "single.npz"]
 ARGUMENTS = ["--files", *FILES, "--max-rows", "150", "--quiet"]
@@ -54,10 +52,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, str]:
     folder = tmp_path_factory.mktemp("study")
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / "posthoc_calibration.py"), *ARGUMENTS]
-    places = ["--data", str(data), "--workers", "1", "--output", str(folder)]
-    run = subprocess.run([*script, *places], capture_output=True, text=True, check=True)
-    return xr.load_dataset(folder / "posthoc_calibration.nc", engine="h5netcdf"), folder, run.stdout
+    places = ["--data", data, "--workers", 1, "--output", folder]
+    output = printed(posthoc_calibration, [*ARGUMENTS, *places])
+    return xr.load_dataset(folder / "posthoc_calibration.nc", engine="h5netcdf"), folder, output
 
 
 def design(data: Path, *models: str) -> Design:

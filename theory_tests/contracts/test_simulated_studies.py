@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -17,8 +15,8 @@ from propercal.simulation import TemperatureScaledSimplex
 from studies import direct_vs_risk, kernel_comparison
 from studies.contests import Contest, contest, sum_of
 from studies.simulated_design import LIKELIHOOD, Design, run_cell
+from theory_tests.contracts.study_command import printed
 
-ROOT = Path(__file__).resolve().parents[2]
 STUDIES = {"kernel_comparison": kernel_comparison, "direct_vs_risk": direct_vs_risk}
 
 
@@ -33,9 +31,8 @@ class Run(NamedTuple):
 def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     name = str(request.param)
     folder = tmp_path_factory.mktemp(name)
-    script = [sys.executable, "-W", "error", str(ROOT / "studies" / f"{name}.py"), "--tiny", "--quiet"]
-    run = subprocess.run([*script, "--workers", "1", "--output", str(folder)], capture_output=True, text=True, check=True)
-    return Run(STUDIES[name], xr.load_dataset(folder / f"{name}.nc", engine="h5netcdf"), folder, run.stdout)
+    output = printed(STUDIES[name], ["--tiny", "--quiet", "--workers", 1, "--output", folder])
+    return Run(STUDIES[name], xr.load_dataset(folder / f"{name}.nc", engine="h5netcdf"), folder, output)
 
 
 def test_values_are_within_bounds(study: Run) -> None:
