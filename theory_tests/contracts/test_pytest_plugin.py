@@ -109,9 +109,14 @@ def test_adds_laws_where_there_is_no_test_file(folder: Path) -> None:
     assert "torch SKIPPED (value(p) takes no tensors" in out or "torch SKIPPED (torch is not" in out
 
 
-def test_shows_the_counterexample_of_what_fails(folder: Path) -> None:
+def test_shows_the_counterexample_of_what_fails_beside_other_tests(folder: Path) -> None:
     (folder / "test_other.py").write_text("def test_other():\n    pass\n", encoding="utf-8")
-    code, out = run_pytest(folder, "-v", "--propercal-generator", "mine.power:wrong")
+    (folder / "test_laws.py").write_text(
+        "from mine.power import right\nfrom propercal.testing import parametrize_with_checks\n\n\n"
+        "@parametrize_with_checks([right], max_examples=10)\ndef test_laws(check):\n    check()\n",
+        encoding="utf-8",
+    )
+    code, out = run_pytest(folder, "-v", "-rs", "--propercal-generator", "mine.power:wrong")
     assert code == 1, out
     assert "test_other.py::test_other PASSED" in out
     assert "mine.power:wrong::gradient FAILED" in out
@@ -119,6 +124,10 @@ def test_shows_the_counterexample_of_what_fails(folder: Path) -> None:
     assert "violates the law 'gradient': ⟨∇F(p), v⟩" in out
     assert "p = np.array([0.5, 0.5])" in out
     assert "Traceback" not in out
+    # The right one, by its parametrized test.
+    own = [line for line in out.splitlines() if line.startswith("test_laws.py::test_laws[")]
+    assert (sum(" PASSED" in line for line in own), sum(" SKIPPED" in line for line in own)) == (18, 2)
+    assert "value(p) takes no tensors" in out or "torch is not installed" in out
 
 
 def test_selects_by_name_and_number_of_classes(folder: Path) -> None:
@@ -128,12 +137,26 @@ def test_selects_by_name_and_number_of_classes(folder: Path) -> None:
     assert "1 passed, 19 deselected" in out
 
 
-@pytest.mark.parametrize("spec", ["mine.power:nothing", "nowhere:at_all", "lgo"])
-def test_an_object_that_cannot_be_loaded_is_a_usage_error(folder: Path, spec: str) -> None:
-    code, out = run_pytest(folder, "--propercal-generator", spec)
-    assert code == pytest.ExitCode.USAGE_ERROR, out
-    assert spec in out
-    assert "Traceback" not in out
+# One process for all of them.
+WRONG_NAMES = """
+import sys
+import pytest
+
+for spec in sys.argv[1:]:
+    print("code", int(pytest.main(["-p", "no:cacheprovider", "--propercal-generator", spec])))
+"""
+
+
+def test_an_object_that_cannot_be_loaded_is_a_usage_error(folder: Path) -> None:
+    specs = ["mine.power:nothing", "nowhere:at_all", "lgo"]
+    command = [sys.executable, "-c", WRONG_NAMES, *specs]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    codes = [line for line in run.stdout.splitlines() if line.startswith("code")]
+    assert codes == [f"code {pytest.ExitCode.USAGE_ERROR:d}"] * 3
+    errors = [line for line in run.stderr.splitlines() if line.startswith("ERROR")]
+    assert len(errors) == 3
+    assert all(spec in error for spec, error in zip(specs, errors, strict=True))
+    assert "Traceback" not in run.stdout + run.stderr
 
 
 def test_a_run_without_the_option_loads_neither_hypothesis_nor_torch(folder: Path) -> None:
@@ -168,14 +191,3 @@ def test_without_torch_a_missing_gradient_is_one_failure_in_one_line(folder: Pat
     assert "Traceback" not in out
     assert ".py:" not in out.partition("= FAILURES =")[2].partition("short test summary")[0]
 
-
-def test_parametrized_tests_are_skipped_with_the_reason(folder: Path) -> None:
-    (folder / "test_laws.py").write_text(
-        "from mine.power import right\nfrom propercal.testing import parametrize_with_checks\n\n\n"
-        "@parametrize_with_checks([right], max_examples=10)\ndef test_laws(check):\n    check()\n",
-        encoding="utf-8",
-    )
-    code, out = run_pytest(folder, "-rs")
-    assert code == 0, out
-    assert "18 passed, 2 skipped" in out
-    assert "value(p) takes no tensors" in out or "torch is not installed" in out

@@ -144,17 +144,16 @@ def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(
     value = rng.normal(size=(60, 2))
     _, place = placed.grid.panels.locate(prob, log_prob)
     _, node_place = placed.grid.panels.locate(placed.grid.prob, placed.grid.log_prob)
-    for degree in range(order):
-        # Chebyshev polynomials of the place within the panel.
-        at_points = np.cos(degree * np.arccos(place))
-        at_nodes = np.cos(degree * np.arccos(np.tile(chebyshev(order).nodes, len(placed.grid.numbers))))
-        np.testing.assert_allclose(at_nodes @ placed.spread(value), at_points @ value, atol=1e-9)
-        np.testing.assert_allclose(
-            placed.interpolate(at_nodes[:, None])[:, 0], at_points, atol=1e-10
-        )
-        np.testing.assert_allclose(polynomials(place, order)[degree], at_points, atol=1e-10)
+    # Chebyshev polynomials of the place within the panel, a column for each degree.
+    degree = np.arange(order)
+    at_points = np.cos(degree * np.arccos(place)[:, None])
+    nodes = np.tile(chebyshev(order).nodes, len(placed.grid.numbers))
+    at_nodes = np.cos(degree * np.arccos(nodes)[:, None])
+    np.testing.assert_allclose(at_nodes.T @ placed.spread(value), at_points.T @ value, atol=1e-9)
+    np.testing.assert_allclose(placed.interpolate(at_nodes), at_points, atol=1e-10)
+    np.testing.assert_allclose(polynomials(place, order), at_points.T, atol=1e-10)
     np.testing.assert_allclose(
-        np.sort(node_place), np.sort(np.tile(chebyshev(order).nodes, len(placed.grid.numbers))), atol=1e-6
+        np.sort(node_place), np.sort(nodes), atol=1e-6
     )
 
 
