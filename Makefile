@@ -70,9 +70,9 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(bin)/mypy
 
-# Workers share the cores: with threads of their own, torch and BLAS would wait for each other.
+# Workers share the cores: with threads of their own they would wait for each other.
 unit: $(VENV)/.test-installed
-	OMP_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
 
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed

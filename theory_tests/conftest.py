@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gc
 import importlib
 import os
 from pathlib import Path
@@ -37,12 +36,6 @@ settings.register_profile(
 )
 settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "det" if "CI" in os.environ else "dev"))
-
-
-def pytest_collection_finish() -> None:
-    """Spare the garbage collector half a million objects that live until the end."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

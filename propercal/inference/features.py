@@ -63,8 +63,9 @@ def kernel_features(
         column = xp.exp((root @ root[pivot, :] - 1) / bandwidth)
         column = column - features[:size, pivot] @ features[:size, :]
         features[size, :] = column / scale
-        rest = xp.clip(rest - features[size, :] ** 2, min=0.0)
-        # Rounding must not leave the pivot, or a point equal to it, to be drawn again.
+        rest = rest - features[size, :] ** 2
+        # Rounding must not leave the pivot, or a point equal to it, to be drawn again; nor a
+        # negative rest.
         rest = xp.where(rest < 1e-10, 0.0, rest)
         size += 1
         left = float(xp.sum(rest)) / n
