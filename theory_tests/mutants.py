@@ -9,8 +9,9 @@ each mutant, which runs the tests that reach the mutated function until one fail
 
 runs the mutants whose names match a pattern (those of all modules without one), for instance
 "propercal.notions.*", and then prints a table; the changes that no test noticed are written to
-build/mutants/survivors.txt. MUTANTS_STEP=4 runs every fourth mutant, MUTANTS_SECONDS=30 more tests on
-each, and MUTANTS_TESTS="FILE ..." other tests, such as those written for survivors.
+build/mutants/survivors.txt. MUTANTS_STEP=4 runs every fourth mutant (MUTANTS_FIRST=1: from the
+second on), MUTANTS_SECONDS=30 more tests on each, and MUTANTS_TESTS="FILE ..." other tests, such as
+those written for survivors.
 theory_tests/mutants.md says what was found.
 
 Not mutated, by rule:
@@ -47,8 +48,9 @@ COPY = ROOT / "build" / "mutants"
 PROCESSES = 2
 #: A mutant that outlives tests of this duration, a few of every test function, counts as survivor.
 SECONDS = float(os.environ.get("MUTANTS_SECONDS", "4"))
-#: Every so manyth mutant is run.
+#: Every so manyth mutant is run, from which one on.
 STEP = int(os.environ.get("MUTANTS_STEP", "1"))
+FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
     "generators/*.py",
     "bandwidth.py",
@@ -334,7 +336,7 @@ def main(patterns: Sequence[str]) -> None:
     changes = make_mutants()
     Path("changes.json").write_text(json.dumps(changes, indent=1), encoding="utf-8")
     names = [n for n in changes if any(fnmatch.fnmatch(n, p) for p in patterns or ["*"])]
-    names = names[::STEP]
+    names = names[FIRST::STEP]
     plugin = Mutants(names)
     sys.path.insert(0, str(COPY))
     options = ["-o", "addopts=--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider"]
