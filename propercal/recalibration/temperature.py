@@ -180,8 +180,8 @@ def _best_slope(margins: Floats, weight: Floats) -> float:
 
     def derivative(a: float) -> float:
         scores = np.where(finite, a * known, -np.inf)
-        share = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-        return float(weight @ np.sum(share * known, axis=1))
+        parts = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return float(weight @ (np.sum(parts * known, axis=1) / np.sum(parts, axis=1)))
 
     if derivative(0.0) >= 0:
         warn(

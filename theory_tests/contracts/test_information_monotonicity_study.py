@@ -20,7 +20,7 @@ from studies.information_table import table, verdicts
 from studies.training import Network, train
 from studies.training_data import split
 from studies.training_design import Cell, Design, run_cell
-from theory_tests.contracts.study_command import printed
+from theory_tests.contracts.study_command import draw_nothing, printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
 ARGUMENTS = ["--tiny", "--quiet", "--workers", "1"]
@@ -92,6 +92,7 @@ def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path
     def again(*_: Any, **__: Any) -> Any:
         raise AssertionError
 
+    draw_nothing(monkeypatch)
     changed = dataclasses.replace(information_monotonicity.STUDY, run_cell=again)
     monkeypatch.setattr(information_monotonicity, "STUDY", changed)
     assert information_monotonicity.main([*ARGUMENTS, "--output", str(study[1])]) == 0

@@ -26,7 +26,7 @@ from studies.posthoc_design import (
 )
 from studies.posthoc_table import table, verdicts
 from studies.predictions import DIGITS, digest
-from theory_tests.contracts.study_command import printed
+from theory_tests.contracts.study_command import draw_nothing, printed
 
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)
 FILES = ["net/over_test.npz", "single.npz"]
@@ -127,6 +127,7 @@ def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path
     def again(*_: Any, **__: Any) -> None:
         raise AssertionError
 
+    draw_nothing(monkeypatch)
     monkeypatch.setattr(posthoc_calibration, "run_cell", again)
     places = ["--data", str(data), "--workers", "1", "--output", str(study[1])]
     assert posthoc_calibration.main([*ARGUMENTS, *places]) == 0

@@ -15,7 +15,7 @@ from propercal.simulation import TemperatureScaledSimplex
 from studies import direct_vs_risk, kernel_comparison
 from studies.contests import Contest, contest, sum_of
 from studies.simulated_design import LIKELIHOOD, Design, run_cell
-from theory_tests.contracts.study_command import printed
+from theory_tests.contracts.study_command import draw_nothing, printed
 
 STUDIES = {"kernel_comparison": kernel_comparison, "direct_vs_risk": direct_vs_risk}
 
@@ -84,7 +84,8 @@ def test_table_and_figures(study: Run) -> None:
         assert {path.stem for path in study.folder.glob(f"*.{suffix}")} == {"estimate-log", "estimate-brier"}
 
 
-def test_the_same_command_reads_the_finished_study(study: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_reads_the_finished_study(study: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    draw_nothing(monkeypatch)
     arguments = ["--tiny", "--quiet", "--workers", "1", "--output", str(study.folder)]
     path = study.folder / f"{study.module.STUDY.name}.nc"
     before = path.stat().st_mtime_ns
