@@ -182,17 +182,21 @@ def one_problem(
 
 
 def problems(p: Floats, y: NDArray[np.int64], notion: str) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the simpler problems whose mean the notion is."""
+    """Yield the simpler problems whose mean the notion is.
+
+    The probability of all other classes is their sum: near 1, 1 − p has lost the digits that its
+    logarithm needs.
+    """
     k = p.shape[1]
     if notion == "canonical":
         yield p, np.eye(k)[y]
-    elif notion == "classwise":
-        for i in range(k):
-            hit = (y == i).astype(float)
-            yield np.stack([1 - p[:, i], p[:, i]], 1), np.stack([1 - hit, hit], 1)
-    else:
-        top, right = p.max(1), (p.argmax(1) == y).astype(float)
-        yield np.stack([1 - top, top], 1), np.stack([1 - right, right], 1)
+        return
+    chosen = p.argmax(1)
+    for column in range(k) if notion == "classwise" else [chosen]:
+        own = np.arange(k) == np.reshape(column, (-1, 1))
+        one, others = (p * own).sum(1), (p * ~own).sum(1)
+        hit = (y == column).astype(float)
+        yield np.stack([others, one], 1), np.stack([1 - hit, hit], 1)
 
 
 def expected(
