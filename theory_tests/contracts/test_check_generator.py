@@ -24,6 +24,25 @@ from propercal.generators import (
 from propercal.testing import GeneratorCheckError, check_generator, parametrize_with_checks
 from propercal.testing.checker import examine
 from propercal.testing.laws import LAWS
+from theory_tests.contracts.wrong_generators import (
+    WRONG,
+    ChangesInput,
+    Concave,
+    Cubic,
+    DoubledHessian,
+    LowPrecision,
+    MissingComponent,
+    NanAtVertex,
+    OrderOfBatch,
+    Raises,
+    ShortGradient,
+    SignError,
+    SkewHessian,
+    TorchDiffers,
+    Wavy,
+    WrongDivergence,
+    WrongFromLog,
+)
 
 Vector = npt.NDArray[np.float64]
 ROOT = np.random.default_rng(5).normal(size=(3, 3)).round(2)
@@ -74,188 +93,6 @@ def test_finds_that_the_gradient_of_xlogy_is_nan_at_zero() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(GeneratorCheckError, match="gradient-not-nan"):
         check_generator(from_function(lambda p: torch.special.xlogy(p, p).sum(-1)), max_examples=20)
-
-
-class Cubic(BregmanGenerator):
-    """Right, in NumPy alone; what is wrong below is wrong in one method."""
-
-    def value(self, p: Any) -> Any:
-        return np.sum(p**3, axis=-1) - 1
-
-    def gradient(self, p: Any) -> Any:
-        return 3 * p**2
-
-    def hessian(self, p: Any) -> Any:
-        return 6 * p[..., None] * np.eye(p.shape[-1], dtype=p.dtype)
-
-
-class SignError(Cubic):
-    def gradient(self, p: Any) -> Any:
-        return -3 * p**2
-
-
-class MissingComponent(Cubic):
-    def gradient(self, p: Any) -> Any:
-        slope = 3 * p**2
-        slope[..., -1] = 0
-        return slope
-
-
-class ShortGradient(Cubic):
-    def gradient(self, p: Any) -> Any:
-        return (3 * p**2)[..., :-1]
-
-
-class SmallError(Cubic):
-    def gradient(self, p: Any) -> Any:
-        return 3 * p**2 * (1 + p * np.asarray(1e-4, dtype=p.dtype))
-
-
-class DoubledHessian(Cubic):
-    def hessian(self, p: Any) -> Any:
-        return 2 * super().hessian(p)
-
-
-class SkewHessian(Cubic):
-    def hessian(self, p: Any) -> Any:
-        return super().hessian(p) + np.triu(np.ones(2 * p.shape[-1:], dtype=p.dtype), 1)
-
-
-class Concave(Cubic):
-    def value(self, p: Any) -> Any:
-        return -super().value(p)
-
-    def gradient(self, p: Any) -> Any:
-        return -super().gradient(p)
-
-    def hessian(self, p: Any) -> Any:
-        return -super().hessian(p)
-
-
-class Wavy(BregmanGenerator):
-    """‖p‖² with waves, each derivative right: convex in places."""
-
-    def value(self, p: Any) -> Any:
-        return np.sum(p**2 + np.asarray(0.01, p.dtype) * np.cos(20 * p), axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * p - np.asarray(0.2, p.dtype) * np.sin(20 * p)
-
-    def hessian(self, p: Any) -> Any:
-        return (2 - 4 * np.cos(20 * p))[..., None] * np.eye(p.shape[-1], dtype=p.dtype)
-
-
-class NanAtVertex(BregmanGenerator):
-    """Negative entropy, right but for ∇F = p log p / p + 1."""
-
-    def value(self, p: Any) -> Any:
-        return np.sum(p * np.log(np.where(p > 0, p, 1)), axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        return p * np.log(p) / p + 1
-
-    def hessian(self, p: Any) -> Any:
-        return np.eye(p.shape[-1], dtype=p.dtype) / p[..., None]
-
-
-class NanValueAtVertex(NanAtVertex):
-    def value(self, p: Any) -> Any:
-        return np.sum(p * np.log(p), axis=-1)
-
-
-class OrderOfBatch(Cubic):
-    def value(self, p: Any) -> Any:
-        first = p.reshape(-1, p.shape[-1])[0, 0]
-        return np.sum(p**3, axis=-1) - first
-
-
-class ChangesInput(Cubic):
-    def value(self, p: Any) -> Any:
-        p **= 3
-        return np.sum(p, axis=-1) - 1
-
-
-class ChangesInputOfGradient(Cubic):
-    def gradient(self, p: Any) -> Any:
-        p *= p
-        return 3 * p
-
-
-class LowPrecision(Cubic):
-    def value(self, p: Any) -> Any:
-        return super().value(p.astype(np.float32))
-
-
-class HighPrecision(Cubic):
-    def gradient(self, p: Any) -> Any:
-        return super().gradient(p.astype(np.float64))
-
-
-class Unbounded(Cubic):
-    def value(self, p: Any) -> Any:
-        return np.sum(np.log(p), axis=-1)
-
-
-class WrongFromLog(Cubic):
-    def gradient_from_log(self, log_p: Any) -> Any:
-        return 2 * np.exp(2 * log_p)
-
-
-class WrongProduct(Cubic):
-    def hessian_times(self, p: Any, v: Any) -> Any:
-        return 3 * p * v
-
-
-class WrongDiagonal(Cubic):
-    def hessian_diagonal(self, p: Any) -> Any:
-        return 6 * p[..., ::-1]
-
-
-class WrongDivergence(Cubic):
-    def _divergence(self, p: Any, q: Any, log_q: Any) -> Any:
-        return super()._divergence(q, p, log_q)
-
-
-class Raises(Cubic):
-    def value(self, p: Any) -> Any:
-        if (p == 0).any():
-            raise RuntimeError("log of zero")
-        return super().value(p)
-
-
-class TorchDiffers(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return (p**2).sum(-1) - (1 if isinstance(p, np.ndarray | np.generic) else 2)
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * p
-
-    def hessian(self, p: Any) -> Any:
-        return 2 * np.ones_like(p)[..., None] * np.eye(p.shape[-1], dtype=p.dtype)
-
-
-WRONG: list[tuple[BregmanGenerator, str]] = [
-    (SignError(), "gradient"),
-    (MissingComponent(), "gradient"),
-    (ShortGradient(), "shapes"),
-    (SmallError(), "gradient"),
-    (DoubledHessian(), "hessian"),
-    (SkewHessian(), "hessian-symmetry"),
-    (Concave(), "convexity"),
-    (NanAtVertex(), "gradient-not-nan"),
-    (NanValueAtVertex(), "value-range"),
-    (OrderOfBatch(), "batch-independence"),
-    (ChangesInput(), "input-unchanged"),
-    (ChangesInputOfGradient(), "input-unchanged"),
-    (LowPrecision(), "dtype"),
-    (HighPrecision(), "dtype"),
-    (Unbounded(), "value-range"),
-    (WrongFromLog(), "gradient-from-log"),
-    (WrongProduct(), "hessian-products"),
-    (WrongDiagonal(), "hessian-products"),
-    (WrongDivergence(), "three-point-identity"),
-    (Raises(), "shapes"),
-]
 
 
 def test_the_generator_that_they_are_made_from_is_right() -> None:
@@ -418,112 +255,6 @@ def test_a_missing_torch_is_an_import_error(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(ImportError, match=r"propercal\[torch\]"):
         check_generator(from_function(lambda p: (p**2).sum(-1)))
-
-
-class NumpyWeights(BregmanGenerator):
-    """Σ p_i² / i, in code that takes no tensors, without a Hessian."""
-
-    def _weights(self, p: Any) -> Any:
-        return 1 / np.arange(1, p.shape[-1] + 1, dtype=p.dtype)
-
-    def value(self, p: Any) -> Any:
-        return np.einsum("...i,...i->...", self._weights(p) * p, p)
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * self._weights(p) * p
-
-
-class NumpyWeightsSignError(NumpyWeights):
-    def gradient(self, p: Any) -> Any:
-        return -super().gradient(p)
-
-
-class NumpyWeightsShortGradient(NumpyWeights):
-    def gradient(self, p: Any) -> Any:
-        return super().gradient(p)[..., :-1]
-
-
-class NumpyValueOnly(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return np.einsum("...i,...i->...", p, p)
-
-
-class Typo(NumpyWeights):
-    def value(self, p: Any) -> Any:
-        return np.sum(undefined * p, axis=-1)  # type: ignore[name-defined]  # noqa: F821
-
-
-class TypoInValueOnly(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return (undefined * p).sum(-1)  # type: ignore[name-defined]  # noqa: F821
-
-
-class TypoInGradient(NumpyWeights):
-    def gradient(self, p: Any) -> Any:
-        return undefined * p  # type: ignore[name-defined]  # noqa: F821
-
-
-class TypoInHessian(NumpyWeights):
-    def hessian(self, p: Any) -> Any:
-        return undefined * p  # type: ignore[name-defined]  # noqa: F821
-
-
-SECOND_ORDER = {"hessian-symmetry", "hessian", "hessian-products", "hessian-psd"}
-
-
-def reasons(generator: BregmanGenerator) -> dict[str, str]:
-    outcomes = examine(generator, max_examples=30).outcomes
-    return {each.law.name: each.reason_to_skip for each in outcomes if each.verdict == "skip"}
-
-
-@pytest.mark.parametrize("generator", [NumpyWeights(), 2 * NumpyWeights() + Brier()], ids=repr)
-def test_a_hessian_that_torch_cannot_derive_is_not_checked(generator: BregmanGenerator) -> None:
-    pytest.importorskip("torch")
-    assert examine(generator, max_examples=30).is_strictly_convex
-    skipped = reasons(generator)
-    assert set(skipped) == SECOND_ORDER | {"torch", "autodiff"}
-    for law in SECOND_ORDER:
-        assert re.fullmatch(
-            r"no hessian: torch cannot differentiate this gradient \(TypeError: .+\); "
-            r"give hessian\(p\), or write it with operators, to have it checked",
-            skipped[law],
-        )
-    assert skipped["torch"].startswith("value(p) takes no tensors (")
-
-
-@pytest.mark.parametrize(
-    ("generator", "law"), [(NumpyWeightsSignError(), "gradient"), (NumpyWeightsShortGradient(), "shapes")], ids=str
-)
-def test_the_other_laws_are_checked_without_a_hessian(generator: BregmanGenerator, law: str) -> None:
-    assert examine(generator).failures[0].law.name == law
-
-
-@pytest.mark.parametrize(
-    ("generator", "method"),
-    [(Typo(), "value"), (TypoInValueOnly(), "value"), (TypoInGradient(), "gradient"), (TypoInHessian(), "hessian")],
-    ids=repr,
-)
-def test_an_exception_is_one_failure(generator: BregmanGenerator, method: str) -> None:
-    report = examine(generator, max_examples=30)
-    (failure,) = report.failures
-    assert failure.law.name == "shapes"
-    assert failure.violation.found == "NameError: name 'undefined' is not defined"
-    not_checked = {name for name, reason in reasons(generator).items() if reason == f"{method} raises"}
-    assert "batch-independence" in not_checked
-    assert ("value-range" in not_checked) is (method == "value")
-    assert ("gradient-not-nan" in not_checked) is (method != "hessian")
-    assert report.is_strictly_convex is None
-
-
-def test_an_exception_at_the_boundary_alone_is_one_failure() -> None:
-    assert [each.law.name for each in examine(Raises()).failures] == ["shapes"]
-
-
-def test_a_gradient_that_torch_cannot_derive_is_one_failure() -> None:
-    pytest.importorskip("torch")
-    (failure,) = examine(NumpyValueOnly(), max_examples=30).failures
-    assert "numpy" in str(failure.violation.found)
-    assert "give gradient(p), or write what it is derived from with operators" in str(failure)
 
 
 def test_laws_have_names_formulas_and_sources() -> None:

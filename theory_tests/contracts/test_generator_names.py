@@ -17,30 +17,15 @@ from propercal.generators import (
     register,
     registry,
 )
-
-#: Semi-definite on the simplex of three classes.
-RANKED = [[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
-
-
-def _squares(p: Any) -> Any:
-    return (p**2).sum(-1) - 1
-
-
-class _NoGradient(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return _squares(p)
-
-
-class _NoHessian(_NoGradient):
-    def gradient(self, p: Any) -> Any:
-        return 2 * p
+from theory_tests.laws.points import RANKED
+from theory_tests.laws.squares import NoGradient, NoHessian, squares
 
 
 def test_as_generator() -> None:
     log = Log()
     assert as_generator(log) is log
     assert as_generator("log") == as_generator(Log) == log
-    assert as_generator(_squares).name == "_squares"
+    assert as_generator(squares).name == "squares"
 
 
 @pytest.mark.parametrize(
@@ -61,20 +46,20 @@ def test_as_generator_refuses(spec: Any, message: str) -> None:
 
 def test_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_registry", dict(registry._registry))
-    register("no-gradient")(_NoGradient)
+    register("no-gradient")(NoGradient)
     assert available()[-1] == "no-gradient"
     assert as_generator("no-gradient").name == "no-gradient"
-    assert _NoHessian().name == "_NoHessian()"
+    assert NoHessian().name == "NoHessian()"
     # As after a reload: another object, the same module and name.
-    again = type("_NoGradient", (_NoGradient,), {"__module__": __name__})
+    again = type("NoGradient", (NoGradient,), {"__module__": NoGradient.__module__})
     register("no-gradient")(again)
     assert type(as_generator("no-gradient")) is again
     with pytest.raises(ValueError, match=r"name = 'log'.*not taken.*Log\(\)"):
-        register("log")(_NoGradient)
+        register("log")(NoGradient)
     with pytest.raises(ValueError, match=r"Tsallis\(alpha=\.\.\.\)"):
         register("tsallis")(Tsallis)
     assert available()[-1] == "no-gradient"
-    del _NoGradient._registered_name
+    del NoGradient._registered_name
 
 
 @pytest.mark.parametrize("alpha", [0, -1, float("inf"), float("nan"), 1])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -28,11 +26,10 @@ from propercal.generators import (
     from_function,
 )
 from theory_tests.laws.every import for_every
+from theory_tests.laws.points import RANKED, K, Vector, anywhere, interior, vertex
+from theory_tests.laws.squares import squares
 
-Vector = npt.NDArray[np.float64]
-K = 3
 EPS = float(np.finfo(np.float64).eps)
-RANKED = [[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 def _norm(p: Sequence[Any]) -> Any:
@@ -58,26 +55,6 @@ EXACT: dict[BregmanGenerator, Callable[[Sequence[Any]], Any]] = {
 }
 every_generator = pytest.mark.parametrize("generator", EXACT, ids=repr)
 FINITE = [g for g in EXACT if g != ItakuraSaito()]
-
-
-def _normalized(weights: list[float]) -> Vector:
-    p: Vector = np.asarray(weights)
-    return p / np.sum(p)
-
-
-ordinary = st.floats(0.01, 1.0)
-interior = st.lists(ordinary, min_size=K, max_size=K).map(_normalized)
-# Faces, vertices, and coordinates down to the smallest positive numbers.
-extreme = st.one_of(
-    ordinary,
-    st.just(0.0),
-    st.floats(-300, 0).map(lambda e: 10.0**e),
-    st.sampled_from([1e-300, 1e-310]),
-)
-anywhere = st.tuples(
-    ordinary, st.lists(extreme, min_size=K - 1, max_size=K - 1), st.integers(0, K - 1)
-).map(lambda t: np.roll(_normalized([t[0], *t[1]]), t[2]))
-vertex = st.integers(0, K - 1).map(lambda y: np.eye(K)[y])
 
 
 def _exact_divergence(generator: BregmanGenerator, p: Vector, q: Vector) -> Any:
@@ -364,48 +341,7 @@ def test_log_probabilities_keep_what_underflows() -> None:
     assert mixed == pytest.approx(1002, rel=1e-15)
 
 
-# Composition, functions and names
-
-
-def _everything(p: Vector, q: Vector, y: Vector) -> list[Callable[[BregmanGenerator], Any]]:
-    with np.errstate(divide="ignore"):
-        log_p = np.log(p)
-    return [
-        lambda f: f.value(p),
-        lambda f: f.gradient(p),
-        lambda f: f.hessian(p),
-        lambda f: f.gradient_from_log(log_p),
-        lambda f: f.divergence(p, q),
-        lambda f: f.loss(q, y),
-    ]
-
-
-@given(p=interior, q=interior, a=st.floats(0.1, 10), b=st.floats(0.1, 10))
-def test_composition_is_linear(p: Vector, q: Vector, a: float, b: float) -> None:
-    mixed = a * (Log() + Spherical() * b) + Brier()
-    parts = ((a, Log()), (a * b, Spherical()), (1.0, Brier()))
-    for of in _everything(p, q, np.eye(K)):
-        expected = sum(w * of(f) for w, f in parts)
-        np.testing.assert_allclose(of(mixed), expected, rtol=1e-11, atol=1e-12)
-
-
-def test_sum_of_generators() -> None:
-    assert sum([Log(), Brier()]) == Log() + Brier()
-
-
-@pytest.mark.parametrize("weight", [0, -1, float("inf"), float("nan")])
-def test_weights_must_be_positive_and_finite(weight: float) -> None:
-    with pytest.raises(ValueError, match=r"weight = .*positive finite number"):
-        weight * Log()
-
-
-@pytest.mark.parametrize("other", ["2", None, 1])
-def test_only_numbers_multiply_and_only_generators_add(other: Any) -> None:
-    with pytest.raises(TypeError):
-        Log() + other
-    if not isinstance(other, int):
-        with pytest.raises(TypeError):
-            Log() * other
+# Names
 
 
 @every_generator
@@ -426,55 +362,5 @@ def test_repr_and_names() -> None:
     assert Tsallis(1.5).name == "Tsallis(alpha=1.5)"
     assert (Log() + Brier()).name == "Log() + Brier()"
     assert from_function(lambda p: p.sum(-1)).name == "custom"
-    assert from_function(_squares).name == "_squares"
-    assert from_function(_squares, name="squares").name == "squares"
-
-
-def _squares(p: Any) -> Any:
-    return (p**2).sum(-1) - 1
-
-
-class _NoGradient(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return _squares(p)
-
-
-class _NoHessian(_NoGradient):
-    def gradient(self, p: Any) -> Any:
-        return 2 * p
-
-
-@given(p=anywhere, q=anywhere)
-@for_every([from_function(_squares), _NoGradient(), _NoHessian()])
-def test_derived_generators_equal_the_closed_form(
-    generator: BregmanGenerator, p: Vector, q: Vector
-) -> None:
-    pytest.importorskip("torch")
-    p, q = np.stack([p, q]), np.stack([q, q])
-    y = np.eye(K)[:2]
-    for of in _everything(p, q, y):
-        np.testing.assert_allclose(of(generator), of(Brier()), rtol=1e-12, atol=1e-14)
-
-
-def test_a_linear_function_has_no_curvature() -> None:
-    pytest.importorskip("torch")
-    p = np.asarray([0.25, 0.75])
-    linear = from_function(lambda p: 2 * p[..., 0])
-    np.testing.assert_array_equal(linear.gradient(p), [2, 0])
-    np.testing.assert_array_equal(linear.hessian(p), np.zeros((2, 2)))
-
-
-def test_a_function_must_give_one_value_for_each_point() -> None:
-    pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"F = .*\(4, 2\) to \(\)"):
-        from_function(lambda p: p.sum()).gradient(np.full((4, 2), 0.5))
-
-
-def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    p = np.asarray([0.5, 0.5])
-    asked = from_function(_squares).value, _NoGradient().gradient, _NoHessian().hessian
-    for ask in asked:
-        with pytest.raises(ImportError, match=r'pip install "propercal\[torch\]"'):
-            ask(p)
-    assert Log().value(p) < 0
+    assert from_function(squares).name == "squares"
+    assert from_function(squares, name="norm").name == "norm"
