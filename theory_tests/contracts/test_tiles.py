@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import propercal
 from propercal.conditional import exact
+from propercal.debiasing import cross_fitting
+from propercal.debiasing.families import TrainingSet
 
 TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
@@ -52,7 +55,23 @@ def test_tiles_and_threads_change_nothing(
 def test_nor_do_they_for_the_debiased_method(
     shape: tuple[int, int], threads: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_same({"method": "debiased", "generator": "brier"}, shape, threads, monkeypatch)
+    settings: dict[str, Any] = {"method": "debiased", "generator": "brier"}
+    wanted = terms(**settings)
+    used: set[int] = set()
+    fit = TrainingSet.fit
+
+    def seen(train: TrainingSet, family: Any) -> Any:
+        used.add(threading.get_ident())
+        return fit(train, family)
+
+    # As if these were enough rows for families to be fitted side by side.
+    monkeypatch.setattr(cross_fitting, "_THREADED_ROWS", 1)
+    monkeypatch.setattr(TrainingSet, "fit", seen)
+    monkeypatch.setattr(exact, "TILE", shape)
+    monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
+    np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
+    assert used
+    assert (threading.get_ident() in used) is (threads == "1")
 
 
 def check_same(
