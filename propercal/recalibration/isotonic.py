@@ -12,11 +12,12 @@ from propercal._messages import some_rows, warn
 from propercal._settings import check_flag
 from propercal._typing import Array
 from propercal.recalibration._data import as_given, read_new, read_training
+from propercal.recalibration._parameters import Parameters
 
 Floats = NDArray[np.float64]
 
 
-class ClasswiseIsotonic:
+class ClasswiseIsotonic(Parameters):
     r"""Replace each class's probability by a non-decreasing function of it, then normalise rows.
 
     .. math::
@@ -77,9 +78,6 @@ class ClasswiseIsotonic:
     def __init__(self, *, from_logits: bool = False, smoothed: bool = False) -> None:
         self.from_logits = from_logits
         self.smoothed = smoothed
-
-    def __repr__(self) -> str:
-        return f"ClasswiseIsotonic(from_logits={self.from_logits}, smoothed={self.smoothed})"
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit one function for each class.

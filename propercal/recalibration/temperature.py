@@ -16,11 +16,12 @@ from propercal._typing import Array
 from propercal._validate import Predictions
 from propercal.debiasing.points import log_softmax
 from propercal.recalibration._data import as_given, read_new, read_training
+from propercal.recalibration._parameters import Parameters
 
 Floats = NDArray[np.float64]
 
 
-class TemperatureScaling:
+class TemperatureScaling(Parameters):
     r"""Divide all logits by the temperature that minimises the log loss.
 
     .. math::
@@ -78,9 +79,6 @@ class TemperatureScaling:
 
     def __init__(self, *, from_logits: bool = False) -> None:
         self.from_logits = from_logits
-
-    def __repr__(self) -> str:
-        return f"TemperatureScaling(from_logits={self.from_logits})"
 
     @quiet
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:

@@ -215,3 +215,17 @@ except ImportError as error:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install" in run.stdout
     assert "scikit-learn" in run.stdout
+
+
+@pytest.mark.parametrize("made", [TemperatureScaling(from_logits=True), ClasswiseIsotonic(smoothed=True)], ids=repr)
+def test_scikit_learn_can_clone_them(made: Any) -> None:
+    base = pytest.importorskip("sklearn.base")
+    y, X = np.array([0, 1, 1, 0] * 5), np.tile([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4], [0.9, 0.1]], (5, 1))
+    fitted = base.clone(made).fit(np.log(X) if made.from_logits else X, y)
+    copy = base.clone(fitted)
+    assert copy.get_params() == made.get_params()
+    assert repr(copy) == repr(made)
+    assert not hasattr(copy, "classes_")
+    assert copy.set_params(from_logits=False).get_params() == {**made.get_params(), "from_logits": False}
+    with pytest.raises(ValueError, match=r"setting = 'form_logits': .*did you mean 'from_logits'"):
+        copy.set_params(form_logits=True)
