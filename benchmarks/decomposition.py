@@ -95,7 +95,8 @@ def bare_limit(y_proba: object) -> None:
     import numpy as np
     from threadpoolctl import threadpool_limits
 
-    from propercal.conditional.exact import TILE, empty_tile, n_threads
+    from propercal._kernels.tiles import TILE, empty_tile
+    from propercal._threads import n_threads
 
     prob = np.asarray(y_proba)
     n = len(prob)

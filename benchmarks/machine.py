@@ -18,7 +18,7 @@ _PACKAGES = ("numpy", "scipy", "xarray", "torch")
 
 def provenance() -> dict[str, str]:
     """Return attributes of a dataset."""
-    from propercal.conditional.exact import n_threads
+    from propercal._threads import n_threads
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     machine = {

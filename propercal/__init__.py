@@ -4,9 +4,10 @@ A proper loss splits into a calibration error, which recalibration could remove,
 which it could not. :func:`decompose` estimates both for any proper loss.
 """
 
-from propercal.bandwidth import select_bandwidth
-from propercal.conditional import conditional_mean
-from propercal.decomposition import decompose
+from propercal._aliases import install
+from propercal._kernels.bandwidth import select_bandwidth
+from propercal._kernels.conditional import conditional_mean
+from propercal.decomposition import calibration_error, decompose, refinement, sharpness
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
@@ -16,7 +17,8 @@ from propercal.inference import (
 )
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
-from propercal.terms import calibration_error, refinement, sharpness
+
+install()
 
 __version__ = "0.1.0"
 

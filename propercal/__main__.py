@@ -2,7 +2,7 @@
 
 import sys
 
-from propercal.cli import main
+from propercal.cli.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -26,7 +26,7 @@ _NUMPY = compat.array_namespace(np.empty(0))
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def quiet(function: _Function) -> _Function:
+def ignore_underflow(function: _Function) -> _Function:
     """Let `function` underflow to 0, as kernel sums do by design, also for who raises on that."""
 
     @wraps(function)

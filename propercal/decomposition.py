@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
-from propercal._array import quiet
-from propercal._messages import bad_value, unknown_name
-from propercal._results import result_of
-from propercal._settings import check_bandwidth, check_confidence_level, check_flag
-from propercal._typing import Array
-from propercal._validate import Predictions, validate
-from propercal.cluster import Plan, check_settings, decompose_blocks, is_dask
-from propercal.conditional.estimate import check_algorithm
-from propercal.debiasing.recipe import make_recipe, typical
-from propercal.estimators import METHODS, Sums, debias, smooth
-from propercal.generators.base import BregmanGenerator
-from propercal.generators.registry import one_or_several
-from propercal.kernels import as_kernel
-from propercal.notions import as_notion
+from propercal._array import ignore_underflow
+from propercal._data.messages import bad_value, unknown_name
+from propercal._data.notions import as_notion
+from propercal._data.predictions import Predictions, validate
+from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
+from propercal._kernels.conditional import check_algorithm
+from propercal._kernels.kernels import as_kernel
+from propercal._methods.completion import result_of
+from propercal._methods.estimators import METHODS, Sums, debias, smooth
+from propercal._methods.recipe import lower_median, make_recipe
+from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.result import Decomposition
-
-GeneratorLike = str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array]
+from propercal.sketch.dask import Plan, check_settings, decompose_blocks, is_dask
 
 
 @overload
@@ -65,7 +61,7 @@ def decompose(
     labels: Sequence[Any] | None = ...,
     confidence_level: float = ...,
 ) -> list[Decomposition]: ...
-@quiet
+@ignore_underflow
 def decompose(
     y_true: object,
     y_proba: object,
@@ -213,7 +209,7 @@ def decompose(
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
-    generators, several = one_or_several(generator)
+    generators, several = as_generators(generator)
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
     check_flag("exclude_self", exclude_self)
@@ -267,7 +263,7 @@ def decompose(
             notion=notion,
             method=method,
             kernel="none" if kernel is None else kernel,
-            bandwidth=typical(sums.bandwidths),
+            bandwidth=lower_median(sums.bandwidths),
             confidence_level=level,
         )
         for each, sums in zip(generators, estimate(predictions), strict=True)
@@ -293,3 +289,103 @@ def _check_no_recalibrator(recalibrator: object, method: str) -> None:
             f"None with method={method!r}, which smooths labels by a kernel",
             'use method="debiased"',
         )
+
+
+class _Options(TypedDict, total=False):
+    """Keyword arguments of :func:`propercal.decompose`, for one generator."""
+
+    generator: GeneratorLike
+    notion: str
+    method: str
+    kernel: str
+    bandwidth: float | str
+    recalibrator: object
+    n_folds: int
+    random_state: Any
+    algorithm: str
+    exclude_self: bool
+    from_logits: bool
+    sample_weight: object
+    labels: Sequence[Any] | None
+
+
+def calibration_error(y_true: object, y_proba: object, **options: Unpack[_Options]) -> Any:
+    """Estimate the calibration error E D_F(E[Y | g(X)], g(X)).
+
+    Parameters
+    ----------
+    y_true, y_proba, **options
+        As in :func:`propercal.decompose`, which states methods, errors and limits.
+
+    Returns
+    -------
+    float or scalar tensor
+        In nats for the log loss; for torch input a tensor that carries the gradient.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{calibration_error(y_true, y_proba):.3f}")
+    0.043
+    """
+    return _one_term("calibration_error", y_true, y_proba, options)
+
+
+def refinement(y_true: object, y_proba: object, **options: Unpack[_Options]) -> Any:
+    """Estimate the refinement E[−F(E[Y | g(X)])], the loss that recalibration cannot remove.
+
+    Parameters
+    ----------
+    y_true, y_proba, **options
+        As in :func:`propercal.decompose`, which states methods, errors and limits.
+
+    Returns
+    -------
+    float or scalar tensor
+        In nats for the log loss; for torch input a tensor that carries the gradient.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{refinement(y_true, y_proba):.3f}")
+    0.769
+    """
+    return _one_term("refinement", y_true, y_proba, options)
+
+
+def sharpness(y_true: object, y_proba: object, **options: Unpack[_Options]) -> Any:
+    """Estimate the sharpness E D_F(E[Y | g(X)], E Y), the information of g(X) about Y.
+
+    Parameters
+    ----------
+    y_true, y_proba, **options
+        As in :func:`propercal.decompose`, which states methods, errors and limits.
+
+    Returns
+    -------
+    float or scalar tensor
+        For the log loss, the mutual information in nats; for torch input a tensor that carries
+        the gradient.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+    >>> print(f"{sharpness(y_true, y_proba):.3f}")
+    0.330
+    """
+    return _one_term("sharpness", y_true, y_proba, options)
+
+
+def _one_term(name: str, y_true: object, y_proba: object, options: _Options) -> Any:
+    result = decompose(y_true, y_proba, **options)
+    if isinstance(result, list):
+        raise bad_value(
+            "generator",
+            "a list",
+            "one generator",
+            "call decompose(...) for several results from one kernel pass",
+        )
+    return getattr(result, name)

@@ -1,4 +1,4 @@
-"""What an estimate returns."""
+"""The result of decompose: terms, intervals, settings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from propercal._array import to_numpy
-from propercal._messages import bad_value, some_rows, unknown_name
-from propercal._settings import check_confidence_level
+from propercal._data.messages import bad_value, some_rows, unknown_name
+from propercal._data.settings import check_confidence_level
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import xarray as xr
 
-from propercal.simulation import StudyDesign, run_study
-from propercal.simulation.store import read_dataset, write_dataset
+from propercal.experiments import StudyDesign, run_study
+from propercal.experiments.store import read_dataset, write_dataset
 from studies import bias_figures
 from studies.bias_summary import references, summarise
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from propercal.simulation import StudyDesign
-from propercal.simulation.workers import in_processes, one_thread
+from propercal.experiments import StudyDesign
+from propercal.experiments.workers import in_processes, one_thread
 
 Floats = NDArray[np.float64]
 

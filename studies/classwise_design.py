@@ -16,9 +16,9 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 
 from propercal import decompose
-from propercal._messages import bad_value
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
+from propercal._data.messages import bad_value
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from studies.labelled import labelled
 from studies.predictions import Floats, digest, whole_set
 from studies.rivals import N_BINS, bin_of

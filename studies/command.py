@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from propercal.simulation.workers import in_processes
+from propercal.experiments.workers import in_processes
 from studies.paths import shown
 
 

@@ -18,8 +18,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
-from propercal.simulation.cells import run_cells
-from propercal.simulation.store import write_dataset
+from propercal.experiments.cells import run_cells
+from propercal.experiments.store import write_dataset
 from studies import debiasing_figures
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.debiasing_design import SCENARIOS, Design, assemble, run_cell

@@ -16,12 +16,12 @@ import xarray as xr
 from scipy.optimize import brentq
 
 from propercal import decompose
-from propercal._messages import bad_value, unknown_name
+from propercal._data.messages import bad_value, unknown_name
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from propercal.generators import as_generator
 from propercal.inference import calibration_test
 from propercal.simulation import MiscalibratedSimplex, SimulatedSample, TemperatureScaledSimplex
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
 from studies.rivals import (
     TESTS,
     binned_estimates,

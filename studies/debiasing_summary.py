@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from propercal.experiments.workers import in_processes, one_thread
 from propercal.simulation import MiscalibratedSimplex
-from propercal.simulation.workers import in_processes, one_thread
 from studies.debiasing_design import (
     CALIBRATED,
     CANONICAL,

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import xarray as xr
 
-from propercal.estimators import KERNEL_METHODS
+from propercal._methods.estimators import KERNEL_METHODS
 from studies import preset_command, simulated_command, simulated_figures, simulated_table
 from studies.contests import Contest, sum_of
 from studies.posthoc_table import SYMBOLS

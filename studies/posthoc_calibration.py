@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from propercal.simulation.cells import run_cells
+from propercal.experiments.cells import run_cells
 from studies import posthoc_figures
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.paths import DATA, RESULTS, shown

@@ -15,10 +15,10 @@ import numpy as np
 import xarray as xr
 
 from propercal import Decomposition, PairedDifference, decompose, paired_difference
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
 from studies.predictions import DIGITS, Floats, Labels, digits, files_of, read
 
 RECALIBRATIONS = ("none", "temperature", "isotonic", "isotonic-smoothed")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from propercal._messages import bad_value
-from propercal.io import read_predictions
+from propercal._data.messages import bad_value
+from propercal.cli.files import read_predictions
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import Any
 
 import xarray as xr
 
-from propercal.simulation.cells import run_cells
-from propercal.simulation.store import CellResult
+from propercal.experiments.cells import run_cells
+from propercal.experiments.store import CellResult
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
 from studies.paths import DATA, RESULTS, shown
 

@@ -12,12 +12,12 @@ import numpy as np
 import xarray as xr
 
 from propercal import decompose, select_bandwidth
-from propercal._messages import bad_value, unknown_name
-from propercal.estimators import KERNEL_METHODS
-from propercal.kernels import BinningKernel
+from propercal._data.messages import bad_value, unknown_name
+from propercal._kernels.kernels import BinningKernel
+from propercal._methods.estimators import KERNEL_METHODS
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from propercal.simulation import TemperatureScaledSimplex
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
 from studies.labelled import labelled
 
 #: The bandwidth that is the leave-one-out likelihood's choice, as in the paper.

@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 
 from propercal import decompose
-from propercal._messages import bad_value
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
+from propercal._data.messages import bad_value
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from studies.labelled import labelled
 from studies.predictions import digest, whole_set
 

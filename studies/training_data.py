@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from studies.training import Inputs, Labels
 
 SHIPPED = ("digits", "breast-cancer")

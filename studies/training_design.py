@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 from scipy.stats import t as student
 
-from propercal._messages import bad_value
-from propercal.simulation.store import CellResult
-from propercal.simulation.workers import one_thread
+from propercal._data.messages import bad_value
+from propercal.experiments.store import CellResult
+from propercal.experiments.workers import one_thread
 from studies.training import ACTIVATIONS, Floats, Labels, Network, Snapshot, device, train
 from studies.training_data import Rows, split
 

@@ -19,11 +19,12 @@ from propercal.generators.closed_form import (
     Tsallis,
 )
 from propercal.generators.function import from_function
-from propercal.generators.registry import as_generator, available, register
+from propercal.generators.registry import GeneratorLike, as_generator, available, register
 
 __all__ = [
     "BregmanGenerator",
     "Brier",
+    "GeneratorLike",
     "ItakuraSaito",
     "Log",
     "Quadratic",

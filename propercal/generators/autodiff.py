@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from propercal._array import is_torch, like, namespace, to_numpy, tracks_gradient
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal._typing import Array
 
 

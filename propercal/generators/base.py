@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from propercal._array import detached, namespace, sum_last
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
 

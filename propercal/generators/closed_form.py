@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from propercal._array import like, namespace, safe_log, sum_last, to_numpy, xlogx
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import register

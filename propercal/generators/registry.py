@@ -6,10 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from propercal._messages import bad_value, unknown_name
+from propercal._data.messages import bad_value, unknown_name
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.function import from_function
+
+GeneratorLike = str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array]
+"""What :func:`as_generator` takes."""
 
 _Class = TypeVar("_Class", bound=type[BregmanGenerator])
 
@@ -73,9 +76,7 @@ def register(name: str) -> Callable[[_Class], _Class]:
     return decorate
 
 
-def as_generator(
-    generator: str | BregmanGenerator | type[BregmanGenerator] | Callable[[Array], Array],
-) -> BregmanGenerator:
+def as_generator(generator: GeneratorLike) -> BregmanGenerator:
     """Return the generator that a name, an instance, a class or a function stands for.
 
     Parameters
@@ -121,7 +122,7 @@ def as_generator(
     )
 
 
-def one_or_several(generator: object) -> tuple[list[BregmanGenerator], bool]:
+def as_generators(generator: object) -> tuple[list[BregmanGenerator], bool]:
     """Return the generators that an argument stands for, and whether it is a list of them."""
     several = isinstance(generator, Sequence) and not isinstance(generator, str)
     generators = [as_generator(each) for each in (generator if several else [generator])]  # type: ignore[attr-defined]

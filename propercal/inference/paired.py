@@ -11,17 +11,16 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from propercal._array import quiet, to_numpy
-from propercal._messages import bad_value
-from propercal._results import result_of, standard_error
-from propercal._settings import check_bandwidth, check_confidence_level
-from propercal._validate import Predictions, validate
-from propercal.debiasing.recipe import Recipe, make_recipe, typical
-from propercal.decomposition import GeneratorLike
-from propercal.estimators import debias
-from propercal.generators.registry import one_or_several
-from propercal.kernels import as_kernel
-from propercal.notions import as_notion
+from propercal._array import ignore_underflow, to_numpy
+from propercal._data.messages import bad_value
+from propercal._data.notions import as_notion
+from propercal._data.predictions import Predictions, validate
+from propercal._data.settings import check_bandwidth, check_confidence_level
+from propercal._kernels.kernels import as_kernel
+from propercal._methods.completion import result_of, standard_error
+from propercal._methods.estimators import debias
+from propercal._methods.recipe import Recipe, lower_median, make_recipe
+from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.result import Decomposition
 
 
@@ -129,7 +128,7 @@ def paired_difference(
     labels: Sequence[Any] | None = ...,
     confidence_level: float = ...,
 ) -> list[PairedDifference]: ...
-@quiet
+@ignore_underflow
 def paired_difference(
     y_true: object,
     y_proba_a: object,
@@ -191,7 +190,7 @@ def paired_difference(
     >>> comparison.difference > 0, comparison.pvalue < 0.001
     (True, True)
     """
-    generators, several = one_or_several(generator)
+    generators, several = as_generators(generator)
     reduction = as_notion(notion)
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     level = check_confidence_level(confidence_level)
@@ -217,7 +216,7 @@ def paired_difference(
                     notion=notion,
                     method="debiased",
                     kernel="none" if kernel is None else kernel,
-                    bandwidth=typical(sums.bandwidths),
+                    bandwidth=lower_median(sums.bandwidths),
                     confidence_level=level,
                 ),
             )

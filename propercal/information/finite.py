@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from propercal._array import is_array, like, namespace, scalar, to_numpy
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal._typing import Array
-from propercal.decomposition import GeneratorLike
 from propercal.generators import BregmanGenerator, as_generator
+from propercal.generators.registry import GeneratorLike
 
 
 def f_divergence(f: Callable[[Array], Array], distributions: object, reference: object) -> Any:

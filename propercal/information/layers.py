@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
-from propercal._messages import bad_value, some_rows
-from propercal._settings import check_bandwidth, check_flag
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.notions import Notion, Problem, as_notion
+from propercal._data.predictions import Predictions, validate
+from propercal._data.settings import check_bandwidth, check_flag
+from propercal._kernels.bandwidth import select_by_risk
+from propercal._kernels.conditional import estimate
+from propercal._kernels.kernels import as_kernel
+from propercal._methods.estimators import problem_terms
 from propercal._typing import Array
-from propercal._validate import Predictions, validate
-from propercal.bandwidth import select_by_risk
-from propercal.conditional import estimate
-from propercal.decomposition import GeneratorLike
-from propercal.estimators import problem_terms
 from propercal.generators import BregmanGenerator, as_generator
-from propercal.kernels import as_kernel
-from propercal.notions import Notion, Problem, as_notion
+from propercal.generators.registry import GeneratorLike
 from propercal.result import TERMS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal.plotting.axes import add_grid, add_legend, axes_for
 from propercal.plotting.front import on_front
 from propercal.plotting.lines import REPETITIONS, check_dataset, mean_and_error, variable

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._messages import bad_value, unknown_name
-from propercal._settings import check_confidence_level
-from propercal._validate import Predictions, validate
-from propercal.notions import as_notion
+from propercal._data.messages import bad_value, unknown_name
+from propercal._data.notions import as_notion
+from propercal._data.predictions import Predictions, validate
+from propercal._data.settings import check_confidence_level
 from propercal.plotting.axes import add_legend, axes_for
 from propercal.plotting.palette import COLOURS
 from propercal.plotting.wilson import wilson_interval

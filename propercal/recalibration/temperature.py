@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from propercal._array import namespace, quiet, to_numpy
-from propercal._messages import bad_value, some_rows, warn
+from propercal._array import ignore_underflow, namespace, to_numpy
+from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.predictions import Predictions
 from propercal._typing import Array
-from propercal._validate import Predictions
-from propercal.debiasing.points import log_softmax
-from propercal.recalibration._data import as_given, read_new, read_training
 from propercal.recalibration._parameters import Parameters
+from propercal.recalibration._rows import as_given, read_new, read_training
+from propercal.recalibration.points import log_softmax
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ class TemperatureScaling(Parameters):
     def __init__(self, *, from_logits: bool = False) -> None:
         self.from_logits = from_logits
 
-    @quiet
+    @ignore_underflow
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Find the temperature.
 
@@ -115,7 +115,7 @@ class TemperatureScaling(Parameters):
         self.classes_ = np.array(predictions.classes.names)
         return self
 
-    @quiet
+    @ignore_underflow
     def predict_proba(self, X: object) -> Array:
         """Recalibrate predictions.
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propercal._messages import bad_value, unknown_name, warn
-from propercal._settings import check_bandwidth
-from propercal.decomposition import GeneratorLike
-from propercal.estimators import KERNEL_METHODS
+from propercal._data.messages import bad_value, unknown_name, warn
+from propercal._data.settings import check_bandwidth
+from propercal._methods.estimators import KERNEL_METHODS
 from propercal.generators import as_generator
+from propercal.generators.registry import GeneratorLike
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import Floats, IntegratedValue, log_softmax

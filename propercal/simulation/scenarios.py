@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from propercal._messages import bad_value, unknown_name, warn
-from propercal.decomposition import GeneratorLike
+from propercal._data.messages import bad_value, unknown_name, warn
 from propercal.generators import BregmanGenerator, as_generator
+from propercal.generators.registry import GeneratorLike
 from propercal.simulation.model import (
     SimulatedSample,
     check_positive,

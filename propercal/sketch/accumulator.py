@@ -7,22 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from propercal._array import no_gradient, quiet
-from propercal._labels import check_names
-from propercal._messages import bad_value, unknown_name
-from propercal._settings import check_bandwidth, check_confidence_level, check_flag
-from propercal.conditional.panels import make_panels
-from propercal.estimators import METHODS
+from propercal._array import ignore_underflow, no_gradient
+from propercal._data.labels import check_names
+from propercal._data.messages import bad_value, unknown_name
+from propercal._data.notions import as_notion
+from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
+from propercal._kernels.panels import make_panels
+from propercal._methods.estimators import METHODS
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-from propercal.notions import as_notion
 from propercal.result import Decomposition
+from propercal.sketch.completion import decomposition, estimates, mean_error
+from propercal.sketch.contents import ENOUGH, Contents
+from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import decode, encode
-from propercal.sketch.reading import Reading, read_rows
-from propercal.sketch.rows import pairs_of, state_of_rows, waiting_rows
-from propercal.sketch.seen import ENOUGH, Seen
+from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
 from propercal.sketch.state import State
-from propercal.sketch.terms import decomposition, estimates, mean_error
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
 _NODES = 16
@@ -135,7 +135,7 @@ class CalibrationSketch:
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
         self._panels = make_panels(gamma / 4, _NODES, _LOG_SMALLEST)
         n_problems = self.n_classes if notion == "classwise" else 1
-        self._seen = Seen(State.empty(n_problems, self._panels), Reading(self.labels))
+        self._seen = Contents(State.empty(n_problems, self._panels), Convention(self.labels))
 
     @property
     def n_samples(self) -> int:
@@ -146,11 +146,11 @@ class CalibrationSketch:
     def _state(self) -> State:
         return self._seen.summed(self._panels)
 
-    def _restore(self, arrays: dict[str, np.ndarray[Any, Any]], reading: Reading) -> None:
+    def _restore(self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention) -> None:
         """See what was written as `arrays`, in the place of nothing."""
-        self._seen = Seen(self._seen.state.restored(arrays), reading)
+        self._seen = Contents(self._seen.state.restored(arrays), reading)
 
-    @quiet
+    @ignore_underflow
     def update(self, y_true: object, y_proba: object) -> None:
         """Add rows.
 
@@ -177,7 +177,7 @@ class CalibrationSketch:
         with no_gradient(rows.prob):
             pairs = pairs_of(rows, self.notion)
             if rows.n_samples < ENOUGH:
-                waiting = waiting_rows(pairs, self.generator, n_odd)
+                waiting = pending_rows(pairs, self.generator, n_odd)
                 seen = seen.with_rows(waiting, self._panels, reading)
             else:
                 new = state_of_rows(pairs, self._panels, self.generator, n_odd)
@@ -217,7 +217,7 @@ class CalibrationSketch:
         elif others.n_samples:
             reading = _joined(reading, others.reading)
         state = mine.summed(self._panels).plus(others.summed(self._panels))
-        self._seen = Seen(state, reading)
+        self._seen = Contents(state, reading)
         return self
 
     def result(self, *, method: str = "debiased", confidence_level: float = 0.95) -> Decomposition:
@@ -318,7 +318,7 @@ class CalibrationSketch:
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
             )
         sketch = cls(**settings, generator=chosen)
-        sketch._restore(arrays, Reading(*reading))
+        sketch._restore(arrays, Convention(*reading))
         return sketch
 
     def __repr__(self) -> str:
@@ -339,7 +339,7 @@ class CalibrationSketch:
         }
 
 
-def _joined(mine: Reading, other: Reading) -> Reading:
+def _joined(mine: Convention, other: Convention) -> Convention:
     """Return what the rows of two sketches settle together, or raise."""
     if None not in (mine.names, other.names) and mine.names != other.names:
         raise bad_value(

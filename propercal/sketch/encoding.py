@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 
 _FORMAT = "propercal sketch 1"
 #: What reading bytes that are none, or not all, of a sketch may raise.

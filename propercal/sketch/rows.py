@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import by_rows, counts, device, is_numpy, like, namespace, one_hot, to_numpy
+from propercal._data.notions import as_notion
+from propercal._data.predictions import Predictions
+from propercal._kernels.panels import Panels, Placement
+from propercal._threads import n_threads
 from propercal._typing import Array
-from propercal._validate import Predictions
-from propercal.conditional.exact import n_threads
-from propercal.conditional.panels import Panels, Placement
 from propercal.generators.base import BregmanGenerator
-from propercal.notions import as_notion
 from propercal.sketch.state import Floats, State, Whole, fill_cells
 
 
@@ -55,7 +55,7 @@ def pairs_of(rows: Predictions, notion: str) -> Pairs:
     )
 
 
-class Waiting(NamedTuple):
+class PendingRows(NamedTuple):
     """A few rows that are to be added later: together that takes less time."""
 
     pairs: Pairs
@@ -66,16 +66,16 @@ class Waiting(NamedTuple):
     """Rows of yes-or-no problems."""
 
 
-def waiting_rows(pairs: Pairs, generator: BregmanGenerator, n_odd: int) -> Waiting:
+def pending_rows(pairs: Pairs, generator: BregmanGenerator, n_odd: int) -> PendingRows:
     """Return rows of which all that may fail, which is the generator, has been done."""
     xp = namespace(pairs.prob)
     prob, log_prob = (xp.reshape(each, (-1, 2)) for each in pairs[:2])
     loss = _losses(generator, prob, log_prob, xp.reshape(pairs.label, (-1,)))
     mean = loss.reshape(pairs.label.shape).mean(axis=0)
-    return Waiting(Pairs(*(to_numpy(each) for each in pairs)), mean, n_odd)
+    return PendingRows(Pairs(*(to_numpy(each) for each in pairs)), mean, n_odd)
 
 
-def state_of_waiting(rows: Sequence[Waiting], panels: Panels) -> State:
+def state_of_pending(rows: Sequence[PendingRows], panels: Panels) -> State:
     """Return the state that has seen some rows."""
     pairs = Pairs(
         *(np.concatenate(each, axis=1) for each in zip(*(r.pairs for r in rows), strict=True))

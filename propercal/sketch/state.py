@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from propercal.conditional.panels import Panels, chebyshev, polynomials
+from propercal._kernels.panels import Panels, chebyshev, polynomials
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from propercal._messages import bad_value, warn
+from propercal._data.messages import bad_value, warn
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.testing import strategies

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from propercal._messages import bad_value
+from propercal._data.messages import bad_value
 from propercal.generators import (
     BregmanGenerator,
     Brier,

@@ -38,7 +38,7 @@ class Image(NamedTuple):
     alt: str | None
 
 
-class Reading(HTMLParser):
+class Convention(HTMLParser):
     """What a page links, loads, names and says."""
 
     def __init__(self, path: Path) -> None:
@@ -77,9 +77,9 @@ class Reading(HTMLParser):
             self.text.append(data)
 
 
-def read_site() -> dict[Path, Reading]:
+def read_site() -> dict[Path, Convention]:
     """Return every page of the built book, by its path below the folder of the site."""
-    return {path.relative_to(HTML): Reading(path) for path in sorted(HTML.rglob("*.html")) if "_static" not in path.parts}
+    return {path.relative_to(HTML): Convention(path) for path in sorted(HTML.rglob("*.html")) if "_static" not in path.parts}
 
 
 def is_elsewhere(address: str) -> bool:

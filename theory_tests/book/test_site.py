@@ -7,17 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from theory_tests.book.sources import HTML, ROOT, Reading, is_elsewhere, pages, read_site, target_of
+from theory_tests.book.sources import (
+    HTML,
+    ROOT,
+    Convention,
+    is_elsewhere,
+    pages,
+    read_site,
+    target_of,
+)
 
 pytestmark = pytest.mark.skipif(not (HTML / "index.html").exists(), reason="the book is not built; `make book` does so")
 
 
 @pytest.fixture(scope="module")
-def site() -> dict[Path, Reading]:
+def site() -> dict[Path, Convention]:
     return read_site()
 
 
-def test_every_source_has_a_page_that_is_not_older(site: dict[Path, Reading]) -> None:
+def test_every_source_has_a_page_that_is_not_older(site: dict[Path, Convention]) -> None:
     for source in pages():
         page = source.relative_to(ROOT / "book").with_suffix(".html")
         assert page in site
@@ -25,7 +33,7 @@ def test_every_source_has_a_page_that_is_not_older(site: dict[Path, Reading]) ->
             pytest.skip("the book was changed since it was built; run `make book`")
 
 
-def test_nothing_is_loaded_from_another_host(site: dict[Path, Reading]) -> None:
+def test_nothing_is_loaded_from_another_host(site: dict[Path, Convention]) -> None:
     assert {path: found for path, page in site.items() if (found := [a for a in page.loaded if is_elsewhere(a)])} == {}
     sheets = [*(HTML / "_static").rglob("*.css")]
     assert sheets
@@ -35,12 +43,12 @@ def test_nothing_is_loaded_from_another_host(site: dict[Path, Reading]) -> None:
         assert not urls, sheet
 
 
-def test_everything_that_is_loaded_is_there(site: dict[Path, Reading]) -> None:
+def test_everything_that_is_loaded_is_there(site: dict[Path, Convention]) -> None:
     missing = {(path, address) for path, page in site.items() for address in page.loaded if not address.startswith("data:") and not (HTML / target_of(path, address)[0]).is_file()}
     assert missing == set()
 
 
-def test_links_and_anchors_lead_somewhere(site: dict[Path, Reading]) -> None:
+def test_links_and_anchors_lead_somewhere(site: dict[Path, Convention]) -> None:
     dead = []
     for path, page in site.items():
         for address in page.links:
@@ -54,18 +62,18 @@ def test_links_and_anchors_lead_somewhere(site: dict[Path, Reading]) -> None:
     assert sum(len(page.links) for page in site.values()) > 1000
 
 
-def test_images_have_alternative_texts(site: dict[Path, Reading]) -> None:
+def test_images_have_alternative_texts(site: dict[Path, Convention]) -> None:
     images = [(path, image) for path, page in site.items() for image in page.images]
     assert len(images) > 8
     assert [(path, image) for path, image in images if not image.alt or image.alt.endswith((".png", ".svg"))] == []
 
 
-def test_no_formula_is_left_as_text(site: dict[Path, Reading]) -> None:
+def test_no_formula_is_left_as_text(site: dict[Path, Convention]) -> None:
     raw = re.compile(r"\$\$|\\(?:frac|mathbb|sum|E\b|inner|begin)|\{(?:prf|eq|src|cite)[:}]|\$[^$\s][^$\n]*\\[a-z]")
     assert {str(path): found for path, page in site.items() if path.parts[0] != "code" and (found := raw.findall(" ".join(page.text)))} == {}
 
 
-def test_mathjax_is_in_the_site(site: dict[Path, Reading]) -> None:
+def test_mathjax_is_in_the_site(site: dict[Path, Convention]) -> None:
     assert (HTML / "_static" / "tex-svg.js").stat().st_size > 1_000_000
     assert any(address.partition("?")[0].endswith("_static/tex-svg.js") for address in site[Path("derivations/kernel.html")].loaded)
 
@@ -76,7 +84,7 @@ def test_search_has_an_index_of_every_page() -> None:
         assert f'"{source.relative_to(ROOT / "book").with_suffix("").as_posix()}"' in index
 
 
-def test_cells_found_their_programs_and_name_no_machine(site: dict[Path, Reading]) -> None:
+def test_cells_found_their_programs_and_name_no_machine(site: dict[Path, Convention]) -> None:
     for path in site:
         text = (HTML / path).read_text(encoding="utf-8")
         assert "command not found" not in text, path

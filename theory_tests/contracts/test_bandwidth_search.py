@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from propercal import bandwidth, select_bandwidth
+from propercal import select_bandwidth
+from propercal._data.notions import as_notion
+from propercal._data.predictions import validate
+from propercal._kernels import bandwidth
+from propercal._kernels.bandwidth import minimise, select_by_risk
+from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
-from propercal._validate import validate
-from propercal.bandwidth import minimise, select_by_risk
 from propercal.generators import as_generator
-from propercal.kernels import as_kernel
-from propercal.notions import as_notion
 
 DIRICHLET, CANONICAL = as_kernel("dirichlet"), as_notion("canonical")
 N = 1200

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal.cli import main
+from propercal.cli.command import main
 
 OPTIONS = ("--method", "risk", "--bandwidth", "0.1")
 
@@ -282,7 +282,7 @@ def test_own_generator_that_fails_to_load(good: Path, tmp_path: Path) -> None:
 def test_a_reader_that_stops_reading_is_no_error(good: Path) -> None:
     code = (
         "import os, sys\n"
-        "from propercal.cli import main\n"
+        "from propercal.cli.command import main\n"
         "read, write = os.pipe()\n"
         "os.close(read)\n"
         "os.dup2(write, 1)\n"

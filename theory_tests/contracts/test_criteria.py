@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import bandwidth, conditional_mean, decompose
-from propercal._validate import validate
-from propercal.conditional import linear
+from propercal import conditional_mean, decompose
+from propercal._data.notions import as_notion
+from propercal._data.predictions import validate
+from propercal._kernels import bandwidth, linear
+from propercal._kernels.kernels import as_kernel
 from propercal.generators import as_generator
-from propercal.kernels import as_kernel
-from propercal.notions import as_notion
 
 N, K = 90, 3
 RNG = np.random.default_rng(4)

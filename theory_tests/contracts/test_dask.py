@@ -43,7 +43,7 @@ def one_thread() -> Any:
 
 @pytest.fixture
 def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propercal.cluster.passes.plain", never)
+    monkeypatch.setattr("propercal.sketch.dask.passes.plain", never)
 
 
 @pytest.mark.usefixtures("no_loading")
@@ -169,7 +169,7 @@ def test_bandwidths_are_chosen_from_rows_at_equal_distances(
     for chunks in (700, (0, 1, 2999)):
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA, chunks=chunks), **options)
         assert [each.bandwidth for each in found] == [each.bandwidth for each in wanted]
-    monkeypatch.setattr("propercal.cluster.passes._SAMPLE", 300)
+    monkeypatch.setattr("propercal.sketch.dask.passes._SAMPLE", 300)
     rows = np.linspace(0, N - 1, 300).astype(int)
     few = [
         propercal.select_bandwidth(Y_TRUE[rows], Y_PROBA[rows], notion="classwise", generator=g)
@@ -199,7 +199,7 @@ def test_one_partition_may_tell_that_columns_are_separate(monkeypatch: pytest.Mo
     one_hot[-1] = 1
     arrays = lazy(one_hot, y_proba, chunks=(700, 2300))
     check_same(propercal.decompose(*arrays, **SETTINGS), propercal.decompose(one_hot, y_proba, **SETTINGS))
-    monkeypatch.setattr("propercal.cluster.passes._MOST_ROWS", N - 1)
+    monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
     with pytest.raises(ValueError, match="2300 rows are in others: expected one class in every row"):
         propercal.decompose(*arrays, **SETTINGS)
 
@@ -256,7 +256,7 @@ def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch
     names = list(NAMES[::-1])
     turned = lazy(NAMES[Y_TRUE], Y_PROBA[:, ::-1], chunks=(0, 1000, 2000))
     check_same(propercal.decompose(*turned, labels=names, **SETTINGS), IN_MEMORY, rel=1e-12)
-    monkeypatch.setattr("propercal.cluster.passes._MOST_ROWS", N - 1)
+    monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), **SETTINGS)
     assert found.refinement != pytest.approx(IN_MEMORY.refinement, rel=1e-12)
@@ -266,7 +266,7 @@ def test_losses_infinite_at_a_vertex_are_not_summed_over_pairs_of_many_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
-    monkeypatch.setattr("propercal.cluster.passes._FEW_ROWS", N - 1)
+    monkeypatch.setattr("propercal.sketch.dask.passes._FEW_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):
         propercal.decompose(*lazy(Y_TRUE, Y_PROBA), generator="itakura-saito", **SETTINGS)
 

@@ -36,7 +36,7 @@ def one_thread() -> Any:
 
 @pytest.fixture
 def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propercal.cluster.passes.plain", never)
+    monkeypatch.setattr("propercal.sketch.dask.passes.plain", never)
 
 
 def test_names_of_classes() -> None:
@@ -73,7 +73,7 @@ def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(
     wanted = propercal.decompose(several, logits, from_logits=True, **SETTINGS)
     arrays = lazy(several, logits, chunks=1000)
     check_same(propercal.decompose(*arrays, from_logits=True, **SETTINGS), wanted)
-    monkeypatch.setattr("propercal.cluster.passes._MOST_ROWS", N - 1)
+    monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
     with pytest.raises(ValueError, match="y_true = an indicator matrix with partitions in which"):
         propercal.decompose(*arrays, from_logits=True, **SETTINGS)
 

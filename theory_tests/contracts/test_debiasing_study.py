@@ -13,9 +13,9 @@ import xarray as xr
 from scipy.optimize import minimize_scalar
 
 from propercal import decompose
+from propercal.experiments.store import CellResult
 from propercal.generators import Brier, Log, Spherical
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
-from propercal.simulation.store import CellResult
 from studies import debiasing, rivals
 from studies.debiasing_design import (
     METHODS,

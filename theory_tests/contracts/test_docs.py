@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from propercal.cli import main
+from propercal.cli.command import main
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import propercal
-from propercal.bandwidth import minimise
+from propercal._kernels.bandwidth import minimise
 from propercal.generators import BregmanGenerator, ItakuraSaito, from_function
 
 RNG = np.random.default_rng(1)

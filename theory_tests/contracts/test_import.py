@@ -29,7 +29,7 @@ def loaded_by(statement: str) -> list[str]:
     return run.stdout.split()
 
 
-@pytest.mark.parametrize("statement", ["import propercal", "import propercal.cli, propercal.io"])
+@pytest.mark.parametrize("statement", ["import propercal", "import propercal.cli.command, propercal.cli.files"])
 def test_import_leaves_heavy_packages_alone(statement: str) -> None:
     modules = loaded_by(statement)
     assert "propercal" in modules

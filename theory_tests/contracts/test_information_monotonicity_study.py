@@ -12,8 +12,8 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
+from propercal.experiments.store import CellResult
 from propercal.information import layer_sharpness
-from propercal.simulation.store import CellResult
 from studies import information_monotonicity, preset_command
 from studies.information_design import BANDWIDTH, GENERATORS, LAYERS, METHODS
 from studies.information_table import table, verdicts

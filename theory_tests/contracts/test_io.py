@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propercal.io import PredictionFile, read_predictions
+from propercal.cli.files import PredictionFile, read_predictions
 
 LABELS = np.array([0, 2, 1], dtype=np.int16)
 PROBS = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.25, 0.5, 0.25]], dtype=np.float32)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from propercal import _threads
 from propercal._array import free_memory, namespace
-from propercal.conditional import exact
-from propercal.conditional.exact import Groups
-from propercal.kernels import DirichletKernel
+from propercal._kernels import tiles
+from propercal._kernels.kernels import DirichletKernel
+from propercal._kernels.tiles import Groups
 
 N, K = 50, 3
 
@@ -41,19 +42,19 @@ class Recorder:
         self.threads.add(threading.get_ident())
         if isinstance(tile, np.ndarray):
             self.addresses.add(tile.ctypes.data)
-        return exact.add_by_class(result, tile, columns, groups, in_place)
+        return tiles.add_by_class(result, tile, columns, groups, in_place)
 
 
 def sums(step: Any, target: Any, source: Any, groups: Groups, **settings: Any) -> Any:
     rows = settings.pop("rows", None)
     if rows is None:
         rows = namespace(target).arange(target.shape[0])
-    return exact._over_tiles(step, target, rows, source, groups, settings.pop("exclude_self", True))
+    return tiles._over_tiles(step, target, rows, source, groups, settings.pop("exclude_self", True))
 
 
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "TILE", (20, 17))
+    monkeypatch.setattr(tiles, "TILE", (20, 17))
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -72,18 +73,18 @@ def test_tiles_of_the_stated_size_in_one_piece_of_memory(monkeypatch: pytest.Mon
 
 def test_memory_for_a_tile_is_never_larger_than_the_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
-    original = exact.empty_tile
+    original = tiles.empty_tile
 
     def empty_tile(shape: tuple[int, int], reference: Any) -> Any:
         asked.append(shape)
         return original(shape, reference)
 
-    monkeypatch.setattr(exact, "empty_tile", empty_tile)
-    monkeypatch.setattr(exact, "TILE", (20, 500))
+    monkeypatch.setattr(tiles, "empty_tile", empty_tile)
+    monkeypatch.setattr(tiles, "TILE", (20, 500))
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "1")
-    sums(exact.add_by_class, *features())
-    monkeypatch.setattr(exact, "TILE", (500, 20))
-    sums(exact.add_by_class, *features())
+    sums(tiles.add_by_class, *features())
+    monkeypatch.setattr(tiles, "TILE", (500, 20))
+    sums(tiles.add_by_class, *features())
     assert asked == [(20, N), (N, 20)]
 
 
@@ -102,13 +103,13 @@ def test_threads_share_blocks_of_rows(
             made.append(size)
             super().__init__(size)
 
-    monkeypatch.setattr(exact, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(tiles, "ThreadPoolExecutor", Pool)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
     target, source, groups = features()
-    found = sums(exact.add_by_class, target[:n_rows], source, groups)
+    found = sums(tiles.add_by_class, target[:n_rows], source, groups)
     assert made == ([] if pool is None else [pool])
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "1")
-    np.testing.assert_array_equal(sums(exact.add_by_class, target[:n_rows], source, groups), found)
+    np.testing.assert_array_equal(sums(tiles.add_by_class, target[:n_rows], source, groups), found)
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -129,9 +130,9 @@ def test_each_thread_has_a_tile_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     # Three blocks: each thread has one.
     found = sums(meeting, target, source, groups)
     assert len(step.addresses) == len(step.threads) == 3
-    monkeypatch.setattr(exact, "TILE", (500, 500))
+    monkeypatch.setattr(tiles, "TILE", (500, 500))
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "1")
-    np.testing.assert_allclose(found, sums(exact.add_by_class, target, source, groups), rtol=1e-13)
+    np.testing.assert_allclose(found, sums(tiles.add_by_class, target, source, groups), rtol=1e-13)
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -139,7 +140,7 @@ def test_each_thread_has_a_tile_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_tile_is_overwritten_only_where_no_gradient_needs_it(gradient: str | None) -> None:
     torch = pytest.importorskip("torch")
     target, source, groups = features()
-    wanted = sums(exact.add_by_class, target, source, groups)
+    wanted = sums(tiles.add_by_class, target, source, groups)
     tensors = {"target": torch.asarray(target), "source": torch.asarray(source)}
     if gradient is not None:
         tensors[gradient].requires_grad_()
@@ -156,7 +157,7 @@ def test_a_target_is_left_out_where_it_is_among_the_sources(exclude_self: bool) 
     target, source, groups = features()
     ids = np.array([3, 17, 33, 34, 49])
     found = sums(
-        exact.add_by_class, target[ids], source, groups, rows=ids, exclude_self=exclude_self
+        tiles.add_by_class, target[ids], source, groups, rows=ids, exclude_self=exclude_self
     )
     values = np.exp(target[ids] @ source)
     if exclude_self:
@@ -168,11 +169,11 @@ def test_a_target_is_left_out_where_it_is_among_the_sources(exclude_self: bool) 
 def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(
     memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exact, "free_memory", lambda _: memory)
+    monkeypatch.setattr(tiles, "free_memory", lambda _: memory)
     target = np.zeros((10, 5))
     for n in (100, 100_000):
         source = np.broadcast_to(np.zeros(1), (5, n))
-        rows, columns = exact._tile_shape(target, source)
+        rows, columns = tiles._tile_shape(target, source)
         assert columns == min(n, 65_536)
         # Three arrays of doubles of that shape, unless there is not room for a single row.
         taken = 3 * 8 * columns
@@ -182,15 +183,15 @@ def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(
 
 def test_tiles_on_a_cpu_are_those_of_its_cache() -> None:
     assert free_memory(np.zeros(3)) is None
-    assert exact._tile_shape(np.zeros((10, 5)), np.zeros((5, 100_000))) == exact.TILE
-    rows, columns = exact.TILE
+    assert tiles._tile_shape(np.zeros((10, 5)), np.zeros((5, 100_000))) == tiles.TILE
+    rows, columns = tiles.TILE
     assert rows * columns * 8 <= 2**20
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 11), (192, 384)])
 def test_rows_begin_with_a_cache_line(shape: tuple[int, int]) -> None:
     for _ in range(20):
-        tile = exact.empty_tile(shape, np.zeros(1))
+        tile = tiles.empty_tile(shape, np.zeros(1))
         assert tile.shape == shape
         assert tile.dtype == np.float64
         assert tile.ctypes.data % 64 == 0
@@ -205,7 +206,7 @@ def test_a_tile_of_a_tensor_is_one(dtype: str) -> None:
     # "meta" stands for a device that is not the default.
     for where in ("cpu", "meta"):
         reference = torch.zeros(2, dtype=getattr(torch, dtype), device=where)
-        tile = exact.empty_tile((3, 4), reference)
+        tile = tiles.empty_tile((3, 4), reference)
         assert (tuple(tile.shape), tile.dtype, tile.device) == (
             (3, 4),
             reference.dtype,
@@ -222,16 +223,16 @@ def test_one_thread_per_core_that_this_process_may_use(monkeypatch: pytest.Monke
         return {0, 2, 5}
 
     monkeypatch.setattr(os, "sched_getaffinity", affinity, raising=False)
-    assert exact.n_threads() == 3
+    assert _threads.n_threads() == 3
     assert asked == [0]
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert exact.n_threads() == 7
+    assert _threads.n_threads() == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert exact.n_threads() == 1
+    assert _threads.n_threads() == 1
     for given in (1, 7):
         monkeypatch.setenv("PROPERCAL_NUM_THREADS", str(given))
-        assert exact.n_threads() == given
+        assert _threads.n_threads() == given
 
 
 class Controller:
@@ -250,8 +251,8 @@ class Controller:
 
 def test_the_first_limits_blas_and_the_last_lifts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller()
-    monkeypatch.setattr(exact, "_controller", lambda: controller)
-    one_thread = exact._OneBlasThread()
+    monkeypatch.setattr(_threads, "_controller", lambda: controller)
+    one_thread = _threads._OneBlasThread()
     limited = [{"limits": 1, "user_api": "blas"}]
     for _ in range(2):
         controller.calls.clear()
@@ -265,8 +266,8 @@ def test_the_first_limits_blas_and_the_last_lifts_it(monkeypatch: pytest.MonkeyP
 
 def test_a_limit_is_lifted_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller()
-    monkeypatch.setattr(exact, "_controller", lambda: controller)
-    one_thread = exact._OneBlasThread()
+    monkeypatch.setattr(_threads, "_controller", lambda: controller)
+    one_thread = _threads._OneBlasThread()
     with pytest.raises(ZeroDivisionError), one_thread:
         raise ZeroDivisionError
     assert controller.calls[-1] == "restored"
@@ -279,7 +280,7 @@ def test_blas_has_one_thread_within_the_sums() -> None:
 
     def step(*arguments: Any) -> Any:
         found.append({x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas"})
-        return exact.add_by_class(*arguments)
+        return tiles.add_by_class(*arguments)
 
     sums(step, *features())
     assert found

@@ -16,11 +16,12 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
+from propercal.experiments import StudyDesign, run_study
+from propercal.experiments.design import Cell
+from propercal.experiments.store import Journal
 from propercal.generators import Brier
 from propercal.result import TERMS
-from propercal.simulation import StudyDesign, TemperatureScaledSimplex, run_study
-from propercal.simulation.design import Cell
-from propercal.simulation.store import Journal
+from propercal.simulation import TemperatureScaledSimplex
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -110,7 +111,7 @@ def test_a_finished_study_is_read_not_repeated(
 ) -> None:
     path = tmp_path / "study.nc"
     path.write_bytes(small[1])
-    monkeypatch.setattr("propercal.simulation.runner.run_cell", None)
+    monkeypatch.setattr("propercal.experiments.runner.run_cell", None)
     xr.testing.assert_identical(run_study(SMALL, path, n_workers=1, progress=False), small[0])
 
 
@@ -126,7 +127,7 @@ def test_another_study_at_the_same_path_is_refused(
 
 SCRIPT = """
 import sys
-from propercal.simulation import run_study
+from propercal.experiments import run_study
 from theory_tests.contracts.test_runner import LONGER
 if __name__ == "__main__":
     run_study(LONGER, sys.argv[1], n_workers=2, progress=False)
@@ -180,7 +181,7 @@ def test_kill_9_leaves_no_orphan_and_resumes_to_the_same_bytes(tmp_path: Path) -
 def test_resuming_computes_only_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from propercal.simulation import runner
+    from propercal.experiments import runner
 
     computed: list[Cell] = []
     original = runner.run_cell

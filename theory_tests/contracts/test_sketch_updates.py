@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import propercal
 from propercal import CalibrationSketch
 from propercal.result import TERMS
-from propercal.sketch.seen import ENOUGH
+from propercal.sketch.contents import ENOUGH
 
 READS: list[Callable[[CalibrationSketch], Any]] = [
     lambda sketch: quietly(sketch.result),

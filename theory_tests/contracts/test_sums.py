@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal.conditional import exact
+from propercal import _threads
+from propercal._kernels import tiles
 from propercal.generators import ItakuraSaito
 
 
@@ -74,13 +75,13 @@ def test_threads_change_no_digit(n_threads: str, monkeypatch: pytest.MonkeyPatch
     p = rng.dirichlet(np.ones(3), size=900)
     y = rng.integers(0, 3, size=900)
     seen: set[int] = set()
-    step = exact.add_by_class
+    step = tiles.add_by_class
 
     def spy(*arguments: Any) -> Any:
         seen.add(threading.get_ident())
         return step(*arguments)
 
-    monkeypatch.setattr(exact, "add_by_class", spy)
+    monkeypatch.setattr(tiles, "add_by_class", spy)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", n_threads)
     found = propercal.conditional_mean(y, p, bandwidth=0.05)
     assert len(seen - {threading.get_ident()}) == (0 if n_threads == "1" else len(seen))
@@ -96,8 +97,8 @@ def test_one_blas_thread_is_lifted_by_the_last_who_asked() -> None:
 
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
-        with exact.one_blas_thread:
-            with exact.one_blas_thread:
+        with _threads.one_blas_thread:
+            with _threads.one_blas_thread:
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == before
@@ -106,10 +107,10 @@ def test_one_blas_thread_is_lifted_by_the_last_who_asked() -> None:
 @pytest.mark.parametrize("free", [10**6, 10**9, 70 * 10**9])
 def test_tiles_of_an_accelerator_fit_a_quarter_of_its_memory(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tile, its mask and one copy in double precision: 24 bytes for each of its entries."""
-    monkeypatch.setattr(exact, "free_memory", lambda _: free)
+    monkeypatch.setattr(tiles, "free_memory", lambda _: free)
     for n in (100, 10**5):
         source = np.empty((2, n))
-        rows, columns = exact._tile_shape(source, source)
+        rows, columns = tiles._tile_shape(source, source)
         assert 1 <= rows <= 2**14
         assert columns == min(n, 2**16)
         if rows > 1:

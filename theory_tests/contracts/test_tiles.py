@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal.conditional import exact
-from propercal.debiasing import cross_fitting
-from propercal.debiasing.families import TrainingSet
+from propercal import _threads
+from propercal._kernels import tiles
+from propercal._methods import cross_fitting
+from propercal.recalibration.families import TrainingSet
 
 TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
@@ -67,7 +68,7 @@ def test_nor_do_they_for_the_debiased_method(
     # As if these were enough rows for families to be fitted side by side.
     monkeypatch.setattr(cross_fitting, "_THREADED_ROWS", 1)
     monkeypatch.setattr(TrainingSet, "fit", seen)
-    monkeypatch.setattr(exact, "TILE", shape)
+    monkeypatch.setattr(tiles, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
     np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
     assert used
@@ -81,7 +82,7 @@ def check_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wanted = terms(**settings)
-    monkeypatch.setattr(exact, "TILE", shape)
+    monkeypatch.setattr(tiles, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
     np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
 
@@ -92,8 +93,8 @@ def test_a_number_of_threads_that_is_none(value: str, monkeypatch: pytest.Monkey
     with pytest.raises(
         ValueError, match=f"PROPERCAL_NUM_THREADS = '{value}': expected a whole number"
     ):
-        exact.n_threads()
+        _threads.n_threads()
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "3")
-    assert exact.n_threads() == 3
+    assert _threads.n_threads() == 3
     monkeypatch.delenv("PROPERCAL_NUM_THREADS")
-    assert exact.n_threads() >= 1
+    assert _threads.n_threads() >= 1

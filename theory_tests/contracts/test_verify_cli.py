@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from propercal.cli import main
+from propercal.cli.command import main
 from propercal.testing.laws import LAWS
 from theory_tests.contracts.test_pytest_plugin import NO_HESSIAN, WEIGHTED_POWER, WITHOUT_TORCH
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from propercal.conditional.cells import _mid_rank
+from propercal._kernels.bins import _mid_rank
 from propercal.generators import BregmanGenerator
 from propercal.testing.strategies import generators, joint_tables
 from theory_tests.laws.populations import Population, conditional_mean, decompose

@@ -18,17 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from propercal._validate import validate
+from propercal._data.notions import as_notion
+from propercal._data.predictions import validate
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.features import kernel_features
-from propercal.inference.forms import (
+from propercal.inference.quadratic_forms import (
     BANDWIDTHS,
     QuadraticForms,
     normalised_kernels,
     quadratic_forms,
 )
-from propercal.notions import as_notion
 from theory_tests.laws.samples import fewer
 
 FALSE_ALARM = 1e-6

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from propercal import decompose
-from propercal.debiasing import cross_fitting, one_step
+from propercal._methods import cross_fitting, one_step
 from propercal.generators import BregmanGenerator, Brier, Log, Spherical, Tsallis, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex

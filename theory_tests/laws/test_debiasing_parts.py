@@ -17,18 +17,16 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
-from propercal.debiasing import logit
-from propercal.debiasing.correction import (
+from propercal._kernels.kernels import DirichletKernel
+from propercal._methods.correction import (
     Corrected,
     correct,
     residuals,
     without_fold,
 )
-from propercal.debiasing.fold_sums import Sources, fold_sums
-from propercal.debiasing.folds import assign_folds
-from propercal.debiasing.points import interior, log_softmax
-from propercal.debiasing.stacking import stacking_weights
-from propercal.debiasing.variance import half_spread, half_trace
+from propercal._methods.fold_sums import Sources, fold_sums
+from propercal._methods.folds import assign_folds
+from propercal._methods.variance import half_spread, half_trace
 from propercal.generators import (
     BregmanGenerator,
     Brier,
@@ -38,7 +36,9 @@ from propercal.generators import (
     Spherical,
     Tsallis,
 )
-from propercal.kernels import DirichletKernel
+from propercal.recalibration import logit
+from propercal.recalibration.points import interior, log_softmax
+from propercal.recalibration.stacking import stacking_weights
 
 K = 3
 GENERATORS = [

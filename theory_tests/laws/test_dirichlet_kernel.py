@@ -7,7 +7,7 @@ most exp(max_λ [log Γ(λ + 1) − λ log λ]) = exp(0.2533...) < exp(0.26), at
 log k(t; x) ≤ log k(t; t) + 0.26 k for all t and x, which keeps sums of kernel values from overflowing.
 
 Source: paper, Eq. 10 and appendix D.1; Ouimet & Tolosana-Delgado (2022), doi:10.1016/j.jmva.2021.104832;
-Chen (1999), doi:10.1016/S0167-9473(99)00010-9; the bound is derived in propercal.kernels.
+Chen (1999), doi:10.1016/S0167-9473(99)00010-9; the bound is derived in propercal._kernels.kernels.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from scipy.special import gamma as gamma_function
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, dirichlet
 
-from propercal.conditional import estimate
-from propercal.kernels import HEADROOM, DirichletKernel, _stirling_residual
-from propercal.notions import Problem
+from propercal._data.notions import Problem
+from propercal._kernels.conditional import estimate
+from propercal._kernels.kernels import HEADROOM, DirichletKernel, _stirling_residual
 from propercal.testing.strategies import simplex_points
 from theory_tests.laws.populations import EPS, Floats, conditional_mean
 

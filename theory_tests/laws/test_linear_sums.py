@@ -17,12 +17,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import propercal
-from propercal.conditional import exact, linear
-from propercal.conditional.panels import Placement, chebyshev, make_panels, polynomials
-from propercal.debiasing.fold_sums import Sources, fold_kernel
-from propercal.debiasing.points import interior
-from propercal.kernels import DirichletKernel
-from propercal.notions import Problem
+from propercal._data.notions import Problem
+from propercal._kernels import linear, tiles
+from propercal._kernels.kernels import DirichletKernel
+from propercal._kernels.panels import Placement, chebyshev, make_panels, polynomials
+from propercal._methods.fold_sums import Sources, fold_kernel
+from propercal.recalibration.points import interior
 
 KERNEL = DirichletKernel()
 
@@ -69,7 +69,7 @@ def test_conditional_means_agree_with_sums_over_all_points(
 ) -> None:
     gamma = math.exp(log_gamma)
     found = linear.class_sums(problem, KERNEL, gamma, exclude_self=exclude_self)
-    wanted = exact.class_sums(problem, KERNEL, gamma, exclude_self=exclude_self)
+    wanted = tiles.class_sums(problem, KERNEL, gamma, exclude_self=exclude_self)
     total, wanted_total = found.values.sum(axis=1), wanted.values.sum(axis=1)
     assert (total > 0).all()
     mean, wanted_mean = found.values / total[:, None], wanted.values / wanted_total[:, None]
@@ -118,7 +118,7 @@ def test_the_tolerance_is_met_on_a_full_sample(kind: str, gamma: float, toleranc
     label = (rng.uniform(size=2500) < prob[:, 1]).astype(np.int64)
     problem = Problem(prob, log_prob, label, np.full(2500, 1 / 2500), True, 2)
     found = linear.class_sums(problem, KERNEL, gamma, exclude_self=True, tolerance=tolerance)
-    wanted = exact.class_sums(problem, KERNEL, gamma, exclude_self=True)
+    wanted = tiles.class_sums(problem, KERNEL, gamma, exclude_self=True)
     difference = np.abs(
         found.values / found.values.sum(axis=1, keepdims=True)
         - wanted.values / wanted.values.sum(axis=1, keepdims=True)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from propercal.debiasing import families, top_class
-from propercal.debiasing.built_in import families_for
-from propercal.debiasing.families import TrainingSet
-from propercal.debiasing.points import interior, log_softmax
+from propercal.recalibration import families, top_class
+from propercal.recalibration.built_in import families_for
+from propercal.recalibration.families import TrainingSet
+from propercal.recalibration.points import interior, log_softmax
 
 K = 3
 

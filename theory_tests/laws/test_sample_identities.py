@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from propercal.estimators import KERNEL_METHODS
+from propercal._methods.estimators import KERNEL_METHODS
 from theory_tests.laws.populations import EPS, decompose
 from theory_tests.laws.samples import TERMS, Sample, fewer, samples
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import propercal
 from propercal import CalibrationSketch
-from propercal.debiasing.correction import correct, residuals, shrink
-from propercal.debiasing.one_step import PRIORS
-from propercal.debiasing.points import interior
-from propercal.debiasing.variance import half_trace
+from propercal._kernels.kernels import HEADROOM, DirichletKernel
+from propercal._methods.correction import correct, residuals, shrink
+from propercal._methods.one_step import PRIORS
+from propercal._methods.variance import half_trace
 from propercal.generators import as_generator
-from propercal.kernels import HEADROOM, DirichletKernel
+from propercal.recalibration.points import interior
 from propercal.result import TERMS, Decomposition
 from propercal.simulation import TemperatureScaledSimplex
 

@@ -10,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propercal._array import floored_exp
-from propercal.conditional.panels import make_panels
-from propercal.kernels import HEADROOM, DirichletKernel
-from propercal.sketch import sums
-from propercal.sketch.mass import Mass
+from propercal._kernels.kernels import HEADROOM, DirichletKernel
+from propercal._kernels.panels import make_panels
+from propercal.sketch import kernel_sums as sums
+from propercal.sketch.weighted_points import WeightedPoints
 
 KERNEL = DirichletKernel()
 
 
-def mass_of(log_odds: Any, single: Any, gamma: float) -> Mass:
+def weighted_points(log_odds: Any, single: Any, gamma: float) -> WeightedPoints:
     log_prob = -np.stack([np.logaddexp(0, log_odds), np.logaddexp(0, -log_odds)], axis=1)
     rng = np.random.default_rng(0)
     weights = np.where(single[:, None], np.eye(2)[rng.integers(0, 2, len(single))], 1.0)
     weights *= np.where(single, 1.0, 10 ** rng.uniform(-2, 6, len(single)))[:, None]
-    return Mass(np.exp(log_prob), log_prob, weights, single, 16, gamma)
+    return WeightedPoints(np.exp(log_prob), log_prob, weights, single, 16, gamma)
 
 
-def dense(mass: Mass, gamma: float) -> Any:
+def dense(mass: WeightedPoints, gamma: float) -> Any:
     """Exponents between all points, without those of a single prediction at itself."""
     features = KERNEL.features(mass.prob, mass.log_prob, gamma)
     exponents = np.asarray(features.target @ features.source - HEADROOM)
@@ -35,7 +35,7 @@ def dense(mass: Mass, gamma: float) -> Any:
 
 
 @st.composite
-def masses(draw: st.DrawFn) -> tuple[Mass, float]:
+def masses(draw: st.DrawFn) -> tuple[WeightedPoints, float]:
     n = draw(st.integers(1, 300))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     gamma = 10 ** draw(st.floats(-6, 1))
@@ -48,13 +48,13 @@ def masses(draw: st.DrawFn) -> tuple[Mass, float]:
         "far": rng.choice([-700.0, -5.0, -1.0, 6.0], n) + rng.normal(0, 1e-3, n),
     }[draw(st.sampled_from(["spread", "ends", "ties", "apart", "far"]))]
     single = rng.uniform(size=n) < draw(st.sampled_from([0.0, 0.5, 1.0]))
-    return mass_of(log_odds, single, gamma), gamma * draw(st.sampled_from([1, 64]))
+    return weighted_points(log_odds, single, gamma), gamma * draw(st.sampled_from([1, 64]))
 
 
 @pytest.mark.parametrize("floor", [-160.0, -690.0])
 @settings(max_examples=60)
 @given(given_mass=masses())
-def test_sums_are_those_over_all_points(floor: float, given_mass: tuple[Mass, float]) -> None:
+def test_sums_are_those_over_all_points(floor: float, given_mass: tuple[WeightedPoints, float]) -> None:
     mass, gamma = given_mass
     exponents = dense(mass, gamma)
     # A weight of its own for each source shows each value of the kernel.
@@ -89,7 +89,7 @@ def test_no_point_is_out_of_sight_of_another(n: int) -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         log_odds = np.cumsum(rng.uniform(0, 60, n)) * np.sqrt(1e-3)
-        mass = mass_of(log_odds, rng.uniform(size=n) < 0.5 * (seed % 2), 1e-3)
+        mass = weighted_points(log_odds, rng.uniform(size=n) < 0.5 * (seed % 2), 1e-3)
         (values,) = sums.kernel_sums(mass, KERNEL, 1e-3, -690.0, np.eye(n))
         assert (values[~np.eye(n, dtype=bool)] >= 0.999 * np.exp(-690.0)).all()
 
@@ -107,7 +107,7 @@ def test_only_sources_within_reach_are_looked_at(monkeypatch: pytest.MonkeyPatch
         looked.clear()
         panels = make_panels(gamma / 4, 16)
         prob, log_prob = panels.nodes(np.arange(panels.n_panels))
-        mass = Mass(prob, log_prob, np.ones_like(prob), np.zeros(len(prob), bool), 16, gamma)
+        mass = WeightedPoints(prob, log_prob, np.ones_like(prob), np.zeros(len(prob), bool), 16, gamma)
         sums.kernel_sums(mass, KERNEL, gamma, -690.0, mass.weights)
         found.append(sum(looked) / len(prob))
     # For each target as many, however narrow the kernel is.

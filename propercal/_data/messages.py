@@ -1,0 +1,61 @@
+"""The one form of every error and warning: argument = value, what was expected, what to do."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parents[1])
+_held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
+
+
+def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueError:
+    """Build the error for an argument whose value cannot be used."""
+    return ValueError(f"{argument} = {found}: expected {expected}; {fix}.")
+
+
+def unknown_name(argument: str, found: object, valid: Collection[str]) -> ValueError:
+    """Build the error for a name that is not one of `valid`, with the nearest that is."""
+    close = difflib.get_close_matches(str(found).lower(), valid, n=1, cutoff=0.4)
+    fix = f"did you mean {close[0]!r}?" if close else "choose one of these"
+    names = ", ".join(repr(name) for name in valid)
+    return ValueError(f"{argument} = {found!r}: expected one of {names}; {fix}")
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside this package that led here."""
+    held = _held.get()
+    if held is not None:
+        held.append(message)
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+@contextmanager
+def held_warnings() -> Iterator[list[str]]:
+    """Keep what :func:`warn` is told by this thread, for a caller who says it elsewhere, or not.
+
+    The filters of :mod:`warnings` belong to the process: threads that share it cannot record there.
+    """
+    messages: list[str] = []
+    token = _held.set(messages)
+    try:
+        yield messages
+    finally:
+        _held.reset(token)
+
+
+def some_rows(rows: Iterable[int], *, most: int = 5) -> str:
+    """Name rows in words, at most `most` of them."""
+    rows = list(rows)
+    names = ", ".join(str(int(row)) for row in rows[:most])
+    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    return f"row{'s' if len(rows) != 1 else ''} {names}{more}"

@@ -1,0 +1,150 @@
+"""Notions of calibration: each turns validated predictions into problems the estimators can take.
+
+An estimator sees only :class:`Problem`, a set of points on a simplex with one-hot labels. It never
+learns which notion made it, and a notion never learns what is estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from propercal._array import namespace
+from propercal._data.messages import bad_value, unknown_name
+from propercal._data.predictions import Predictions
+from propercal._typing import Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Points on a simplex with the class that occurred at each."""
+
+    prob: Array
+    """(n, k) predicted probabilities g, or points of another simplex that are to inform about the
+    label (:mod:`propercal.information`): then their columns are not the classes."""
+    log_prob: Array
+    """Logarithms of ``prob``, −inf at 0, exact even where it underflows or rounds to 1."""
+    label: Array
+    """(n,) the class that occurred, 0 to k − 1."""
+    weight: Array
+    """(n,) sample weights that sum to 1."""
+    uniform: bool
+    """Whether all weights are equal."""
+    n_classes: int
+    """Number of classes k."""
+
+
+@dataclass(frozen=True)
+class Notion:
+    """A reduction to problems, and how their conditional means are put together again."""
+
+    name: str
+    problems: Callable[[Predictions], Iterator[Problem]]
+    join: Callable[[Sequence[Array]], Array]
+
+
+def _canonical(predictions: Predictions) -> Iterator[Problem]:
+    if predictions.multilabel:
+        raise _needs_one_class("canonical", predictions)
+    yield Problem(
+        predictions.prob,
+        predictions.log_prob,
+        predictions.label,
+        predictions.weight,
+        predictions.uniform,
+        predictions.n_classes,
+    )
+
+
+def _classwise(predictions: Predictions) -> Iterator[Problem]:
+    complement, log_complement = predictions.complement()
+    for i in range(predictions.n_classes):
+        yield _pair(
+            predictions,
+            (complement[:, i], predictions.prob[:, i]),
+            (log_complement[:, i], predictions.log_prob[:, i]),
+            predictions.occurred(i),
+        )
+
+
+def _top_label(predictions: Predictions) -> Iterator[Problem]:
+    if predictions.multilabel:
+        raise _needs_one_class("top-label", predictions)
+    xp = namespace(predictions.prob)
+    complement, log_complement = predictions.complement()
+    # Logarithms tell apart what probabilities round to a tie.
+    top = xp.argmax(predictions.log_prob, axis=1)
+
+    def pick(values: Array) -> Array:
+        return xp.take_along_axis(values, top[:, None], axis=1)[:, 0]
+
+    yield _pair(
+        predictions,
+        (pick(complement), pick(predictions.prob)),
+        (pick(log_complement), pick(predictions.log_prob)),
+        predictions.label == top,
+    )
+
+
+def _pair(
+    predictions: Predictions,
+    prob: tuple[Array, Array],
+    log_prob: tuple[Array, Array],
+    occurred: Array,
+) -> Problem:
+    """Make the binary problem "did the event occur" on pairs (1 − p, p)."""
+    xp = namespace(predictions.prob)
+    return Problem(
+        xp.stack(prob, axis=1),
+        xp.stack(log_prob, axis=1),
+        xp.astype(occurred, xp.int64),
+        predictions.weight,
+        predictions.uniform,
+        2,
+    )
+
+
+def _needs_one_class(notion: str, predictions: Predictions) -> ValueError:
+    if predictions.classes.codes is not None:
+        sums = namespace(predictions.prob).sum(predictions.prob, axis=1)
+        return bad_value(
+            "y_proba",
+            f"rows that sum to {float(sums.min()):.6g} to {float(sums.max()):.6g}",
+            f"rows that sum to 1 for notion={notion!r}",
+            'normalise them, or use notion="classwise" if the columns are separate problems',
+        )
+    return bad_value(
+        "y_true",
+        "an indicator matrix whose rows do not all mark exactly one class",
+        f"one class per row for notion={notion!r}",
+        'use notion="classwise" for multi-label predictions',
+    )
+
+
+def _only(means: Sequence[Array]) -> Array:
+    return means[0]
+
+
+def _event(means: Sequence[Array]) -> Array:
+    return means[0][:, 1]
+
+
+def _columns(means: Sequence[Array]) -> Array:
+    return namespace(means[0]).stack([mean[:, 1] for mean in means], axis=1)
+
+
+_NOTIONS = {
+    notion.name: notion
+    for notion in (
+        Notion("canonical", _canonical, _only),
+        Notion("classwise", _classwise, _columns),
+        Notion("top-label", _top_label, _event),
+    )
+}
+
+
+def as_notion(notion: object) -> Notion:
+    """Return the notion called `notion`, or raise with the nearest valid name."""
+    if not isinstance(notion, str) or notion not in _NOTIONS:
+        raise unknown_name("notion", notion, _NOTIONS)
+    return _NOTIONS[notion]

@@ -1,0 +1,111 @@
+"""Whatever holds the caller's data → a plain array, or an error that says why not.
+
+Every data argument is read here, so that masks, missing values, units of a decimal type or lazy
+containers mean the same for labels, probabilities and weights.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import is_array, is_numpy, is_torch, to_numpy
+from propercal._data.messages import bad_value, some_rows
+from propercal._typing import Array
+
+
+def read_array(argument: str, values: object) -> Array:
+    """Return `values` as they are if they are a dense array or tensor, else as a NumPy array."""
+    if isinstance(values, np.ndarray | np.generic):
+        return _plain(argument, np.asarray(_unmasked(argument, values)))
+    if is_torch(values):
+        if str(values.layout) != "torch.strided" or values.device.type == "meta":  # type: ignore[attr-defined]
+            raise bad_value(
+                argument,
+                f"a tensor of layout {values.layout} on {values.device}",  # type: ignore[attr-defined]
+                "a dense tensor with values",
+                "call .to_dense(), or materialise it",
+            )
+        return values
+    if hasattr(values, "compute") and not hasattr(values, "to_numpy"):
+        raise bad_value(
+            argument,
+            f"a {type(values).__name__}",
+            "one array in memory",
+            "select one variable, and call .compute() if it is lazy",
+        )
+    if is_array(values):
+        return values
+    if isinstance(values, dict | set | frozenset) or not _is_arraylike(values):
+        raise bad_value(
+            argument,
+            f"a {type(values).__name__}",
+            "an array, a tensor, a series or a list",
+            "convert it to one",
+        )
+    try:
+        plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise bad_value(
+            argument,
+            f"a {type(values).__name__} with rows of different lengths, or of odd objects",
+            "a rectangular array, of shape (n,) or (n, k)",
+            "convert it first, for example by numpy.asarray or torch.stack",
+        ) from error
+    return _plain(argument, plain)
+
+
+def read_numpy(argument: str, values: object) -> npt.NDArray[Any]:
+    """Return `values` as a NumPy array, which carries no gradient."""
+    array = read_array(argument, values)
+    if is_torch(array) and array.requires_grad:
+        raise bad_value(
+            argument,
+            "a tensor that requires a gradient",
+            "a constant: no gradient passes through it",
+            "call .detach()",
+        )
+    return to_numpy(array)
+
+
+def _is_arraylike(values: object) -> bool:
+    return hasattr(values, "to_numpy") or (
+        hasattr(values, "__len__")
+        and hasattr(values, "__getitem__")
+        and not isinstance(values, str)
+    )
+
+
+def _unmasked(argument: str, values: Any) -> npt.NDArray[Any]:
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    if mask is not None and mask.any():
+        rows = np.unique(np.argwhere(mask)[:, 0])
+        raise bad_value(
+            argument, f"masked entries at {some_rows(rows)}", "no missing values", "drop these rows"
+        )
+    return np.ma.getdata(values) if mask is not None else values
+
+
+def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give numbers that came as Python objects (Decimal, Fraction, nullable) a numeric dtype."""
+    if values.dtype.kind in "mMV":
+        raise bad_value(
+            argument,
+            f"values of type {values.dtype}",
+            "numbers or names",
+            "convert them, or pass one field",
+        )
+    if not is_numpy(values) or values.dtype.kind != "O" or values.size == 0:
+        return values
+    flat = values.ravel().tolist()
+    if all(isinstance(v, bool | np.bool_) for v in flat):
+        return values.astype(bool)
+    if all(isinstance(v, int | np.integer) for v in flat):
+        # Integers too large for a machine word stay objects, to be refused with their value.
+        return values.astype(np.int64) if all(abs(int(v)) < 2**62 for v in flat) else values
+    if all(isinstance(v, Real) or hasattr(v, "as_tuple") for v in flat):
+        return values.astype(np.float64)
+    return values

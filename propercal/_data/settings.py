@@ -1,0 +1,57 @@
+"""Checks of settings: flags, bandwidths, seeds and levels."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from propercal._data.messages import bad_value
+
+
+def check_flag(argument: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise bad_value(argument, repr(value), "True or False", "pass one of the two")
+
+
+def check_bandwidth(bandwidth: object) -> float:
+    """Return the bandwidth as a float within its limits, or raise."""
+    try:
+        value = float(bandwidth)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 1e-9 <= value <= 1e9 or isinstance(bandwidth, str | bool):
+        raise bad_value(
+            "bandwidth",
+            repr(bandwidth),
+            'a positive number between 1e-9 and 1e9, in units of probability, or "auto" where it '
+            "can be selected",
+            "values between 0.0001 and 0.1 are usual",
+        )
+    return value
+
+
+def check_random_state(random_state: Any) -> Any:
+    """Return `random_state` if NumPy takes it as a seed or a generator, or raise."""
+    try:
+        np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise bad_value(
+            "random_state",
+            repr(random_state),
+            "an integer ≥ 0, a numpy.random.Generator, a SeedSequence or None",
+            "pass a seed, such as 0",
+        ) from error
+    return random_state
+
+
+def check_confidence_level(confidence_level: object) -> float:
+    """Return the level as a float between 0 and 1, or raise."""
+    if not isinstance(confidence_level, Real) or not 0 < float(confidence_level) < 1:
+        raise bad_value(
+            "confidence_level", repr(confidence_level), "a number between 0 and 1", "0.95 is usual"
+        )
+    return float(confidence_level)

@@ -1,0 +1,1 @@
+"""Kernels on the simplex: which predictions count as near each other, and sums over them."""

@@ -1,0 +1,29 @@
+"""When approximate kernel sums are accurate enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from propercal._array import device, namespace, to_numpy
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+
+
+def resolve_algorithm(
+    algorithm: str, generators: Sequence[BregmanGenerator], reference: Array
+) -> str:
+    """Return `algorithm`, but "exact" for "auto" where F is infinite at a vertex.
+
+    Such a loss asks for small probabilities to a relative precision, and sums over nodes have an
+    absolute one. `reference` (n, k) tells the array library and the number of classes.
+    """
+    if algorithm != "auto":
+        return algorithm
+    k = reference.shape[1]
+    xp = namespace(reference)
+    vertices = xp.eye(k, dtype=reference.dtype, device=device(reference))
+    with np.errstate(all="ignore"):
+        finite = (np.isfinite(to_numpy(g.value(vertices))).all() for g in generators)
+        return "auto" if all(finite) else "exact"

@@ -1,0 +1,1 @@
+"""Methods of estimation: problems → the terms of each generator → a decomposition."""

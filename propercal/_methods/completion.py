@@ -1,0 +1,197 @@
+"""From sums over rows to what a user sees: terms, errors, warnings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace, scalar, to_numpy
+from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.predictions import Predictions
+from propercal._methods.estimators import KERNEL_METHODS, Sums
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+from propercal.result import TERMS, Decomposition
+
+#: A share of the calibration error that only the kernel sees, above which the estimate is suspect.
+_LARGE_SHARE = 0.05
+#: Effective rows that make the loss, below which neither estimate nor interval can be relied on
+#: (studies/bias_on_networks.py).
+_FEW_ROWS = 15.0
+#: Terms that are reported as they are published, with an interval around a corrected centre.
+_UNCORRECTED = {("uncertainty", method) for method in KERNEL_METHODS}
+
+
+def result_of(
+    sums: Sums,
+    predictions: Predictions,
+    generator: BregmanGenerator,
+    method: str,
+    **settings: Any,
+) -> Decomposition:
+    """Complete the terms of one generator with their errors and warnings."""
+    terms = sums.all_terms(method)
+    values = dict(zip(TERMS, (float(term) for term in to_numpy(terms)), strict=True))
+    if any(math.isnan(value) for value in values.values()):
+        raise _undefined(sums, predictions, generator)
+    rows = _warn_infinite(values, sums, predictions, generator)
+    bias, extra_variance = (float(x) for x in to_numpy(sums.second_order))
+    marginal_error = math.hypot(
+        standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
+    )
+    debiased = {}
+    if sums.recalibrated is not None:
+        debiased = _debiased(sums, sums.recalibrated, predictions, extra_variance)
+    if debiased and debiased["kernel_share"] > _LARGE_SHARE:
+        warn(
+            f"{debiased['kernel_share']:.0%} of the {generator.name} calibration error comes from "
+            "structure that only the kernel sees, not the recalibrations; where a kernel is "
+            "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
+            "recalibrator that fits these predictions, or more data."
+        )
+    if debiased and math.isinf(_largest_loss(generator, predictions, settings["notion"])):
+        _warn_few_rows(sums.loss, predictions, generator)
+    errors = {
+        "risk": standard_error(sums.loss, predictions),
+        "uncertainty": marginal_error,
+        **debiased.pop("standard_errors", {}),
+    }
+    return Decomposition(
+        **{name: scalar(terms[i], predictions.dtype) for i, name in enumerate(TERMS)},
+        generator=generator,
+        method=method,
+        n_samples=predictions.n_samples,
+        n_classes=predictions.n_classes,
+        infinite_loss_rows=tuple(int(row) for row in rows),
+        algorithm=sums.algorithm,
+        centres={
+            name: values[name] - (bias if (name, method) in _UNCORRECTED else 0.0)
+            for name in errors
+        },
+        standard_errors=errors,
+        **debiased,
+        **settings,
+    )
+
+
+def _warn_infinite(
+    values: dict[str, float], sums: Sums, predictions: Predictions, generator: BregmanGenerator
+) -> npt.NDArray[np.intp]:
+    """Say which terms are infinite and why; return the rows of infinite loss."""
+    infinite = [name.replace("_", " ") for name, value in values.items() if math.isinf(value)]
+    loss = to_numpy(sums.loss)
+    rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
+    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
+    reasons = []
+    if rows.size and (loss > -np.inf).all():
+        reasons.append(
+            f"the loss is infinite at {some_rows(rows)}: an outcome occurred to which the "
+            "prediction gives probability 0"
+        )
+    elif rows.size:
+        reasons.append(
+            f"the loss is infinite at {some_rows(rows)}: F is infinite where a predicted "
+            "probability is 0"
+        )
+    if others.size:
+        reasons.append(
+            f"the divergence is infinite at {some_rows(others)}: a prediction gives probability 0 "
+            "to what is estimated to be possible"
+        )
+    if infinite and not reasons:
+        reasons.append("F is infinite where an estimated probability is 0")
+    if reasons:
+        warn(
+            f"{' and '.join(infinite)} under the {generator.name} loss: infinite, since "
+            f"{'; '.join(reasons)}. Correct these predictions, use a larger bandwidth if r̂ is the "
+            "cause, or use a bounded loss such as 'brier'."
+        )
+    return rows
+
+
+def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion: str) -> float:
+    """Return the loss of a certain prediction of a class that does not occur."""
+    k = predictions.n_classes if notion == "canonical" else 2
+    vertices = like(np.eye(k), predictions.prob, predictions.prob.dtype)
+    return float(generator.loss(vertices[:1, :], vertices[1:2, :])[0])
+
+
+def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> None:
+    """Say so if few of many rows make the mean of an unbounded loss."""
+    weight = to_numpy(predictions.weight)
+    rows = weight * to_numpy(loss)
+    if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
+        return
+    few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
+    if few < min(_FEW_ROWS, all_ / 3):
+        warn(
+            f"the {generator.name} loss is that of about {few:.0f} of the rows, the others having "
+            "next to none: the calibration error is likely to be too small, and its interval too "
+            "narrow. Collect more rows, or use a bounded loss such as 'brier'."
+        )
+
+
+def standard_error(values: Array, predictions: Predictions) -> float:
+    """Return the standard error of the weighted mean of independent rows."""
+    rows, weight = to_numpy(values), to_numpy(predictions.weight)
+    if not np.isfinite(rows).all():
+        return math.inf
+    n = len(rows)
+    deviation = weight * (rows - weight @ rows)
+    return math.sqrt(float(deviation @ deviation) * n / (n - 1))
+
+
+def _undefined(sums: Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
+    rows = predictions.rows[np.isnan(to_numpy(sums.loss))]
+    if rows.size:
+        return bad_value(
+            "generator",
+            repr(generator),
+            f"a loss that is a number everywhere, but it is NaN at {some_rows(rows)}",
+            "let its value and gradient return limits, not NaN, where a probability is 0",
+        )
+    return bad_value(
+        "generator",
+        repr(generator),
+        "terms that are numbers, but infinities of both signs meet (F is infinite where an "
+        "estimated probability is 0)",
+        "use a larger bandwidth, or a generator that is finite on the boundary, such as 'brier'",
+    )
+
+
+def _debiased(
+    sums: Sums, recalibrated: Array, predictions: Predictions, extra_variance: float
+) -> dict[str, Any]:
+    """Return standard errors, the lower bound and the share of the kernel.
+
+    The correction V is itself an estimate: its whole size is taken as one standard error more.
+    """
+    xp = namespace(recalibrated)
+    refined, correction, base = (recalibrated[:, i] for i in range(3))
+
+    def mean(values: Array) -> float:
+        return float(xp.sum(predictions.weight * values))
+
+    saved = sums.loss - refined
+    size = mean(correction)
+    error = {
+        "calibration_error": math.hypot(standard_error(saved, predictions), size),
+        "refinement": math.hypot(standard_error(refined, predictions), size),
+        "sharpness": math.hypot(
+            standard_error(sums.marginal_loss - refined, predictions),
+            size,
+            math.sqrt(extra_variance),
+        ),
+    }
+    total, of_kernel = mean(saved), mean(base - refined)
+    sure = of_kernel > 2 * standard_error(base - refined, predictions)
+    # A share of next to nothing says nothing.
+    sure = sure and total > 2 * error["calibration_error"]
+    return {
+        "standard_errors": error,
+        "lower_bound": total - size,
+        "kernel_share": of_kernel / total if sure else 0.0,
+    }

@@ -1,0 +1,60 @@
+"""Threads of this package and of BLAS."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+from typing import Any
+
+from propercal._data.messages import bad_value
+
+
+def n_threads() -> int:
+    """Return the number of threads for kernel sums: PROPERCAL_NUM_THREADS, else one per core."""
+    given = os.environ.get("PROPERCAL_NUM_THREADS")
+    if given:
+        if not given.isdecimal() or int(given) < 1:
+            raise bad_value(
+                "environment variable PROPERCAL_NUM_THREADS",
+                repr(given),
+                "a whole number, 1 or more",
+                "unset it to use every core",
+            )
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+class _OneBlasThread:
+    """A context in which BLAS uses one thread, so that results do not depend on how many there are.
+
+    The limit is one of the whole process: of several threads that ask for it, the first sets it and
+    the last lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()

@@ -1,0 +1,5 @@
+"""The command line, and the files that it reads."""
+
+from propercal.cli.command import main
+
+__all__ = ["main"]

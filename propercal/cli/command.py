@@ -1,0 +1,341 @@
+"""The command line: ``propercal decompose FILE...`` and ``propercal verify OBJECT``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from propercal._data.messages import unknown_name
+from propercal.cli.output import Table, record
+
+if TYPE_CHECKING:
+    from propercal import BregmanGenerator, Decomposition
+
+__all__ = ["main"]
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_DESCRIPTION = """\
+Split the risk of predicted probabilities into calibration error and refinement.
+
+FILE is one of
+  .npz             the array 'labels', and one of 'probs' (n, k), 'logits' (n, k) or
+                   'confidence' (n,)
+  .csv, .parquet   a label column and one column of probabilities per class; a label is the name of
+                   its class column, or an integer that counts those columns from 0
+"""
+
+_EPILOG = """\
+Log values are in nats; the Brier score is summed over classes. With --json, a list with one object
+per file and generator is printed, and infinite or undefined numbers are the strings "Infinity",
+"-Infinity" and "NaN", since JSON has no such numbers. Rows are counted from 0.
+
+Exit codes: 0 done; 1 a file could not be read or its data failed (one line on standard error each,
+the other files are still processed); 2 usage.
+"""
+
+
+_VERIFY_DESCRIPTION = """\
+Check a Bregman generator F, its gradient and its Hessian against every law, and print the simplest
+counter-example where they fail. The object is a BregmanGenerator, a class of them or a function, in
+a module that can be imported from here; the name of a built-in generator will do too.
+"""
+
+_VERIFY_EPILOG = """\
+Each law is a line: pass, FAIL, skip (it does not apply, for the reason given) or warn (a property
+that F need not have).
+
+Exit codes: 0 every law holds; 1 a law fails; 2 usage.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit code: 0 done, 1 the data failed, 130 interrupted.
+
+    Raises
+    ------
+    SystemExit
+        With code 2 if the arguments are wrong, and with 0 after ``--help`` and ``--version``.
+
+    Examples
+    --------
+    >>> main(["decompose", "--json"])
+    Traceback (most recent call last):
+    SystemExit: 2
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is escaped, not a crash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code: int = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("propercal: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted. Point stdout elsewhere, or the interpreter's
+        # last flush would complain.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        # What can fail in a file is handled where files are read: this is the output.
+        print(f"propercal: cannot write the output: {_reason(error)}", file=sys.stderr)
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    import propercal
+    from propercal._data.notions import as_notion
+    from propercal._kernels.kernels import as_kernel
+    from propercal._methods.estimators import METHODS
+    from propercal.generators import available
+
+    parser = argparse.ArgumentParser(
+        prog="propercal", description="Calibration errors of predicted probabilities."
+    )
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"propercal {propercal.__version__}",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    decompose = commands.add_parser(
+        "decompose",
+        help="split the risk into calibration error and refinement",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    decompose.set_defaults(run=_decompose)
+    decompose.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    decompose.add_argument(
+        "--generator",
+        action="append",
+        type=_generator,
+        metavar="NAME",
+        help=f"{', '.join(available())}, or package.module:object for your "
+        "own; repeat it for several (default: log)",
+    )
+    decompose.add_argument(
+        "--notion",
+        type=_known(as_notion),
+        help="canonical (all probabilities at once), classwise (one class against the rest, mean "
+        "over classes) or top-label (default: canonical)",
+    )
+    decompose.add_argument(
+        "--method",
+        type=_known(lambda text: _one_of(METHODS, text)),
+        help="debiased (with an interval), or one of the published estimates, direct and risk, "
+        "which are biased in different ways (default: debiased)",
+    )
+    decompose.add_argument(
+        "--kernel",
+        type=_known(as_kernel),
+        help="dirichlet, uniform-bins or quantile-bins (default: dirichlet)",
+    )
+    decompose.add_argument(
+        "--bandwidth",
+        type=_bandwidth,
+        metavar="auto|NUMBER",
+        help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it from the "
+        "data (default: auto)",
+    )
+    decompose.add_argument(
+        "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
+    )
+    decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    verify = commands.add_parser(
+        "verify",
+        help="check that a generator of yours obeys every law",
+        description=_VERIFY_DESCRIPTION,
+        epilog=_VERIFY_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verify.set_defaults(run=_verify)
+    verify.add_argument("generator", type=_generator, metavar="package.module:object")
+    verify.add_argument(
+        "--n-classes",
+        nargs="+",
+        type=_whole_number(2),
+        metavar="K",
+        help="numbers of classes to try (default: 2 3 5)",
+    )
+    verify.add_argument(
+        "--max-examples",
+        type=_whole_number(1),
+        metavar="N",
+        help="triples of points at which every law is checked (default: 100)",
+    )
+    return parser
+
+
+def _generator(spec: str) -> BregmanGenerator:
+    from propercal.cli.load import load_generator
+
+    try:
+        return load_generator(spec)
+    except (ValueError, TypeError, ImportError) as error:
+        raise argparse.ArgumentTypeError(_one_line(error)) from error
+
+
+def _known(check: Callable[[str], object]) -> Callable[[str], str]:
+    """Make an argument type of a function that raises ValueError for an unknown name."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(_one_line(error)) from error
+        return text
+
+    return checked
+
+
+def _one_of(names: Collection[str], text: str) -> None:
+    if text not in names:
+        raise unknown_name("method", text, names)
+
+
+def _bandwidth(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected auto or a positive number")
+    return value
+
+
+def _whole_number(least: int) -> Callable[[str], int]:
+    def checked(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, {least} or more")
+        return number
+
+    return checked
+
+
+def _verify(options: argparse.Namespace) -> int:
+    # What is not given is left to the defaults of `examine`.
+    names = ("n_classes", "max_examples")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    try:
+        from propercal.testing.checker import examine
+
+        report = examine(options.generator, **given)
+    except ImportError as error:
+        print(f"propercal: {_one_line(error)}", file=sys.stderr)
+        return FAILED
+    print(report)
+    return DONE if report.passed else FAILED
+
+
+def _decompose(options: argparse.Namespace) -> int:
+    generators = options.generator or [_generator("log")]
+    table = None if options.json else Table(options.files, generators)
+    records: list[dict[str, Any]] = []
+    code = DONE
+    for path in options.files:
+        notes: list[str] = []
+        try:
+            with _collected_warnings(notes):
+                results = _decompose_file(path, options, generators)
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            results, code = [], FAILED
+            notes.append(_reason(error))
+        if table is not None:
+            for result in results:
+                table.print_row(path, result)
+        for note in notes:
+            _say(path, note)
+        records += [record(path, result, notes) for result in results]
+    if options.json:
+        print(json.dumps(records, indent=2, allow_nan=False))
+    return code
+
+
+def _decompose_file(
+    path: Path, options: argparse.Namespace, generators: list[BregmanGenerator]
+) -> list[Decomposition]:
+    import propercal
+    from propercal.cli.files import read_predictions
+
+    is_table = path.suffix.lower() != ".npz"
+    data = read_predictions(path, label_column=options.label_column if is_table else None)
+    # What is not given is left to the defaults of `decompose`, so that both always agree.
+    names = ("notion", "method", "kernel", "bandwidth")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    return propercal.decompose(
+        data.y_true,
+        data.y_proba,
+        generator=generators,
+        from_logits=data.from_logits,
+        **given,
+    )
+
+
+@contextlib.contextmanager
+def _collected_warnings(notes: list[str]) -> Iterator[None]:
+    """Append each distinct warning to `notes` instead of printing it in Python's format."""
+    developers = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                note = f"warning: {warning.message}"
+                if note not in notes and not issubclass(warning.category, developers):
+                    notes.append(note)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or "not enough memory"
+
+
+def _say(path: Path, note: str) -> None:
+    """Print one line on standard error that names the file once."""
+    line = _one_line(note).removeprefix(f"{path}: ")
+    print(f"propercal: {path}: {line}", file=sys.stderr)
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split())

@@ -1,0 +1,99 @@
+"""What the command line shows of a decomposition: a row of a table, or an object of JSON."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from propercal._data.messages import some_rows
+
+if TYPE_CHECKING:
+    from propercal import BregmanGenerator, Decomposition
+
+TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+
+
+def generator_name(generator: BregmanGenerator) -> str:
+    """Return the name under which a generator is shown."""
+    return generator.name
+
+
+class Table:
+    """Rows of fixed width, printed as the results come."""
+
+    def __init__(self, paths: Iterable[Path], generators: Iterable[BregmanGenerator]) -> None:
+        self._path_width = max(len("file"), *(len(str(path)) for path in paths))
+        self._name_width = max(
+            len("generator"), *(len(generator_name(each)) for each in generators)
+        )
+        self._has_header = False
+
+    def print_row(self, path: Path, result: Decomposition) -> None:
+        """Print a result, below the header if it is the first."""
+        if not self._has_header:
+            heads = ["risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth"]
+            cells = [f"{head:>11}" for head in heads]
+            if result.method == "debiased":
+                cells.insert(2, f"{f'{result.confidence_level:.0%} interval':>22}")
+            numbers = "  ".join(cells)
+            self._print("file", "generator", f"{numbers}  {'n':>7}  {'k':>4}  notes")
+            self._has_header = True
+        cells = [f"{float(getattr(result, term)):>11.6f}" for term in TERMS]
+        if result.method == "debiased":
+            ends = _intervals(result).get("calibration_error", ())
+            cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
+        numbers = "  ".join(cells)
+        size = f"{result.n_samples:>7}  {result.n_classes:>4}"
+        line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
+        self._print(str(path), generator_name(result.generator), line)
+
+    def _print(self, path: str, name: str, rest: str) -> None:
+        print(f"{path:<{self._path_width}}  {name:<{self._name_width}}  {rest}".rstrip())
+        sys.stdout.flush()
+
+
+def _infinite_rows(result: Decomposition) -> str:
+    rows = result.infinite_loss_rows
+    return f"infinite loss at {some_rows(rows)}" if rows else ""
+
+
+def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
+    """Return a result as an object for JSON."""
+    return {
+        "file": str(path),
+        "generator": generator_name(result.generator),
+        "notion": result.notion,
+        "method": result.method,
+        "kernel": result.kernel,
+        "bandwidth": _number(result.bandwidth),
+        "n_samples": result.n_samples,
+        "n_classes": result.n_classes,
+        **{term: _number(getattr(result, term)) for term in TERMS},
+        "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
+        "confidence_level": result.confidence_level,
+        "intervals": {term: list(ends) for term, ends in _intervals(result).items()},
+        **{
+            name: _number(value)
+            for name in ("lower_bound", "kernel_share")
+            if (value := getattr(result, name)) is not None
+        },
+        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
+        "notes": notes,
+    }
+
+
+def _intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
+    """Return the interval of each term that has one and is finite."""
+    errors = result.standard_errors
+    finite = [t for t in errors if math.isfinite(float(getattr(result, t)) + errors[t])]
+    return {term: result.interval(term) for term in finite}
+
+
+def _number(value: Any) -> float | str:
+    number = float(value)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

@@ -1,0 +1,294 @@
+"""A test of calibration, by labels drawn from the predictions themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import ignore_underflow, like, no_gradient, slices, to_numpy
+from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.notions import Notion, Problem, as_notion
+from propercal._data.predictions import Predictions, validate
+from propercal._data.settings import check_random_state
+from propercal._typing import Array
+from propercal.generators import as_generator
+from propercal.generators.base import BregmanGenerator
+from propercal.generators.registry import GeneratorLike
+from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
+
+_BLOCK_SIZE = 2**21
+#: In standard deviations: what differs by less is a tie, of equal label sets up to rounding.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTest:
+    """What :func:`calibration_test` returns.
+
+    Attributes
+    ----------
+    statistic : float
+        The largest of `components`; +inf where an outcome of predicted probability 0 occurred.
+    pvalue : float
+        Probability of a statistic at least as large, were the predictions calibrated; a multiple of
+        1 / (n_resamples + 1).
+    components : mapping of str to float
+        Each part of the statistic, in standard deviations from its mean over the drawn label sets
+        (√n_resamples if these are all alike). The largest hints at what is wrong; only their
+        maximum is a test.
+    generator : BregmanGenerator
+        The convex function F.
+    notion : str
+        The notion of calibration that was tested.
+    n_resamples, n_samples, n_classes : int
+        Drawn label sets, rows of positive weight, and columns.
+    """
+
+    statistic: float
+    pvalue: float
+    components: Mapping[str, float]
+    generator: BregmanGenerator
+    notion: str
+    n_resamples: int
+    n_samples: int
+    n_classes: int
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.components)
+        lines = [
+            f"test of {self.notion} calibration, {self.generator.name} loss",
+            f"  p-value {self.pvalue:.4g}, statistic {self.statistic:.4g}",
+            "  its parts, in standard deviations from what calibrated predictions give:",
+            *(f"    {name:<{width}} {value:>8.2f}" for name, value in self.components.items()),
+            f"  n = {self.n_samples}, k = {self.n_classes}, {self.n_resamples} resamples",
+        ]
+        return "\n".join(lines)
+
+
+@ignore_underflow
+def calibration_test(
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: GeneratorLike = "log",
+    notion: str = "canonical",
+    n_resamples: int = 999,
+    from_logits: bool = False,
+    sample_weight: object = None,
+    labels: Sequence[Any] | None = None,
+    random_state: Any = None,
+) -> CalibrationTest:
+    r"""Test whether predicted probabilities are calibrated.
+
+    Were they, the labels might have been drawn from the predictions g. B label sets that are drawn
+    so are compared with the observed one:
+
+    .. math::
+
+        p = \frac{1 + \#\{b : T_b \ge T_0\}}{B + 1}, \qquad
+        T_b = \max_m \frac{Q_m(y_b) - \text{mean } Q_m}{\text{sd } Q_m},
+
+    with mean and standard deviation over all B + 1 sets. They are exchangeable if the labels are
+    independent and distributed as predicted, so that P(p ≤ α) ≤ α at every n, for any statistic.
+
+    Parameters
+    ----------
+    y_true, y_proba, from_logits, sample_weight, labels
+        As in :func:`propercal.decompose`.
+    generator : str, BregmanGenerator, class or callable
+        The convex function F, whose curvature weighs the residuals in the kernel parts.
+    notion : {"canonical", "classwise", "top-label"}
+        What is tested, see Notes.
+    n_resamples : int
+        B. The smallest p-value is 1 / (B + 1).
+    random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
+        Seed, or the generator to draw from. NumPy draws for every array library.
+
+    Returns
+    -------
+    CalibrationTest
+        ``pvalue``, ``statistic`` and its ``components``.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used; the message names it, its value, and what to do.
+    ImportError
+        If the generator has no closed form of its Hessian and torch is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If an outcome occurred to which the prediction gives probability 0. Calibrated predictions
+        cannot do that, so the p-value is the smallest possible.
+
+    Notes
+    -----
+    The Q are quadratic forms in the residuals e = y − g (with weights: w e, w of mean 1):
+
+    - ridge score tests of recalibrations by a temperature; by scores a log g + b g + c ‖g‖² log g;
+      by a slope and a shift for each class ("vector"); by a smooth function of g_i for each class
+      (a cosine series, "smooth"); and by mixing the classes ("mixture"). Left out are "smooth" for
+      more than 73 classes, "mixture" for more than 22, and "vector" for more than 256;
+    - U-statistics Σ K(g_h, g_j) ⟨e_h, H e_j⟩ over pairs h ≠ j for five bandwidths of the Hellinger
+      kernel exp((Σ √(g g′) − 1) / γ), where H is the diagonal of ∇²F, taken at predictions slightly
+      smoothed, where it is finite. The kernel is replaced by features at randomly chosen
+      predictions, as many as leave out 1 % of its trace, at most 4096 / k in all. That costs power
+      against irregular miscalibration among many classes, never validity.
+
+    Null hypotheses: "canonical" draws labels from g. "classwise" adds the forms of the one-vs-rest
+    problems up over the classes; labels are drawn from g jointly, so the null is that of
+    "canonical", but only class-wise miscalibration is looked for. Where an indicator matrix marks
+    several classes, or none, in some row, columns are drawn independently of each other: correlated
+    columns then make the test reject too often or too seldom. "top-label" draws whether the most
+    probable class occurs with probability max g.
+
+    Logarithms of probabilities below 1e-45 are taken as −104 in the statistic, not in the draws,
+    which are from g over its sum.
+
+    Time O(n B f), with a number f of linear statistics of at most 4096 + k (k + 15) a problem; B n
+    bytes are kept.
+
+    References
+    ----------
+    Vaicenavicius et al. (2019), "Evaluating model calibration in classification", for resampling
+    labels from predictions; Widmann, Lindsten & Zachariah (2019), "Calibration tests in multi-class
+    classification", for kernel statistics of residuals.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, p_true = TemperatureScaledSimplex(3).sample(300, random_state=0)
+    >>> calibration_test(y_true, y_proba, random_state=0).pvalue
+    0.001
+    >>> calibration_test(y_true, p_true, random_state=0).pvalue > 0.05
+    True
+    """
+    chosen, reduction = as_generator(generator), as_notion(notion)
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
+        raise _bad_number(n_resamples)
+    if n_resamples < 1:
+        raise _bad_number(n_resamples)
+    rng = np.random.default_rng(check_random_state(random_state))
+    predictions = validate(
+        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+    )
+    with no_gradient(predictions.prob):
+        names, forms, impossible = _evaluate(predictions, reduction, chosen, int(n_resamples), rng)
+    # For the rank, hence the p-value, all sets are alike, and the observed one is among them.
+    scores = _standardised(forms, forms)
+    statistic = scores.max(axis=0)
+    components = _standardised(forms[:, :1], forms[:, 1:], otherwise=scores[:, :1])[:, 0]
+    rows = predictions.rows[impossible]
+    if rows.size:
+        statistic[0] = np.inf
+        warn(
+            f"an outcome occurred to which the prediction gives probability 0, at "
+            f"{some_rows(rows)}: calibrated predictions cannot do that, so the p-value is the "
+            "smallest that the number of resamples allows. Correct these predictions if 0 stands "
+            "for a small number."
+        )
+    n_as_large = int(np.count_nonzero(statistic[1:] >= statistic[0] - _ROUNDING))
+    return CalibrationTest(
+        statistic=np.inf if rows.size else float(components.max()),
+        pvalue=(1 + n_as_large) / (int(n_resamples) + 1),
+        components=dict(zip(names, components.tolist(), strict=True)),
+        generator=chosen,
+        notion=notion,
+        n_resamples=int(n_resamples),
+        n_samples=predictions.n_samples,
+        n_classes=predictions.n_classes,
+    )
+
+
+def _bad_number(n_resamples: object) -> ValueError:
+    return bad_value(
+        "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
+    )
+
+
+def _evaluate(
+    predictions: Predictions,
+    notion: Notion,
+    generator: BregmanGenerator,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[tuple[str, ...], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return names, forms (names, 1 + B), the observed labels first, and the impossible rows."""
+    # One draw of the class of a row answers for it whether each class occurred.
+    joint = notion.name == "classwise" and not predictions.multilabel
+    sets = None
+    if joint:
+        sets = _label_sets(predictions.prob, predictions.label, n_resamples, rng)
+    total: Any = 0.0
+    names: tuple[str, ...] = ()
+    impossible = np.zeros(predictions.n_samples, dtype=bool)
+    for i, problem in enumerate(notion.problems(predictions)):
+        forms = quadratic_forms(problem, generator, rng)
+        names = forms.names
+        impossible |= _impossible(problem)
+        if sets is not None:
+            total = total + _on_all_sets(forms, sets, problem.prob, event=i)
+        else:
+            drawn = _label_sets(problem.prob, problem.label, n_resamples, rng)
+            total = total + _on_all_sets(forms, drawn, problem.prob)
+    return names, total, impossible
+
+
+def _on_all_sets(
+    forms: QuadraticForms,
+    sets: npt.NDArray[np.integer[Any]],
+    reference: Array,
+    event: int | None = None,
+) -> npt.NDArray[np.float64]:
+    parts = []
+    for block in slices(sets.shape[0], max(1, _BLOCK_SIZE // sets.shape[1])):
+        label = sets[block]
+        if event is not None:
+            label = (label == event).astype(np.int8)
+        parts.append(to_numpy(forms(like(label, reference))))
+    return np.concatenate(parts, axis=1)
+
+
+def _label_sets(
+    prob: Array, label: Array, n_resamples: int, rng: np.random.Generator
+) -> npt.NDArray[np.integer[Any]]:
+    """Return the observed labels and then sets drawn from `prob`, (1 + B, n)."""
+    cumulated = np.cumsum(to_numpy(prob), axis=1)
+    # Where the last probabilities are 0, the ones before them are exactly 1 now.
+    limits = np.ascontiguousarray((cumulated / cumulated[:, -1:]).T[:-1])
+    n, k = prob.shape
+    sets = np.zeros((1 + n_resamples, n), dtype=np.int8 if k <= 128 else np.int16)
+    sets[0] = to_numpy(label)
+    for block in slices(n_resamples, max(1, _BLOCK_SIZE // n)):
+        drawn = sets[1:][block]
+        uniform = rng.random(drawn.shape)
+        for limit in limits:
+            drawn += uniform >= limit
+    return sets
+
+
+def _impossible(problem: Problem) -> npt.NDArray[np.bool_]:
+    """(n,) whether what occurred has probability 0, not only one that underflows."""
+    log_prob, label = to_numpy(problem.log_prob), to_numpy(problem.label)
+    found: npt.NDArray[np.bool_] = np.isneginf(log_prob[np.arange(len(label)), label])
+    return found
+
+
+def _standardised(
+    forms: npt.NDArray[np.float64],
+    among: npt.NDArray[np.float64],
+    otherwise: npt.NDArray[np.float64] | float = 0.0,
+) -> npt.NDArray[np.float64]:
+    """Return how far each form is from its mean over some sets, in its standard deviations there.
+
+    `otherwise` is returned for forms that do not vary among these.
+    """
+    deviation = forms - among.mean(axis=1, keepdims=True)
+    spread = among.std(axis=1, keepdims=True)
+    varies = spread > 1e-9 * np.abs(among).max(axis=1, keepdims=True)
+    return np.where(varies, deviation / np.where(varies, spread, 1.0), otherwise)

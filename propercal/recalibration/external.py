@@ -1,0 +1,80 @@
+"""Recalibrators of other libraries: whatever has ``fit`` and ``predict_proba``."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+
+from propercal._array import like, to_numpy
+from propercal._data.messages import bad_value
+from propercal._typing import Array
+from propercal.recalibration.families import Family, Recalibration, TrainingSet
+from propercal.recalibration.points import LOG_FLOOR, Points
+
+
+def as_family(argument: str, recalibrator: Any) -> Family:
+    """Return the family of recalibrations that an object in the style of scikit-learn fits.
+
+    A copy is fitted each time. Its input are the probabilities (n, k), pairs (1 − p, p) for a
+    class by itself; ``sample_weight`` is passed where weights differ. Zeros in what it predicts, or
+    classes it was not fitted to, count as e^LOG_FLOOR, as those of a model do.
+    """
+    for method in ("fit", "predict_proba"):
+        if not callable(getattr(recalibrator, method, None)) or isinstance(recalibrator, type):
+            raise bad_value(
+                argument,
+                repr(recalibrator),
+                "objects with fit(X, y) and predict_proba(X), as in scikit-learn",
+                "pass an instance, such as LogisticRegression(), or a list of them",
+            )
+
+    def family(train: TrainingSet) -> Recalibration:
+        fitted = copy.deepcopy(recalibrator)
+        label = to_numpy(train.label)
+        options = {} if train.uniform else {"sample_weight": to_numpy(train.weight)}
+        try:
+            result = fitted.fit(to_numpy(train.points.prob), label, **options)
+        except ValueError as error:
+            raise bad_value(
+                argument,
+                f"{type(fitted).__name__}, whose fit failed without some folds ({error})",
+                f"one that can be fitted to {len(label)} rows of classes {np.unique(label)}",
+                "collect more rows of the rare classes, or leave it out for the built-in ones",
+            ) from error
+        fitted = fitted if result is None else result
+        classes = np.asarray(getattr(fitted, "classes_", np.unique(label)))
+        n_classes = int(train.outcome.shape[1])
+        return lambda points: _predicted(argument, fitted, classes, n_classes, points)
+
+    return family
+
+
+def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points: Points) -> Array:
+    given = to_numpy(points.prob)
+    found = np.asarray(fitted.predict_proba(given), dtype=np.float64)
+    n = len(given)
+    name = type(fitted).__name__
+    if found.shape == (n, n_classes):
+        prob = found
+    elif found.shape == (n, len(classes)):
+        # Classes that do not occur among the rows it was fitted to.
+        prob = np.zeros((n, n_classes))
+        prob[:, classes.astype(int)] = found
+    else:
+        raise bad_value(
+            argument,
+            f"{name}, whose predict_proba gave shape {found.shape} for {n} rows",
+            f"shape ({n}, {n_classes})",
+            "let it return one probability per class",
+        )
+    if not ((prob >= 0).all() and np.allclose(prob.sum(axis=1), 1, atol=1e-6)):
+        raise bad_value(
+            argument,
+            f"{name}, whose predict_proba gave rows that are no probabilities",
+            "numbers ≥ 0 that sum to 1 in each row",
+            "correct or replace it",
+        )
+    return like(np.maximum(prob, math.exp(LOG_FLOOR)), points.prob)

@@ -1,0 +1,133 @@
+"""Families of recalibrations that look at the most probable class: its number, or how probable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from propercal._array import like, namespace, to_numpy
+from propercal._typing import Array
+from propercal.recalibration import logit
+from propercal.recalibration.families import Recalibration, TrainingSet, temperature
+from propercal.recalibration.points import Points, softmax
+
+#: Rows, as the prediction expects them, that are added to each level of a monotone family.
+_PRIOR = 1.0
+#: Logits that agree in these decimals, and levels that differ by less, are equal.
+_DIGITS, _ROUNDING = 9, 1e-9
+#: Logits nearer to the edge of a level are at it: more than rounding, less than from it to a point.
+_AT_EDGE = 1e-12
+#: What lighter rows weigh, in units of rows: beside others, weights may underflow to 0, also when
+#: multiplied by the smallest probability.
+_LEAST_WEIGHT = 1e-200
+#: How strongly slope and shift of a predicted class are drawn to temperature scaling.
+_RIDGE = (1.0, 1.0)
+
+
+def by_predicted_class(train: TrainingSet) -> Recalibration:
+    """Scores a_c log g_i + b_c 1[i = c], with c the most probable class.
+
+    For labels that are noisier where one class is predicted than where another is (Frenkel &
+    Goldberger 2021, doi:10.23919/EUSIPCO54536.2021.9616219, whose scores have no shift).
+    """
+    (slope,) = train.fit(temperature).coefficients
+    # The points keep double precision where labels do not.
+    points, k = train.points, train.outcome.shape[1]
+    start, ridge = (
+        like(pair * k, points.prob, points.prob.dtype) for pair in ([1.0, 0.0], list(_RIDGE))
+    )
+    coefficients = logit.fit(
+        _terms(points), train.outcome, train.weight, start=start * slope, ridge=ridge
+    )
+    return lambda new: softmax(_terms(new).scores(coefficients))
+
+
+def monotone_confidence(train: TrainingSet) -> Recalibration:
+    """Let the largest probability be any increasing function of itself; others keep their ratios.
+
+    For jumps, which smooth families lack: the function is an isotonic regression, constant between
+    jumps.
+    """
+    return _monotone(train, _predicted_class)
+
+
+def monotone(train: TrainingSet) -> Recalibration:
+    """Let the probability of the second of two classes be any increasing function of itself."""
+    return _monotone(train, _second_class)
+
+
+def _terms(points: Points) -> logit.GroupTerms:
+    predicted = _predicted_class(points)
+    return logit.GroupTerms(namespace(predicted).stack([points.log_prob, predicted]), predicted)
+
+
+def _predicted_class(points: Points) -> Array:
+    """(n, k) 1 for the most probable class; equal parts where there are several."""
+    xp = namespace(points.prob)
+    top = points.log_prob == xp.max(points.log_prob, axis=1, keepdims=True)
+    top = xp.astype(top, points.prob.dtype)
+    return top / xp.sum(top, axis=1, keepdims=True)
+
+
+def _second_class(points: Points) -> Array:
+    xp = namespace(points.prob)
+    one = xp.ones_like(points.prob[:, 0])
+    return xp.stack([0 * one, one], axis=1)
+
+
+class _Split(NamedTuple):
+    """Probabilities of one class of each row and of the others, without the rounding of 1 − g."""
+
+    chosen: Array
+    """(n, k) shares that sum to 1, usually of one class alone."""
+    prob: Array
+    rest: Array
+
+    @property
+    def logit(self) -> Array:
+        xp = namespace(self.prob)
+        return xp.log(self.prob) - xp.log(self.rest)
+
+
+def _split(points: Points, chosen: Callable[[Points], Array]) -> _Split:
+    xp = namespace(points.prob)
+    share = chosen(points)
+    own, others = points.prob * share, points.prob * (1 - share)
+    return _Split(share, xp.sum(own, axis=1), xp.sum(others, axis=1))
+
+
+def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibration:
+    from scipy.optimize import isotonic_regression
+
+    split = _split(train.points, chosen)
+    xp = namespace(split.prob)
+    hit = xp.sum(split.chosen * train.outcome, axis=1)
+    each_row = xp.clip(train.weight, min=_LEAST_WEIGHT)
+    weight, hits, *expected = (
+        to_numpy(each_row * x) for x in (xp.ones_like(hit), hit, 1 - hit, split.prob, split.rest)
+    )
+    # Equal predictions stay together whatever the last digits of their logarithms.
+    at, row = np.unique(to_numpy(split.logit).round(_DIGITS), return_inverse=True)
+    each = np.bincount(row, weight)
+    fitted = isotonic_regression(np.bincount(row, hits) / each, weights=each).x
+    # Nor may rounding part levels that are equal.
+    last = np.flatnonzero(np.diff(fitted) > _ROUNDING)
+    level = np.searchsorted(last, row)
+    count, up, down, mean, others = (np.bincount(level, x) for x in (weight, hits, *expected))
+    high, low = (
+        like((seen + _PRIOR * prior / count) / (count + _PRIOR), split.prob)
+        for seen, prior in ((up, mean), (down, others))
+    )
+    # Half-way between the last point of a level and the first of the next.
+    edges = like((at[last] + at[last + 1]) / 2, split.prob)
+
+    def recalibration(points: Points) -> Array:
+        new = _split(points, chosen)
+        # At an edge itself half of each: which level is lower is up to the order of classes.
+        below, above = (xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE))
+        up, down = ((xp.take(x, below) + xp.take(x, above))[:, None] / 2 for x in (high, low))
+        return new.chosen * up + (1 - new.chosen) * points.prob * (down / new.rest[:, None])
+
+    return recalibration

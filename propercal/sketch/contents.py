@@ -1,0 +1,44 @@
+"""What a sketch has seen: a state, and a few rows that wait to be added to it.
+
+To add rows to the state costs about the same whether they are one or a hundred, so they wait until
+there are enough. Nothing is changed in place: what reads a sketch while another thread updates it,
+or a copy of it, sees the rows of one moment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from propercal._kernels.panels import Panels
+from propercal.sketch.convention import Convention
+from propercal.sketch.rows import PendingRows, state_of_pending
+from propercal.sketch.state import State
+
+#: Rows that are fewer wait: to place them one by one would cost more than to copy the state.
+ENOUGH = 256
+
+
+class Contents(NamedTuple):
+    """Rows that a sketch has seen."""
+
+    state: State
+    reading: Convention
+    waiting: tuple[PendingRows, ...] = ()
+    n_waiting: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """How many."""
+        return self.state.n_samples + self.n_waiting
+
+    def with_rows(self, rows: PendingRows, panels: Panels, reading: Convention) -> Contents:
+        """Return this with a few rows more."""
+        n = self.n_waiting + len(rows.loss)
+        more = self._replace(reading=reading, waiting=(*self.waiting, rows), n_waiting=n)
+        return more if n < ENOUGH else Contents(more.summed(panels), reading)
+
+    def summed(self, panels: Panels) -> State:
+        """Return the state that has seen all of them."""
+        if not self.waiting:
+            return self.state
+        return self.state.plus(state_of_pending(self.waiting, panels))

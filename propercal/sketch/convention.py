@@ -1,0 +1,125 @@
+"""How rows are read, which must not depend on the chunk they come in.
+
+:func:`propercal._data.predictions.validate` sees all rows of an array together: one of them can
+tell that the columns of an indicator matrix are separate problems, or that rows do not sum to 1,
+and all are read alike. A sketch sees rows one by one or by the million. So a row is read by itself
+where that is possible, and where it is not, as the rows before it were, or refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from propercal._array import by_rows, namespace, no_gradient, safe_log, to_numpy
+from propercal._data.messages import bad_value
+from propercal._data.predictions import Predictions, _is_top, _log1m, _rounding, validate
+from propercal._data.reading import read_array
+from propercal._typing import Array
+
+
+class Convention(NamedTuple):
+    """What the rows of a sketch have settled about how all are read."""
+
+    names: list[Any] | None
+    """Names of classes; None where no row named one."""
+    separate: bool | None = None
+    """Whether columns are separate problems; None where no row depends on that."""
+
+    def settled(self, separate: bool | None) -> Convention | None:
+        """Return what is settled after rows that settled `separate`, None where these disagree."""
+        if separate is None:
+            return self
+        return self._replace(separate=separate) if self.separate in (None, separate) else None
+
+
+def read_rows(
+    y_true: object, y_proba: object, *, n_classes: int, from_logits: bool, reading: Convention
+) -> tuple[Predictions, Convention]:
+    """Validate rows; return them, and what is settled after them."""
+    shape = tuple(read_array("y_proba", y_proba).shape)
+    n_columns = int(shape[1]) if len(shape) == 2 else 1
+    if max(2, n_columns) != n_classes:
+        raise bad_value(
+            "y_proba",
+            f"{max(2, n_columns)} classes",
+            f"{n_classes}, as the sketch has",
+            "make a sketch for each set of classes",
+        )
+    rows = validate(y_true, y_proba, from_logits=from_logits, labels=reading.names, smallest=1)
+    if rows.n_classes != n_classes:
+        raise bad_value(
+            "y_true",
+            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
+            "of y_proba",
+            "as many columns of both",
+            "pass the probability of each class",
+        )
+    separate: bool | None = rows.multilabel
+    if not (from_logits or rows.multilabel or n_columns == 1):
+        if rows.classes.indicator is not None and reading.separate:
+            rows, separate = _apart(rows), True
+        else:
+            rows, depends = _by_sum(rows)
+            separate = False if rows.classes.indicator is not None and depends else None
+    settled = reading.settled(separate)
+    if settled is None:
+        raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
+    # An indicator matrix names no classes.
+    if reading.names is None and rows.classes.indicator is None:
+        settled = settled._replace(names=list(rows.classes.names))
+    return rows, settled
+
+
+def _apart(rows: Predictions) -> Predictions:
+    """Read columns as separate problems."""
+    with no_gradient(rows.prob):
+        return replace(rows, multilabel=True, rest=1 - rows.prob, log_rest=_log1m(rows.prob))
+
+
+def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
+    """Read rows of one class, each by its own sum.
+
+    Tell too whether the probability that a class does not occur depends on that: whether it is not
+    1 − p anyway.
+    """
+    xp = namespace(rows.prob)
+    tolerance = _rounding(rows.dtype)
+
+    def rest_and_dependence(prob: Array) -> Array:
+        regular = xp.abs(xp.sum(prob, axis=1) - 1) <= tolerance
+        top = xp.max(prob, axis=1)
+        others = xp.sum(xp.where(_is_top(prob), 0.0, prob), axis=1)
+        n_large = xp.sum(xp.astype(prob > 0.5, prob.dtype), axis=1)
+        depends = xp.astype(n_large > xp.where(regular, 0.0, 1.0), prob.dtype)
+        return xp.stack([xp.where(regular, others, 1 - top), depends], axis=1)
+
+    with no_gradient(rows.prob):
+        found = by_rows(rest_and_dependence, rows.prob)
+        rest = found[:, 0]
+        depends = bool(np.any(to_numpy(found[:, 1])))
+        return replace(rows, rest=rest, log_rest=safe_log(rest)), depends
+
+
+def _logits_of_two_kinds() -> ValueError:
+    return bad_value(
+        "y_true",
+        "an indicator matrix whose rows all mark one class, after or before others that do not",
+        "one class in every row, or not in every row, of each update with logits",
+        "pass probabilities, which need no softmax or sigmoid",
+    )
+
+
+def _two_kinds(rows: Predictions) -> ValueError:
+    n = rows.n_samples
+    return bad_value(
+        "y_true",
+        f"an indicator matrix ({n} row{'s' if n > 1 else ''}) that marks no or several classes in "
+        "a row, or whose predictions do not sum to 1, after rows read as of one class",
+        "either one class and predictions of sum 1 in each row, or columns that are separate "
+        "problems from the first update on",
+        "let the first update hold a row that marks several classes; where one class occurs in "
+        "each row, pass class numbers",
+    )

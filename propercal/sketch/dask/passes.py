@@ -1,0 +1,200 @@
+"""Dask collections → decompositions, by sketches of their partitions.
+
+Dask reads, schedules and repeats; nothing here knows on how many machines.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from propercal._data.labels import read_labels
+from propercal._data.messages import bad_value, held_warnings, warn
+from propercal._data.settings import check_flag
+from propercal._kernels.algorithm import resolve_algorithm
+from propercal.result import TERMS, Decomposition
+from propercal.sketch.dask.partitions import Blocks, read_blocks
+from propercal.sketch.dask.shards import (
+    Plan,
+    Shard,
+    choose,
+    join,
+    join_names,
+    names_in,
+    pick,
+    plain,
+    summarise,
+)
+
+#: Rows that a bandwidth is chosen from.
+_SAMPLE = 20_000
+#: Rows, and numbers, that are loaded where a sketch is not exact enough.
+_MOST_ROWS, _MOST_NUMBERS = 10**6, 10**8
+#: Rows of which all pairs are visited in moderate time.
+_FEW_ROWS = 20_000
+#: Parts that are added up at a time.
+_FAN_IN = 8
+
+_IN_MEMORY = "load the data by .compute()"
+
+
+def check_settings(
+    kernel: str | None,
+    recalibrator: object,
+    n_folds: Any,
+    random_state: Any,
+    exclude_self: bool,
+    sample_weight: object,
+    algorithm: str,
+) -> None:
+    """Raise if a setting is one that a sketch cannot heed."""
+    needs = "with Dask collections, which are summed up in sketches"
+    for argument, found, possible, expected in (
+        ("kernel", kernel, kernel == "dirichlet", "'dirichlet'"),
+        ("recalibrator", recalibrator, recalibrator is None, "None"),
+        ("n_folds", n_folds, isinstance(n_folds, int) and n_folds == 5, "5, the default,"),
+        (
+            "random_state",
+            random_state,
+            isinstance(random_state, int) and random_state == 0,
+            "0, the default,",
+        ),
+        ("exclude_self", exclude_self, exclude_self, "True"),
+        ("sample_weight", type(sample_weight).__name__, sample_weight is None, "None"),
+        ("algorithm", algorithm, algorithm != "exact", "'auto' or 'linear'"),
+    ):
+        if not possible:
+            shown = repr(found) if argument != "sample_weight" else f"a {found}"
+            raise bad_value(
+                argument, shown, f"{expected} {needs}", f"leave it out, or {_IN_MEMORY}"
+            )
+
+
+def decompose_blocks(
+    y_true: object, y_proba: object, plan: Plan, in_memory: Callable[..., list[Decomposition]]
+) -> list[Decomposition]:
+    """Decompose the risk of Dask collections, for each generator.
+
+    `in_memory` does so with arrays.
+    """
+    check_flag("from_logits", plan.from_logits)
+    blocks = read_blocks(y_true, y_proba)
+    if plan.notion == "canonical" and blocks.n_classes > 2:
+        raise bad_value(
+            "notion",
+            "'canonical'",
+            f"a notion of one-dimensional problems for Dask collections of {blocks.n_classes} "
+            "classes, since there is no sketch of canonical calibration",
+            f'use "classwise" or "top-label", or {_IN_MEMORY}',
+        )
+    plan = replace(plan, n_classes=blocks.n_classes)
+    # What is wrong with settings is said before any data are read.
+    if plan.labels is not None:
+        read_labels([], blocks.n_classes, labels=plan.labels)
+    if plan.bandwidths is not None:
+        plan.sketches()
+    if plan.labels is None and blocks.needs_all_labels():
+        plan = replace(plan, labels=_names(blocks))
+    chosen: list[str] = []
+    if plan.bandwidths is None:
+        bandwidths, chosen = _choose(blocks, plan)
+        plan = replace(plan, bandwidths=bandwidths)
+    whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.pairs)
+    return _results(whole, blocks, plan, chosen, in_memory)
+
+
+def _results(
+    whole: Shard,
+    blocks: Blocks,
+    plan: Plan,
+    messages: Sequence[str],
+    in_memory: Callable[..., list[Decomposition]],
+) -> list[Decomposition]:
+    sketches = whole.restored(plan)
+    n = sketches[0].n_samples
+    if n < 2:
+        raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
+    mixed = len(whole.separate) > 1
+    results, inexact = [], mixed
+    messages = list(messages)
+    for sketch in [] if mixed else sketches:
+        with held_warnings() as held:
+            result = sketch.result(method=plan.method, confidence_level=plan.confidence_level)
+        results.append(result)
+        messages += held
+        # A sketch warns of infinite terms, or else of nodes that may be off.
+        finite = all(np.isfinite(getattr(result, term)) for term in TERMS)
+        inexact = inexact or (bool(held) and finite)
+    if inexact and n <= _most_rows(plan):
+        parts = [plain(block) for block in _dask().compute(blocks.pairs)[0]]
+        whole_true, whole_proba = (np.concatenate([part[i] for part in parts]) for i in range(2))
+        return in_memory(whole_true, whole_proba, labels=plan.labels)
+    if mixed:
+        raise bad_value(
+            "y_true",
+            "an indicator matrix with partitions in which every row marks one class, while "
+            f"{int(sketches[0]._state.odd_rows[0])} rows are in others",
+            "one class in every row, or not in every row, of each partition",
+            "pass fewer and larger partitions",
+        )
+    if whole.notes.total:
+        said = " ".join(f"partition {i}: {message}" for i, message in whole.notes.first)
+        more = whole.notes.total - len(whole.notes.first)
+        warn(said + (f" There are {more} more such warnings." if more else ""))
+    for message in dict.fromkeys(messages):
+        warn(message)
+    return results
+
+
+def _most_rows(plan: Plan) -> int:
+    """Return how many rows are loaded at most where a sketch is not exact enough."""
+    linear = resolve_algorithm(plan.algorithm, plan.generators, np.ones((1, 2))) != "exact"
+    return min(_MOST_ROWS if linear else _FEW_ROWS, _MOST_NUMBERS // plan.n_classes)
+
+
+def _names(blocks: Blocks) -> list[Any]:
+    most = blocks.n_classes + 1
+    found = _reduce(partial(names_in, most), partial(join_names, most), blocks.labels)
+    return blocks.names(found)
+
+
+def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:
+    """Choose bandwidths from rows at equal distances."""
+    dask = _dask()
+    sizes = blocks.sizes
+    if sizes is None:
+        sizes = dask.compute([dask.delayed(len, pure=False)(each) for each in blocks.labels])[0]
+    n = sum(sizes)
+    if n < 2:
+        raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
+    rows = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    ends = np.searchsorted(rows, starts)
+    pieces = [
+        dask.delayed(partial(pick, rows[ends[i] : ends[i + 1]] - starts[i]), pure=False)(i, pair)
+        for i, pair in enumerate(blocks.pairs)
+        if ends[i] < ends[i + 1]
+    ]
+    bandwidths, messages = dask.compute(dask.delayed(partial(choose, plan), pure=False)(pieces))[0]
+    return bandwidths, messages
+
+
+def _reduce(
+    function: Callable[..., Any], joined: Callable[[Sequence[Any]], Any], blocks: Sequence[Any]
+) -> Any:
+    """Apply a function to all partitions, and join what it returns by a tree."""
+    dask = _dask()
+    function, joined = (dask.delayed(each, pure=False) for each in (function, joined))
+    parts = [function(i, block) for i, block in enumerate(blocks)]
+    while len(parts) > 1:
+        parts = [joined(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    return dask.compute(parts[0])[0]
+
+
+def _dask() -> Any:
+    return importlib.import_module("dask")

@@ -1,0 +1,189 @@
+"""What is done where the data lie: a partition becomes sketches, and sketches are added up.
+
+These functions run on the workers of a cluster. What they return is small, and depends on nothing
+but their arguments, so that a scheduler may run them again wherever and whenever it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import ignore_underflow, is_numpy
+from propercal._data.messages import bad_value, held_warnings
+from propercal._data.notions import as_notion
+from propercal._data.predictions import validate
+from propercal._data.reading import read_array, read_numpy
+from propercal._kernels.bandwidth import select_by_risk
+from propercal._kernels.kernels import as_kernel
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.state import State
+
+#: Warnings that are passed on; the others are counted.
+_MOST_NOTES = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be estimated, and how the data are read."""
+
+    generators: Sequence[BregmanGenerator]
+    notion: str
+    method: str
+    bandwidths: Sequence[float] | None
+    """One for each generator; None to choose them."""
+    algorithm: str
+    confidence_level: float
+    from_logits: bool
+    labels: Sequence[Any] | None
+    n_classes: int = 0
+
+    def sketches(self) -> list[CalibrationSketch]:
+        """Return an empty sketch for each generator."""
+        return [
+            CalibrationSketch(
+                self.n_classes,
+                generator=generator,
+                notion=self.notion,
+                bandwidth=bandwidth,
+                labels=self.labels,
+                from_logits=self.from_logits,
+            )
+            for generator, bandwidth in zip(self.generators, self.bandwidths or (), strict=True)
+        ]
+
+
+class Notes(NamedTuple):
+    """Warnings, by partition."""
+
+    first: tuple[tuple[int, str], ...] = ()
+    total: int = 0
+
+    def plus(self, other: Notes) -> Notes:
+        """Return the first of both, and how many there were."""
+        first = sorted({*self.first, *other.first})[:_MOST_NOTES]
+        return Notes(tuple(first), self.total + other.total)
+
+
+class Shard(NamedTuple):
+    """What a part of the data adds to the sketch of each generator."""
+
+    states: list[dict[str, npt.NDArray[Any]]]
+    notes: Notes
+    separate: frozenset[bool] = frozenset()
+    """Whether columns were read as separate problems, of partitions where that matters."""
+
+    def restored(self, plan: Plan) -> list[CalibrationSketch]:
+        """Return the sketches."""
+        sketches = plan.sketches()
+        for sketch, arrays in zip(sketches, self.states, strict=True):
+            sketch._restore(arrays, sketch._seen.reading)
+        return sketches
+
+
+def plain(block: Sequence[object]) -> tuple[Array, Array]:
+    """Return labels and predictions of a partition as arrays.
+
+    They lose the names of their columns, which name classes in the light of all labels alone.
+    """
+    y_true, y_proba = read_numpy("y_true", block[0]), read_array("y_proba", block[1])
+    if len(y_true) != len(y_proba):
+        raise bad_value(
+            "y_true",
+            f"{len(y_true)} labels",
+            f"{len(y_proba)}, one per row of y_proba",
+            "let partitions of the two hold the same rows",
+        )
+    return y_true, y_proba
+
+
+def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
+    """Return what a partition adds to the sketches."""
+    sketches = plan.sketches()
+    with held_warnings() as messages, located(partition):
+        y_true, y_proba = plain(block)
+        # A partition of sorted predictions may hold ones only, which by themselves would be taken
+        # for the softmax of a single column.
+        one_column = y_proba.ndim == 1 or y_proba.shape[1:] == (1,)
+        if one_column and not plan.from_logits and is_numpy(y_proba) and (y_proba == 1).all():
+            y_proba = np.stack([0 * y_proba.ravel(), y_proba.ravel()], axis=1)
+        if len(y_true) > 0:
+            for sketch in sketches:
+                sketch.update(y_true, y_proba)
+    own = tuple((partition, message) for message in dict.fromkeys(messages))
+    kind = sketches[0]._seen.reading.separate
+    separate = frozenset[bool]() if kind is None else frozenset({kind})
+    return Shard([sketch._state.arrays() for sketch in sketches], Notes(own, len(own)), separate)
+
+
+def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
+    """Add up what several parts add to the sketches."""
+    states = [
+        reduce(State.plus, (sketch._state for sketch in sketches)).arrays()
+        for sketches in zip(*(shard.restored(plan) for shard in shards), strict=True)
+    ]
+    notes = reduce(Notes.plus, (shard.notes for shard in shards))
+    return Shard(states, notes, frozenset().union(*(shard.separate for shard in shards)))
+
+
+def names_in(most: int, partition: int, y_true: object) -> list[Any]:
+    """Return the different labels of a partition."""
+    with located(partition):
+        return _few(most, set(read_numpy("y_true", y_true).ravel().tolist()))
+
+
+def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the different labels of several partitions."""
+    return _few(most, set().union(*names))
+
+
+def _few(most: int, names: set[Any]) -> list[Any]:
+    # Too many are an error, which it takes no more than these to find.
+    return sorted(names, key=repr)[:most]
+
+
+def pick(
+    rows: npt.NDArray[np.intp], partition: int, block: Sequence[object]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return some rows of a partition."""
+    with located(partition):
+        y_true, y_proba = plain(block)
+        return y_true[rows], read_numpy("y_proba", y_proba)[rows]
+
+
+@ignore_underflow
+def choose(
+    plan: Plan, pieces: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
+) -> tuple[list[float], list[str]]:
+    """Choose a bandwidth for each generator from rows; return them, and warnings."""
+    y_true, y_proba = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    with located("the rows that the bandwidth is chosen from"), held_warnings():
+        # What is to be said of the predictions is said of all of them, by their sketches.
+        predictions = validate(y_true, y_proba, from_logits=plan.from_logits, labels=plan.labels)
+    with held_warnings() as messages:
+        chosen = select_by_risk(
+            predictions,
+            as_notion(plan.notion),
+            as_kernel("dirichlet"),
+            plan.generators,
+            plan.algorithm,
+        )
+    return chosen, list(dict.fromkeys(messages))
+
+
+@contextmanager
+def located(place: int | str) -> Iterator[None]:
+    """Let errors say which partition, or other set of rows, they are about."""
+    where = place if isinstance(place, str) else f"partition {place}"
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error} This is in {where}, counted from 0.") from error
