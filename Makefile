@@ -14,12 +14,15 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test lint types unit mutants benchmark book clean
+.PHONY: help study studies test lint types unit test-base test-minimum coverage mutants benchmark book dist clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
 	@echo "make test       install what tests need (torch) and run lint, types and tests"
+	@echo "make coverage   run all tests and count the lines and branches that they reach"
+	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
+	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
@@ -66,6 +69,7 @@ test: lint types unit
 lint: $(VENV)/.test-installed
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
+	$(bin)/typos
 
 types: $(VENV)/.test-installed
 	$(bin)/mypy
@@ -73,6 +77,46 @@ types: $(VENV)/.test-installed
 # Workers share the cores: with threads of their own they would wait for each other.
 unit: $(VENV)/.test-installed
 	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
+
+# Slow tests too. `patch = subprocess` (pyproject.toml) also counts what workers and child processes run.
+coverage: $(VENV)/.test-installed
+	rm -rf build/coverage
+	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/coverage run -m pytest $(PYTEST_ARGS) -m ''
+	$(bin)/coverage combine --quiet
+	$(bin)/coverage report
+	$(bin)/coverage json --quiet -o build/coverage/report.json
+	$(bin)/python .ci/coverage_floor.py build/coverage/report.json
+
+# Two environments of their own. PYTHON names another interpreter, for instance PYTHON=python3.13 VENV=.venv-3.13.
+core_tests = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 HYPOTHESIS_PROFILE=mutants $(1)/bin/python -m pytest -q -r fE @.ci/core-tests.txt
+
+$(VENV)-base/.installed: $(packaging)
+	$(PYTHON) -m venv $(VENV)-base
+	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[testing]" pytest
+	@touch $@
+
+# xarray brings pandas along; all other optional packages are absent.
+test-base: $(VENV)-base/.installed
+	$(call core_tests,$(VENV)-base)
+
+$(VENV)-minimum/.installed: pyproject.toml constraints-minimum.txt
+	$(PYTHON) -m venv $(VENV)-minimum
+	$(VENV)-minimum/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --constraint constraints-minimum.txt \
+	    --editable ".[study,parquet,cluster,testing]" array-api-strict mpmath pytest pytest-xdist
+	@touch $@
+
+test-minimum: $(VENV)-minimum/.installed
+	$(call core_tests,$(VENV)-minimum) $(PYTEST_ARGS)
+
+$(VENV)/.dist-installed: $(packaging) | $(bin)/python
+	$(pip) "build>=1.2"
+	@touch $@
+
+# `build` makes the wheel from the sdist.
+dist: $(VENV)/.dist-installed
+	rm -rf dist
+	$(bin)/python -m build --outdir dist
+	PYTHON=$(bin)/python .ci/installed
 
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed
@@ -89,5 +133,5 @@ book: $(VENV)/.book-installed
 	$(bin)/python book/build.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist book/_build
+	rm -rf $(VENV) $(VENV)-base $(VENV)-minimum .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist book/_build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
