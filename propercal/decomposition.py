@@ -13,7 +13,7 @@ from propercal._data.predictions import validate
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import estimate
 from propercal.generators.registry import GeneratorLike, as_generators
-from propercal.methods import MethodLike, Settings, as_methods
+from propercal.methods import Debiased, MethodLike, Risk, Settings, as_methods, with_settings
 from propercal.result import Decomposition
 from propercal.sketch.dask import as_plan, decompose_blocks, is_dask
 
@@ -64,6 +64,7 @@ def decompose(
     method: Sequence[MethodLike],
     **options: Unpack[DataOptions],
 ) -> list[list[Decomposition]]: ...
+@with_settings(Debiased, Risk)
 @ignore_underflow
 def decompose(
     y_true: object,

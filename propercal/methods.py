@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import copy
 import difflib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypedDict, TypeVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ from propercal._methods.published import (
 from propercal._methods.recipe import Recipe, make_recipe
 from propercal._methods.terms import Terms
 from propercal.generators.base import BregmanGenerator
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 __all__ = ["Debiased", "Direct", "Method", "MethodLike", "Risk", "Settings", "as_method"]
 
@@ -284,6 +287,23 @@ def same_draws(method: Method) -> tuple[Method, Method]:
     state = getattr(method, "random_state", None)
     state = np.random.default_rng() if state is None else state
     return tuple(replace(method, random_state=copy.deepcopy(state)) for _ in range(2))  # type: ignore[type-var,return-value]
+
+
+def with_settings(*methods: type[Method]) -> Callable[[_Function], _Function]:
+    """Let the signature of a function name the settings that it passes on, and their defaults."""
+
+    def decorate(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        known = {name: value for each in methods for name, value in each.defaults().items()}
+        named = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+            for name, value in known.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
 
 
 def _fixed(bandwidth: float | str) -> float | None:

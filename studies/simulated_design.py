@@ -14,9 +14,9 @@ import xarray as xr
 from propercal import decompose, select_bandwidth
 from propercal._data.messages import bad_value, unknown_name
 from propercal._kernels.kernels import BinningKernel
-from propercal.methods import PUBLISHED_METHODS
 from propercal.experiments.store import CellResult
 from propercal.experiments.workers import one_thread
+from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation import TemperatureScaledSimplex
 from studies.labelled import labelled
 

@@ -18,7 +18,14 @@ from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import estimate, standard_error
 from propercal._methods.terms import Terms
 from propercal.generators.registry import GeneratorLike, as_generators
-from propercal.methods import MethodLike, Settings, same_draws, with_intervals
+from propercal.methods import (
+    Debiased,
+    MethodLike,
+    Settings,
+    same_draws,
+    with_intervals,
+    with_settings,
+)
 from propercal.result import Decomposition
 
 
@@ -117,6 +124,7 @@ def paired_difference(
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
 ) -> list[PairedDifference]: ...
+@with_settings(Debiased)
 @ignore_underflow
 def paired_difference(
     y_true: object,
