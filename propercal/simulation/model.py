@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, unknown_name, warn
+from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth
 from propercal.generators import as_generator
 from propercal.generators.registry import GeneratorLike
@@ -139,7 +140,7 @@ class TemperatureScaledSimplex:
         """
         self._check_notion(notion)
         log_g = np.log(np.maximum(y_proba, 1e-300))
-        if notion == "canonical" or self.n_classes == 2:
+        if as_notion(notion).n_outcomes(self.n_classes) == self.n_classes:
             return np.exp(log_softmax(log_g * self.score_temperature))
         logit = log_g - np.log(np.maximum(complement(y_proba), 1e-300))
         curve, lowest, highest = _true_logit_curve(self._numbers)
