@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from propercal._data.notions import as_notion
 from propercal.generators import BregmanGenerator
+from propercal.methods import as_method
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.neighbours import draw_sources
 from propercal.simulation.quadrature import (
@@ -45,14 +47,14 @@ def fixed_bandwidth_limit(
     model: SimplexModel, generator: BregmanGenerator, notion: str, method: str, bandwidth: float
 ) -> IntegratedValue:
     """Integrate the limit of one estimator."""
-    if notion == "classwise" or model.n_classes == 2:
+    if as_notion(notion).n_outcomes(model.n_classes) == 2:
         return _one_dimensional(model, generator, method, bandwidth)
     truth = true_calibration_error(model, generator, notion)
     smooth = _canonical_smoothing(model, bandwidth)
     p, log_g = np.exp(smooth.log_true), smooth.log_target
 
     def measure(r: Floats) -> Floats:
-        if method == "risk":
+        if not as_method(method).measures_divergence:
             return np.asarray(generator.value(r) - generator.value(p))
         g = np.exp(log_g)
         return np.asarray(
@@ -82,11 +84,11 @@ def _one_dimensional(
     def integrate(smooth: _Smoothed) -> Floats:
         log_g = np.broadcast_to(smooth.log_g, smooth.r.shape)
         g = np.exp(log_g)
-        if method == "risk":
+        if as_method(method).measures_divergence:
+            terms = generator.divergence(smooth.r_limit, g, log_q=log_g)
+        else:
             terms = generator.divergence(smooth.r, g, log_q=log_g)
             terms = terms + generator.value(smooth.r_limit) - generator.value(smooth.r)
-        else:
-            terms = generator.divergence(smooth.r_limit, g, log_q=log_g)
         terms = smooth.weight * terms
         ends = np.abs(terms[:, [0, -1]]).max()
         if np.isinf(terms).any() or ends > 1e-6 * np.abs(terms).sum(axis=1).min():

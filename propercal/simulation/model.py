@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, unknown_name, warn
+from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth
-from propercal._methods.estimators import KERNEL_METHODS
 from propercal.generators import as_generator
 from propercal.generators.registry import GeneratorLike
+from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import Floats, IntegratedValue, log_softmax
@@ -139,7 +140,7 @@ class TemperatureScaledSimplex:
         """
         self._check_notion(notion)
         log_g = np.log(np.maximum(y_proba, 1e-300))
-        if notion == "canonical" or self.n_classes == 2:
+        if as_notion(notion).n_outcomes(self.n_classes) == self.n_classes:
             return np.exp(log_softmax(log_g * self.score_temperature))
         logit = log_g - np.log(np.maximum(complement(y_proba), 1e-300))
         curve, lowest, highest = _true_logit_curve(self._numbers)
@@ -227,8 +228,8 @@ class TemperatureScaledSimplex:
             If an argument cannot be used.
         """
         self._check_notion(notion)
-        if method not in KERNEL_METHODS:
-            raise unknown_name("method", method, KERNEL_METHODS)
+        if method not in PUBLISHED_METHODS:
+            raise unknown_name("method", method, PUBLISHED_METHODS)
         return fixed_bandwidth_limit(
             self._numbers, as_generator(generator), notion, method, check_bandwidth(bandwidth)
         )

@@ -33,6 +33,7 @@ from propercal.simulation.quadrature import (
     sobol_points,
 )
 
+_NOTIONS = ("canonical",)
 _STATED_PRECISION = 3e-3
 # Of each of eight scrambles: 2^20 points in all, or four times as many.
 _LOG2_POINTS = (17, 19)
@@ -234,8 +235,8 @@ class MiscalibratedSimplex:
         UserWarning
             If the relative error exceeds 0.3 %.
         """
-        if notion != "canonical":
-            raise unknown_name("notion", notion, ("canonical",))
+        if notion not in _NOTIONS:
+            raise unknown_name("notion", notion, _NOTIONS)
         result = _integrate(self, as_generator(generator))
         if math.isfinite(result.value) and result.error > _STATED_PRECISION * abs(result.value):
             warn(

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
+from propercal._data.notions import as_notion
 from propercal.generators import BregmanGenerator
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import (
@@ -36,7 +37,7 @@ def true_calibration_error(
     model: SimplexModel, generator: BregmanGenerator, notion: str
 ) -> IntegratedValue:
     """Integrate the calibration error for one generator and notion."""
-    if notion == "classwise" or model.n_classes == 2:
+    if as_notion(notion).n_outcomes(model.n_classes) == 2:
         return _classwise(model, generator)
     smooth = _canonical(model, generator)
     if smooth.error <= 1e-3 * abs(smooth.value):

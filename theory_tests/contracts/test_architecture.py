@@ -36,7 +36,7 @@ def room_of(path: Path) -> str:
 
 def room_of_module(name: str) -> str | None:
     """The room of a dotted name, which may end in a name within a module; None if it is not ours."""
-    if name.split(".")[0] != "propercal":
+    if name.split(".", maxsplit=1)[0] != "propercal":
         return None
     parts = name.split(".")[1:]
     while parts and not (PACKAGE.joinpath(*parts).is_dir() or PACKAGE.joinpath(*parts).with_suffix(".py").is_file()):
