@@ -8,6 +8,7 @@ TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2 --dist worksteal
 STUDY_ARGS ?= --quick
 BENCHMARK_ARGS ?= --quick
+COVERAGE_TESTS ?=
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -78,10 +79,10 @@ types: $(VENV)/.test-installed
 unit: $(VENV)/.test-installed
 	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
 
-# Slow tests too. `patch = subprocess` (pyproject.toml) also counts what workers and child processes run.
+# Slow tests too, unless COVERAGE_TESTS='not slow'. Counting makes tests half as slow again. `patch = subprocess` (pyproject.toml) also counts what workers and child processes run.
 coverage: $(VENV)/.test-installed
 	rm -rf build/coverage
-	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/coverage run -m pytest $(PYTEST_ARGS) -m ''
+	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/coverage run -m pytest $(PYTEST_ARGS) -m "$(COVERAGE_TESTS)"
 	$(bin)/coverage combine --quiet
 	$(bin)/coverage report
 	$(bin)/coverage json --quiet -o build/coverage/report.json
