@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
+from propercal._data.labels import Arguments
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
@@ -192,12 +193,17 @@ def paired_difference(
     level = check_confidence_level(confidence_level)
     chosen = with_intervals(method, **settings)
 
-    def read(y_proba: object) -> Predictions:
+    def read(y_proba: object, name: str) -> Predictions:
         return validate(
-            y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+            y_true,
+            y_proba,
+            from_logits=from_logits,
+            sample_weight=sample_weight,
+            labels=labels,
+            arguments=Arguments(proba=name),
         )
 
-    a, b = read(y_proba_a), read(y_proba_b)
+    a, b = read(y_proba_a, "y_proba_a"), read(y_proba_b, "y_proba_b")
     if a.n_classes != b.n_classes:
         raise bad_value(
             "y_proba_b",

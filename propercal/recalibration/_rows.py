@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
+from propercal._data.labels import Arguments
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import read_array
 from propercal._typing import Array
+
+#: The names that scikit-learn gives.
+_ARGUMENTS = Arguments(labels="y", proba="X")
 
 
 def read_training(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
@@ -55,9 +59,6 @@ def as_given(prob: Array, n: int, predictions: Predictions) -> Array:
 
 
 def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
-    try:
-        return validate(y, X, from_logits=from_logits, sample_weight=sample_weight)
-    except ValueError as error:
-        # The same checks as of every other function, under the names that scikit-learn gives.
-        message = str(error).replace("y_proba", "X").replace("y_true", "y")
-        raise ValueError(message) from error
+    return validate(
+        y, X, from_logits=from_logits, sample_weight=sample_weight, arguments=_ARGUMENTS
+    )

@@ -52,7 +52,7 @@ def test_a_method_is_read_again_from_its_repr_and_from_a_pickle(method: Method) 
 
 def test_settings_are_keywords() -> None:
     with pytest.raises(TypeError):
-        Risk("dirichlet")  # type: ignore[misc]
+        Risk("dirichlet")  # type: ignore[call-arg]
 
 
 def as_list(found: Any) -> list[Any]:
