@@ -1,4 +1,4 @@
-"""Data as users have it → one clean set of predictions, or one clear error.
+"""Checked predictions: one clean set from data as users have it, or one clear error.
 
 Everything after this file may assume: n ≥ 2 rows of k ≥ 2 finite probabilities in double
 precision with their exact logarithms, class numbers, and positive weights that sum to 1.
@@ -16,7 +16,7 @@ import numpy as np
 from propercal._array import by_rows, is_numpy, like, namespace, read_only, safe_log, to_numpy
 from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.reading import read_array, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, read_array, read_numpy
 from propercal._data.settings import check_flag
 from propercal._typing import Array
 
@@ -95,62 +95,36 @@ def validate(
     labels: Sequence[Any] | None = None,
     keep_weightless: bool = False,
     smallest: int = 2,
+    names: Names = USUAL_NAMES,
 ) -> Predictions:
     """Check all data arguments together and bring them into one form.
 
     `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources;
-    `smallest` is the least number of rows.
+    `smallest` is the least number of rows; `names` is what errors call the arguments.
     """
     check_flag("from_logits", from_logits)
-    values, columns = _as_array(y_proba)
-    shape = tuple(values.shape)
-    if len(shape) not in (1, 2) or 0 in shape:
-        raise bad_value(
-            "y_proba",
-            f"an array of shape {shape}",
-            "shape (n,), (n, 1) or (n, k) with n ≥ 2",
-            "pass one row of probabilities per sample",
-        )
-    xp = namespace(values)
-    floating = xp.isdtype(values.dtype, "real floating")
-    dtype = values.dtype if floating else xp.float64
-    if len(shape) == 1:
-        values = values[:, None]
-    exact = xp.astype(values, xp.float64, copy=False)
-    _check_values(exact, "logits" if from_logits else "probabilities", dtype)
-
-    n, n_columns = exact.shape
-    n_classes = max(2, n_columns)
-    if n < smallest:
-        raise bad_value(
-            "y_proba", f"{n} row", "n ≥ 2", "leave-one-out estimates need at least two predictions"
-        )
-    classes = read_labels(y_true, n_classes, labels=labels, columns=columns)
+    values, dtype, shape, columns = _read_columns(y_proba, from_logits, smallest, names)
+    n, n_columns = values.shape
+    classes = read_labels(y_true, max(2, n_columns), labels=labels, columns=columns, called=names)
     n_labels = len(classes.indicator if classes.codes is None else classes.codes)  # type: ignore[arg-type]
     if n_labels != n:
         raise bad_value(
-            "y_true", f"{n_labels} labels", f"{n}, one per row of y_proba", "align the two"
+            names.labels,
+            f"{n_labels} labels",
+            f"{n}, one per row of {names.proba}",
+            "align the two",
         )
-
-    multilabel = classes.codes is None
-    normalised = True
-    if not from_logits:
-        if n_columns == 1:
-            if smallest > 1 and to_numpy(xp.all(exact == 1)):
-                raise bad_value(
-                    "y_proba",
-                    f"ones only, of shape {shape}",
-                    "the probability of the positive class, or k ≥ 2 columns",
-                    "one class leaves nothing to calibrate: a softmax over one column is always 1",
-                )
-        elif not multilabel:
-            normalised, multilabel = _check_sums(exact, dtype, classes)
     if from_logits:
-        prob, log_prob, rest, log_rest = _from_logits(exact, multilabel)
+        multilabel = classes.codes is None
+        prob, log_prob, rest, log_rest = _from_logits(values, multilabel)
     else:
-        prob, log_prob, rest, log_rest = _from_probabilities(_cap(exact), multilabel, normalised)
+        if n_columns == 1 and smallest > 1:
+            _check_one_column(values, shape, names)
+        normalised, multilabel = _layout(values, dtype, classes, names)
+        values = _cap(values, names)
+        prob, log_prob, rest, log_rest = _from_probabilities(values, multilabel, normalised)
     codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
-    weight, uniform, keep = _read_weights(sample_weight, n, prob, keep_weightless)
+    weight, uniform, keep = _read_weights(sample_weight, n, prob, keep_weightless, names.weight)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
@@ -167,9 +141,50 @@ def validate(
     return predictions if keep is None else _take(predictions, keep)
 
 
-def _as_array(y_proba: object) -> tuple[Array, Sequence[Any] | None]:
+def _read_columns(
+    y_proba: object, from_logits: bool, smallest: int, names: Names
+) -> tuple[Array, Any, tuple[int, ...], Sequence[Any] | None]:
+    """Return (n, m) numbers in double precision, their dtype and shape, and names of columns."""
+    values, columns = _as_array(y_proba, names)
+    shape = tuple(values.shape)
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise bad_value(
+            names.proba,
+            f"an array of shape {shape}",
+            "shape (n,), (n, 1) or (n, k) with n ≥ 2",
+            "pass one row of probabilities per sample",
+        )
+    xp = namespace(values)
+    floating = xp.isdtype(values.dtype, "real floating")
+    dtype = values.dtype if floating else xp.float64
+    if len(shape) == 1:
+        values = values[:, None]
+    exact = xp.astype(values, xp.float64, copy=False)
+    _check_values(exact, "logits" if from_logits else "probabilities", dtype, names)
+    if shape[0] < smallest:
+        raise bad_value(
+            names.proba,
+            f"{shape[0]} row",
+            "n ≥ 2",
+            "leave-one-out estimates need at least two predictions",
+        )
+    return exact, dtype, shape, columns
+
+
+def _check_one_column(prob: Array, shape: tuple[int, ...], names: Names) -> None:
+    """Refuse what a softmax over one column makes, rather than read it as certainty."""
+    if to_numpy(namespace(prob).all(prob == 1)):
+        raise bad_value(
+            names.proba,
+            f"ones only, of shape {shape}",
+            "the probability of the positive class, or k ≥ 2 columns",
+            "one class leaves nothing to calibrate: a softmax over one column is always 1",
+        )
+
+
+def _as_array(y_proba: object, names: Names) -> tuple[Array, Sequence[Any] | None]:
     """Return an array and, where the caller's object has them, its column names."""
-    values = read_array("y_proba", y_proba)
+    values = read_array(names.proba, y_proba)
     columns = list(y_proba.columns) if hasattr(y_proba, "columns") else None
     xp = namespace(values)
     if is_numpy(values):
@@ -178,7 +193,7 @@ def _as_array(y_proba: object) -> tuple[Array, Sequence[Any] | None]:
         real = not xp.isdtype(values.dtype, "complex floating")
     if not real:
         raise bad_value(
-            "y_proba",
+            names.proba,
             f"values of type {values.dtype}",
             "real numbers",
             "convert them to floating point",
@@ -186,7 +201,7 @@ def _as_array(y_proba: object) -> tuple[Array, Sequence[Any] | None]:
     return values, columns
 
 
-def _check_values(values: Array, what: str, dtype: Any) -> None:
+def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
     xp = namespace(values)
     if what == "logits":
         odd = xp.isnan(values) | (values == xp.inf) | xp.all(values == -xp.inf, axis=1)[:, None]
@@ -200,7 +215,7 @@ def _check_values(values: Array, what: str, dtype: Any) -> None:
         places = np.argwhere(to_numpy(odd))
         row, column = (int(i) for i in places[0])
         raise bad_value(
-            "y_proba",
+            names.proba,
             f"{float(to_numpy(values)[row, column])} at {some_rows(np.unique(places[:, 0]))}",
             expected,
             fix,
@@ -216,7 +231,7 @@ def _rounding(dtype: Any) -> float:
     return max(math.sqrt(eps), 1e-6)
 
 
-def _cap(prob: Array) -> Array:
+def _cap(prob: Array, names: Names) -> Array:
     """Read a value above 1 by no more than rounding as 1, and say so."""
     xp = namespace(prob)
     above = prob > 1
@@ -224,14 +239,16 @@ def _cap(prob: Array) -> Array:
         return prob
     rows = np.unique(np.argwhere(to_numpy(above))[:, 0])
     warn(
-        f"y_proba exceeds 1 by rounding (at most {float(xp.max(prob)) - 1:.1e}) at "
+        f"{names.proba} exceeds 1 by rounding (at most {float(xp.max(prob)) - 1:.1e}) at "
         f"{some_rows(rows)}: read as 1."
     )
     return xp.where(above, 1.0, prob)
 
 
-def _check_sums(prob: Array, dtype: Any, classes: Classes) -> tuple[bool, bool]:
+def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bool, bool]:
     """Return whether rows sum to 1, and whether the columns are separate problems instead."""
+    if prob.shape[1] == 1 or classes.codes is None:
+        return True, classes.codes is None
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
     if deviation.max() <= _rounding(dtype):
@@ -242,14 +259,15 @@ def _check_sums(prob: Array, dtype: Any, classes: Classes) -> tuple[bool, bool]:
         if classes.indicator is not None:
             return False, True
         raise bad_value(
-            "y_proba",
+            names.proba,
             found,
             "rows that sum to 1",
-            "normalise them; pass an indicator matrix as y_true for multi-label predictions",
+            f"normalise them; pass an indicator matrix as {names.labels} for multi-label "
+            "predictions",
         )
     warn(
-        f"y_proba has {found}, used as they are. Divide each row by its sum if these are rounded "
-        "probabilities."
+        f"{names.proba} has {found}, used as they are. Divide each row by its sum if these are "
+        "rounded probabilities."
     )
     return False, False
 
@@ -312,17 +330,17 @@ def _softmax(logits: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _read_weights(
-    sample_weight: object, n: int, prob: Array, keep_weightless: bool
+    sample_weight: object, n: int, prob: Array, keep_weightless: bool, name: str
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
     xp = namespace(prob)
     if sample_weight is None:
         return xp.ones_like(prob[:, 0]) / n, True, None
-    given = read_numpy("sample_weight", sample_weight)
+    given = read_numpy(name, sample_weight)
     fix = "pass one finite weight ≥ 0 per row, at least two of them positive"
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise bad_value(
-            "sample_weight",
+            name,
             f"an array of shape {given.shape} and type {given.dtype}",
             f"numbers of shape ({n},)",
             fix,
@@ -331,12 +349,10 @@ def _read_weights(
     odd = ~(np.isfinite(weight) & (weight >= 0))
     if odd.any():
         rows = np.flatnonzero(odd)
-        raise bad_value(
-            "sample_weight", f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix
-        )
+        raise bad_value(name, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix)
     positive = np.flatnonzero(weight > 0)
     if len(positive) < 2:
-        raise bad_value("sample_weight", f"{len(positive)} positive weights", "two or more", fix)
+        raise bad_value(name, f"{len(positive)} positive weights", "two or more", fix)
     # Scaled by the largest first, so that the sum cannot overflow.
     weight = weight / weight.max()
     weight = weight / weight.sum()

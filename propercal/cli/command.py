@@ -115,10 +115,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     import propercal
-    from propercal._data.notions import as_notion
-    from propercal._kernels.kernels import as_kernel
-    from propercal._methods.estimators import METHODS
-    from propercal.generators import available
 
     parser = argparse.ArgumentParser(
         prog="propercal", description="Calibration errors of predicted probabilities."
@@ -129,6 +125,17 @@ def _parser() -> argparse.ArgumentParser:
         version=f"propercal {propercal.__version__}",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_decompose(commands)
+    _add_verify(commands)
+    return parser
+
+
+def _add_decompose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from propercal._data.notions import as_notion
+    from propercal._kernels.kernels import as_kernel
+    from propercal._methods.estimators import METHODS
+    from propercal.generators import available
+
     decompose = commands.add_parser(
         "decompose",
         help="split the risk into calibration error and refinement",
@@ -174,6 +181,9 @@ def _parser() -> argparse.ArgumentParser:
         "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
     )
     decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verify = commands.add_parser(
         "verify",
         help="check that a generator of yours obeys every law",
@@ -196,7 +206,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="triples of points at which every law is checked (default: 100)",
     )
-    return parser
 
 
 def _generator(spec: str) -> BregmanGenerator:

@@ -1,4 +1,4 @@
-"""Predictions and labels as recalibrators take them."""
+"""The arguments of recalibrators, under the names that scikit-learn gives."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from propercal._array import namespace
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
-from propercal._data.reading import read_array
+from propercal._data.reading import Names, read_array
 from propercal._typing import Array
+
+_NAMES = Names(labels="y", proba="X")
 
 
 def read_training(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
@@ -55,9 +57,4 @@ def as_given(prob: Array, n: int, predictions: Predictions) -> Array:
 
 
 def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
-    try:
-        return validate(y, X, from_logits=from_logits, sample_weight=sample_weight)
-    except ValueError as error:
-        # The same checks as of every other function, under the names that scikit-learn gives.
-        message = str(error).replace("y_proba", "X").replace("y_true", "y")
-        raise ValueError(message) from error
+    return validate(y, X, from_logits=from_logits, sample_weight=sample_weight, names=_NAMES)
