@@ -115,6 +115,13 @@ def xlogx(x: Array) -> Array:
     return x * xp.log(xp.where(x > 0, x, 1.0))
 
 
+def log_softmax(scores: Array) -> Array:
+    """Logarithm of exp(scores) over its sum along the last axis."""
+    xp = namespace(scores)
+    shifted = scores - xp.max(scores, axis=-1, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
+
+
 def gammaln(x: Array) -> Array:
     """Log of the gamma function, elementwise."""
     if is_torch(x):

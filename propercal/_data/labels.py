@@ -1,4 +1,4 @@
-"""Reading labels: whatever names the classes becomes the numbers 0 to k − 1."""
+"""Class numbers 0 to k − 1 from labels of any form."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.messages import bad_value, some_rows
-from propercal._data.reading import read_numpy
-
-
-class Arguments(NamedTuple):
-    """What the arguments of the caller are called, for messages."""
-
-    labels: str = "y_true"
-    proba: str = "y_proba"
-    weight: str = "sample_weight"
-
-
-ARGUMENTS = Arguments()
+from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 
 
 class Classes(NamedTuple):
@@ -33,11 +22,6 @@ class Classes(NamedTuple):
     names: tuple[Any, ...]
     """The name of each class, in the order of the columns of ``y_proba``."""
 
-    @property
-    def n_samples(self) -> int:
-        """Number of labels."""
-        return len(self.indicator if self.codes is None else self.codes)  # type: ignore[arg-type]
-
 
 def read_labels(
     y_true: object,
@@ -45,7 +29,7 @@ def read_labels(
     *,
     labels: Sequence[Any] | None = None,
     columns: Sequence[Any] | None = None,
-    arguments: Arguments = ARGUMENTS,
+    called: Names = USUAL_NAMES,
 ) -> Classes:
     """Turn labels into class numbers.
 
@@ -59,56 +43,51 @@ def read_labels(
         The class that each column of ``y_proba`` stands for.
     columns : sequence of length k, optional
         Column names of ``y_proba``; they name the classes where `y_true` uses the same names.
-    arguments : Arguments
-        What the caller calls its arguments.
+    called : Names
+        What errors call the arguments.
     """
-    values = read_numpy(arguments.labels, y_true)
-    names = check_names(labels, n_classes, arguments.proba)
+    values = read_numpy(called.labels, y_true)
+    names = check_names(labels, n_classes, called)
     if names is None:
         names = _own_categories(y_true, n_classes)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim == 2:
-        return _read_indicator(values, n_classes, names, arguments)
+        return _read_indicator(values, n_classes, names, called)
     if values.ndim != 1:
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"an array of shape {values.shape}",
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
     if values.dtype.kind == "f":
-        values = _whole_numbers(values, arguments)
-    _check_types(values, arguments)
-    uniques, inverse = np.unique(values, return_inverse=True)
-    if names is None:
-        names = _default_names(uniques, values, n_classes, columns, arguments)
-    position = {name: i for i, name in enumerate(names)}
-    unknown = [value for value in uniques.tolist() if value not in position]
-    if unknown:
-        raise _unknown_labels(values, unknown, names, arguments, given=labels is not None)
-    codes = np.array([position[value] for value in uniques.tolist()], dtype=np.int64)
-    return Classes(codes[inverse.ravel()], None, names)
-
-
-def _check_types(values: npt.NDArray[Any], arguments: Arguments) -> None:
-    """Raise unless all labels are of one type that names classes."""
+        values = _whole_numbers(values, called)
     if values.dtype.kind not in "biuOU" or (
         values.dtype.kind == "O" and not all(isinstance(v, str | int | bool) for v in values)
     ):
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"values of type {values.dtype if values.dtype.kind != 'O' else _odd_type(values)}",
             "integers, booleans, strings or a one-hot matrix",
             "convert the labels, and drop rows whose label is missing",
         )
     if values.dtype.kind == "O" and len({isinstance(v, str) for v in values}) > 1:
         raise bad_value(
-            arguments.labels,
+            called.labels,
             "a mix of strings and numbers",
             "labels of one type",
             "convert the class names to strings, or all labels to class numbers",
         )
+    uniques, inverse = np.unique(values, return_inverse=True)
+    if names is None:
+        names = _default_names(uniques, values, n_classes, columns, called)
+    position = {name: i for i, name in enumerate(names)}
+    unknown = [value for value in uniques.tolist() if value not in position]
+    if unknown:
+        raise _unknown_labels(values, unknown, names, labels is not None, called)
+    codes = np.array([position[value] for value in uniques.tolist()], dtype=np.int64)
+    return Classes(codes[inverse.ravel()], None, names)
 
 
 def _own_categories(y_true: object, n_classes: int) -> tuple[Any, ...] | None:
@@ -127,7 +106,7 @@ def _odd_type(values: npt.NDArray[Any]) -> str:
 
 
 def check_names(
-    labels: Sequence[Any] | None, n_classes: int, proba: str = "y_proba"
+    labels: Sequence[Any] | None, n_classes: int, called: Names = USUAL_NAMES
 ) -> tuple[Any, ...] | None:
     """Return the names of classes as a tuple, or raise."""
     if labels is None:
@@ -138,23 +117,20 @@ def check_names(
         raise bad_value(
             "labels",
             list(names),
-            f"a list of {n_classes} different names, one per column of {proba}",
+            f"a list of {n_classes} different names, one per column of {called.proba}",
             "list the class of every column, in the order of the columns",
         )
     return names
 
 
 def _read_indicator(
-    values: npt.NDArray[Any],
-    n_classes: int,
-    names: tuple[Any, ...] | None,
-    arguments: Arguments,
+    values: npt.NDArray[Any], n_classes: int, names: tuple[Any, ...] | None, called: Names
 ) -> Classes:
     if values.shape[1] != n_classes:
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"a matrix of shape {values.shape}",
-            f"{n_classes} columns, as many classes as {arguments.proba} has",
+            f"{n_classes} columns, as many classes as {called.proba} has",
             "pass class numbers of shape (n,) or a matching one-hot matrix",
         )
     odd = None
@@ -165,7 +141,7 @@ def _read_indicator(
     if odd is not None and odd.any():
         row, column = (int(i) for i in np.argwhere(odd)[0])
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"{values[row, column]!r} at row {row}, column {column}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
@@ -176,13 +152,13 @@ def _read_indicator(
     return Classes(codes, marked, names or tuple(range(n_classes)))
 
 
-def _whole_numbers(values: npt.NDArray[Any], arguments: Arguments) -> npt.NDArray[np.int64]:
+def _whole_numbers(values: npt.NDArray[Any], called: Names) -> npt.NDArray[np.int64]:
     with np.errstate(invalid="ignore"):
         odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"{float(values[row])} at {some_rows(np.flatnonzero(odd))}",
             "whole class numbers without missing values",
             "drop rows whose label is missing; pass the class that occurred, not a probability",
@@ -195,7 +171,7 @@ def _default_names(
     values: npt.NDArray[Any],
     n_classes: int,
     columns: Sequence[Any] | None,
-    arguments: Arguments,
+    called: Names,
 ) -> tuple[Any, ...]:
     if columns is not None and len(columns) == 1:
         # The one column of a binary problem is the positive class, where its name is one.
@@ -205,7 +181,7 @@ def _default_names(
     elif columns is not None and set(uniques.tolist()) <= set(columns):
         if len(set(columns)) != len(columns):
             raise bad_value(
-                arguments.proba,
+                called.proba,
                 f"columns named {list(columns)}",
                 "different names, since they name the classes",
                 "rename the columns, or pass labels=[...] in the order of the columns",
@@ -219,11 +195,11 @@ def _default_names(
         )
     if len(uniques) != n_classes:
         raise bad_value(
-            arguments.labels,
+            called.labels,
             f"{len(uniques)} different names ({', '.join(map(repr, uniques.tolist()[:5]))}, ...)"
             if len(uniques) > 5
             else f"the names {uniques.tolist()}",
-            f"{n_classes} classes, as {arguments.proba} has columns",
+            f"{n_classes} classes, as {called.proba} has columns",
             "pass labels=[...], the class of every column in the order of the columns",
         )
     return tuple(uniques.tolist())
@@ -233,17 +209,16 @@ def _unknown_labels(
     values: npt.NDArray[Any],
     unknown: list[Any],
     names: tuple[Any, ...],
-    arguments: Arguments,
-    *,
     given: bool,
+    called: Names,
 ) -> ValueError:
     rows = np.flatnonzero(np.isin(values, np.array(unknown, dtype=values.dtype)))
     if given:
         expected = f"one of labels={list(names)}"
     else:
-        expected = f"0 to {len(names) - 1}, a column of {arguments.proba}"
+        expected = f"0 to {len(names) - 1}, a column of {called.proba}"
     return bad_value(
-        arguments.labels,
+        called.labels,
         f"{unknown[0]!r} at {some_rows(rows)}",
         expected,
         "correct the labels, or pass labels=[...], the class of every column in order",

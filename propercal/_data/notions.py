@@ -138,13 +138,13 @@ def _needs_one_class(notion: str, predictions: Predictions) -> ValueError:
     if predictions.classes.codes is not None:
         sums = namespace(predictions.prob).sum(predictions.prob, axis=1)
         return bad_value(
-            predictions.arguments.proba,
+            predictions.names.proba,
             f"rows that sum to {float(sums.min()):.6g} to {float(sums.max()):.6g}",
             f"rows that sum to 1 for notion={notion!r}",
             'normalise them, or use notion="classwise" if the columns are separate problems',
         )
     return bad_value(
-        predictions.arguments.labels,
+        predictions.names.labels,
         "an indicator matrix whose rows do not all mark exactly one class",
         f"one class per row for notion={notion!r}",
         'use notion="classwise" for multi-label predictions',

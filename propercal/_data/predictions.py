@@ -1,4 +1,4 @@
-"""Data as users have it → one clean set of predictions, or one clear error.
+"""Checked predictions: one clean set from data as users have it, or one clear error.
 
 Everything after this file may assume: n ≥ 2 rows of k ≥ 2 finite probabilities in double
 precision with their exact logarithms, class numbers, and positive weights that sum to 1.
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from propercal._array import by_rows, is_numpy, like, namespace, read_only, safe_log, to_numpy
-from propercal._data.labels import ARGUMENTS, Arguments, Classes, read_labels
+from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.reading import read_array, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, read_array, read_numpy
 from propercal._data.settings import check_flag
 from propercal._typing import Array
 
@@ -52,8 +52,8 @@ class Predictions:
     """Whether the columns are separate yes-or-no problems."""
     dtype: Any
     """The caller's floating dtype, in which results are returned."""
-    arguments: Arguments = ARGUMENTS
-    """What the caller calls its arguments."""
+    names: Names = USUAL_NAMES
+    """What the caller calls the data."""
 
     @property
     def n_samples(self) -> int:
@@ -97,42 +97,36 @@ def validate(
     labels: Sequence[Any] | None = None,
     keep_weightless: bool = False,
     smallest: int = 2,
-    arguments: Arguments = ARGUMENTS,
+    names: Names = USUAL_NAMES,
 ) -> Predictions:
     """Check all data arguments together and bring them into one form.
 
     `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources;
-    `smallest` is the least number of rows; `arguments` are the names that messages give.
+    `smallest` is the least number of rows; `names` is what errors call the arguments.
     """
     check_flag("from_logits", from_logits)
-    values, columns, dtype = _as_matrix(y_proba, arguments, from_logits, smallest)
+    values, dtype, shape, columns = _read_columns(y_proba, from_logits, smallest, names)
     n, n_columns = values.shape
-    n_classes = max(2, n_columns)
-    if n < smallest:
+    classes = read_labels(y_true, max(2, n_columns), labels=labels, columns=columns, called=names)
+    n_labels = len(classes.indicator if classes.codes is None else classes.codes)  # type: ignore[arg-type]
+    if n_labels != n:
         raise bad_value(
-            arguments.proba,
-            f"{n} row",
-            "n ≥ 2",
-            "leave-one-out estimates need at least two predictions",
-        )
-    classes = read_labels(y_true, n_classes, labels=labels, columns=columns, arguments=arguments)
-    if classes.n_samples != n:
-        raise bad_value(
-            arguments.labels,
-            f"{classes.n_samples} labels",
-            f"{n}, one per row of {arguments.proba}",
+            names.labels,
+            f"{n_labels} labels",
+            f"{n}, one per row of {names.proba}",
             "align the two",
         )
-    multilabel, normalised = classes.codes is None, True
     if from_logits:
+        multilabel = classes.codes is None
         prob, log_prob, rest, log_rest = _from_logits(values, multilabel)
     else:
-        if n_columns > 1 and not multilabel:
-            normalised, multilabel = _check_sums(values, dtype, classes, arguments)
-        capped = _cap(values, arguments)
-        prob, log_prob, rest, log_rest = _from_probabilities(capped, multilabel, normalised)
+        if n_columns == 1 and smallest > 1:
+            _check_one_column(values, shape, names)
+        normalised, multilabel = _layout(values, dtype, classes, names)
+        values = _cap(values, names)
+        prob, log_prob, rest, log_rest = _from_probabilities(values, multilabel, normalised)
     codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
-    weight, uniform, keep = read_weights(sample_weight, n, prob, keep_weightless, arguments)
+    weight, uniform, keep = read_weights(sample_weight, n, prob, keep_weightless, names.weight)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
@@ -145,50 +139,55 @@ def validate(
         rows=np.arange(n),
         multilabel=multilabel,
         dtype=dtype,
-        arguments=arguments,
+        names=names,
     )
     return predictions if keep is None else _take(predictions, keep)
 
 
-def _as_matrix(
-    y_proba: object, arguments: Arguments, from_logits: bool, smallest: int
-) -> tuple[Array, Sequence[Any] | None, Any]:
-    """Return checked values (n, columns) in double precision, column names, and the dtype."""
-    values, columns = _as_array(y_proba, arguments)
+def _read_columns(
+    y_proba: object, from_logits: bool, smallest: int, names: Names
+) -> tuple[Array, Any, tuple[int, ...], Sequence[Any] | None]:
+    """Return (n, m) numbers in double precision, their dtype and shape, and names of columns."""
+    values, columns = _as_array(y_proba, names)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
         raise bad_value(
-            arguments.proba,
+            names.proba,
             f"an array of shape {shape}",
             "shape (n,), (n, 1) or (n, k) with n ≥ 2",
             "pass one row of probabilities per sample",
         )
     xp = namespace(values)
-    dtype = values.dtype if xp.isdtype(values.dtype, "real floating") else xp.float64
+    floating = xp.isdtype(values.dtype, "real floating")
+    dtype = values.dtype if floating else xp.float64
     if len(shape) == 1:
         values = values[:, None]
-    values = xp.astype(values, xp.float64, copy=False)
-    _check_values(values, "logits" if from_logits else "probabilities", dtype, arguments)
-    # A row by itself may be sure of one class; a sample that is knows only one.
-    if values.shape[1] == 1 and smallest > 1 and not from_logits:
-        _check_two_classes(values, shape, arguments)
-    return values, columns, dtype
-
-
-def _check_two_classes(values: Array, shape: tuple[int, ...], arguments: Arguments) -> None:
-    """Raise if a single column is what a softmax makes of one class."""
-    if to_numpy(namespace(values).all(values == 1)):
+    exact = xp.astype(values, xp.float64, copy=False)
+    _check_values(exact, "logits" if from_logits else "probabilities", dtype, names)
+    if shape[0] < smallest:
         raise bad_value(
-            arguments.proba,
+            names.proba,
+            f"{shape[0]} row",
+            "n ≥ 2",
+            "leave-one-out estimates need at least two predictions",
+        )
+    return exact, dtype, shape, columns
+
+
+def _check_one_column(prob: Array, shape: tuple[int, ...], names: Names) -> None:
+    """Refuse what a softmax over one column makes, rather than read it as certainty."""
+    if to_numpy(namespace(prob).all(prob == 1)):
+        raise bad_value(
+            names.proba,
             f"ones only, of shape {shape}",
             "the probability of the positive class, or k ≥ 2 columns",
             "one class leaves nothing to calibrate: a softmax over one column is always 1",
         )
 
 
-def _as_array(y_proba: object, arguments: Arguments) -> tuple[Array, Sequence[Any] | None]:
+def _as_array(y_proba: object, names: Names) -> tuple[Array, Sequence[Any] | None]:
     """Return an array and, where the caller's object has them, its column names."""
-    values = read_array(arguments.proba, y_proba)
+    values = read_array(names.proba, y_proba)
     columns = list(y_proba.columns) if hasattr(y_proba, "columns") else None
     xp = namespace(values)
     if is_numpy(values):
@@ -197,7 +196,7 @@ def _as_array(y_proba: object, arguments: Arguments) -> tuple[Array, Sequence[An
         real = not xp.isdtype(values.dtype, "complex floating")
     if not real:
         raise bad_value(
-            arguments.proba,
+            names.proba,
             f"values of type {values.dtype}",
             "real numbers",
             "convert them to floating point",
@@ -205,7 +204,7 @@ def _as_array(y_proba: object, arguments: Arguments) -> tuple[Array, Sequence[An
     return values, columns
 
 
-def _check_values(values: Array, what: str, dtype: Any, arguments: Arguments) -> None:
+def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
     xp = namespace(values)
     if what == "logits":
         odd = xp.isnan(values) | (values == xp.inf) | xp.all(values == -xp.inf, axis=1)[:, None]
@@ -219,7 +218,7 @@ def _check_values(values: Array, what: str, dtype: Any, arguments: Arguments) ->
         places = np.argwhere(to_numpy(odd))
         row, column = (int(i) for i in places[0])
         raise bad_value(
-            arguments.proba,
+            names.proba,
             f"{float(to_numpy(values)[row, column])} at {some_rows(np.unique(places[:, 0]))}",
             expected,
             fix,
@@ -235,7 +234,7 @@ def _rounding(dtype: Any) -> float:
     return max(math.sqrt(eps), 1e-6)
 
 
-def _cap(prob: Array, arguments: Arguments) -> Array:
+def _cap(prob: Array, names: Names) -> Array:
     """Read a value above 1 by no more than rounding as 1, and say so."""
     xp = namespace(prob)
     above = prob > 1
@@ -243,16 +242,16 @@ def _cap(prob: Array, arguments: Arguments) -> Array:
         return prob
     rows = np.unique(np.argwhere(to_numpy(above))[:, 0])
     warn(
-        f"{arguments.proba} exceeds 1 by rounding (at most {float(xp.max(prob)) - 1:.1e}) at "
+        f"{names.proba} exceeds 1 by rounding (at most {float(xp.max(prob)) - 1:.1e}) at "
         f"{some_rows(rows)}: read as 1."
     )
     return xp.where(above, 1.0, prob)
 
 
-def _check_sums(
-    prob: Array, dtype: Any, classes: Classes, arguments: Arguments
-) -> tuple[bool, bool]:
+def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bool, bool]:
     """Return whether rows sum to 1, and whether the columns are separate problems instead."""
+    if prob.shape[1] == 1 or classes.codes is None:
+        return True, classes.codes is None
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
     if deviation.max() <= _rounding(dtype):
@@ -263,14 +262,14 @@ def _check_sums(
         if classes.indicator is not None:
             return False, True
         raise bad_value(
-            arguments.proba,
+            names.proba,
             found,
             "rows that sum to 1",
-            f"normalise them; pass an indicator matrix as {arguments.labels} for multi-label "
+            f"normalise them; pass an indicator matrix as {names.labels} for multi-label "
             "predictions",
         )
     warn(
-        f"{arguments.proba} has {found}, used as they are. Divide each row by its sum if these are "
+        f"{names.proba} has {found}, used as they are. Divide each row by its sum if these are "
         "rounded probabilities."
     )
     return False, False
@@ -338,17 +337,17 @@ def read_weights(
     n: int,
     prob: Array,
     keep_weightless: bool = False,
-    arguments: Arguments = ARGUMENTS,
+    name: str = USUAL_NAMES.weight,
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
     xp = namespace(prob)
     if sample_weight is None:
         return xp.ones_like(prob[:, 0]) / n, True, None
-    given = read_numpy(arguments.weight, sample_weight)
+    given = read_numpy(name, sample_weight)
     fix = "pass one finite weight ≥ 0 per row, at least two of them positive"
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise bad_value(
-            arguments.weight,
+            name,
             f"an array of shape {given.shape} and type {given.dtype}",
             f"numbers of shape ({n},)",
             fix,
@@ -357,12 +356,10 @@ def read_weights(
     odd = ~(np.isfinite(weight) & (weight >= 0))
     if odd.any():
         rows = np.flatnonzero(odd)
-        raise bad_value(
-            arguments.weight, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix
-        )
+        raise bad_value(name, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix)
     positive = np.flatnonzero(weight > 0)
     if len(positive) < 2:
-        raise bad_value(arguments.weight, f"{len(positive)} positive weights", "two or more", fix)
+        raise bad_value(name, f"{len(positive)} positive weights", "two or more", fix)
     # Scaled by the largest first, so that the sum cannot overflow.
     weight = weight / weight.max()
     weight = weight / weight.sum()

@@ -1,4 +1,4 @@
-"""Whatever holds the caller's data → a plain array, or an error that says why not.
+"""Plain arrays from whatever holds the caller's data, or an error that says why not.
 
 Every data argument is read here, so that masks, missing values, units of a decimal type or lazy
 containers mean the same for labels, probabilities and weights.
@@ -6,6 +6,7 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,19 @@ import numpy.typing as npt
 from propercal._array import is_array, is_numpy, is_torch, to_numpy
 from propercal._data.messages import bad_value, some_rows
 from propercal._typing import Array
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the caller calls the data, for errors and warnings to say."""
+
+    labels: str = "y_true"
+    proba: str = "y_proba"
+    weight: str = "sample_weight"
+
+
+#: As most functions call them.
+USUAL_NAMES = Names()
 
 
 def read_array(argument: str, values: object) -> Array:

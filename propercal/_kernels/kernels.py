@@ -20,6 +20,8 @@ from propercal._typing import Array
 #: The largest inner product of features: sums of 10⁹ exponentials of it do not overflow, and few of
 #: the terms that matter underflow.
 HEADROOM = 600.0
+#: From a kernel that sees a good part of the simplex at once to one that needs thousands of rows.
+BANDWIDTHS = (0.6, 0.2, 0.06, 0.02, 0.006)
 
 
 class Features(NamedTuple):
@@ -33,9 +35,47 @@ class Features(NamedTuple):
     """(n,), what the inner product leaves out: log k(t_h; x_j) = log_scale_h + target_h · source_j,
     chosen so that no inner product exceeds HEADROOM."""
 
+    # The last two target features are 1 and −log_scale, with their partners in the sources: the
+    # bound on the source alone, and 1. Nothing outside of this class counts on it.
+
+    def weighted(self, weight: Array) -> Features:
+        """Return these with kernel values that count `weight` (n,) ≥ 0 times, as sources."""
+        xp = namespace(weight)
+        source, positive = self.source, weight > 0
+        log_weight = xp.where(positive, xp.log(xp.where(positive, weight, 1.0)), -xp.inf)
+        source = xp.concat(
+            [source[:-2, :], source[-2:-1, :] + log_weight[None, :], source[-1:, :]], axis=0
+        )
+        return self._replace(source=source)
+
+    def shifted(self, by: float | Array) -> Features:
+        """Return these with `by`, one number or one a target (n, 1), added to every exponent."""
+        return self._replace(target=shifted(self.target, by))
+
+    def power(self, exponent: int) -> Features:
+        """Return these for a power of the kernel, in units of that power of exp(log_scale)."""
+        return self._replace(target=exponent * self.target)
+
+
+def shifted(target: Array, by: float | Array) -> Array:
+    """Return target features (r, m) with `by`, one number or (r, 1), added to every exponent."""
+    # The last source feature is 1.
+    return namespace(target).concat([target[:, :-1], target[:, -1:] + by], axis=1)
+
 
 class BilinearKernel(ABC):
     """A kernel whose logarithm is an inner product of target and source features."""
+
+    #: Its sums have a density of the predictions as a factor.
+    has_density: ClassVar[bool] = True
+    #: What "auto" takes; None: chosen by the data.
+    default_bandwidth: ClassVar[float | None] = None
+    #: Why :mod:`propercal._kernels.linear` cannot sum it; None where it can.
+    obstacle_to_nodes: ClassVar[str | None] = "a kernel that is not known to be smooth"
+
+    @abstractmethod
+    def own(self, n_classes: int) -> float:
+        """Return k(t; t) in the unit of features, exp(log_scale + HEADROOM), of rows of sum 1."""
 
     @abstractmethod
     def features(self, prob: Array, log_prob: Array, bandwidth: float) -> Features:
@@ -65,9 +105,10 @@ class DirichletKernel(BilinearKernel):
 
     #: By how much, for each class, log k(t; x) may exceed log k(t; t); see the notes above.
     excess: ClassVar[float] = 0.26
+    obstacle_to_nodes: ClassVar[str | None] = None
 
     def own(self, n_classes: int) -> float:
-        """Return k(t; t) in the unit of features, exp(log_scale + HEADROOM), of rows of sum 1."""
+        """Return exp(−excess k), whatever the bandwidth."""
         return math.exp(-self.excess * n_classes)
 
     def features(self, prob: Array, log_prob: Array, bandwidth: float) -> Features:
@@ -116,6 +157,10 @@ class BinningKernel:
 
     #: The usual 15 bins; used where "auto" would otherwise have to search a step function.
     n_bins: ClassVar[int] = 15
+    #: As of :class:`BilinearKernel`.
+    has_density: ClassVar[bool] = False
+    default_bandwidth: ClassVar[float | None] = 1 / n_bins
+    obstacle_to_nodes: ClassVar[str | None] = "bins, whose means take linear time by themselves"
 
 
 def _stirling_residual(u: Array) -> Array:

@@ -30,7 +30,7 @@ from propercal._array import (
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem
 from propercal._kernels import tiles
-from propercal._kernels.kernels import HEADROOM, BilinearKernel, DirichletKernel
+from propercal._kernels.kernels import HEADROOM, BilinearKernel, Kernel
 from propercal._kernels.panels import Grid, Panels, Placement, make_panels
 from propercal._kernels.tiles import (
     EXPONENT_FLOOR,
@@ -68,10 +68,10 @@ def joint_algorithm(algorithms: Iterable[str]) -> str:
     return "linear" if "linear" in found else next(iter(found), "none")
 
 
-def obstacle(kernel: object, prob: Array, log_prob: Array) -> str | None:
+def obstacle(kernel: Kernel, prob: Array, log_prob: Array) -> str | None:
     """Say what stands in the way of sums over nodes at points (n, m), if anything does."""
-    if not isinstance(kernel, DirichletKernel):
-        return "bins, whose means take linear time by themselves"
+    if kernel.obstacle_to_nodes is not None:
+        return kernel.obstacle_to_nodes
     if tracks_gradient(prob, log_prob):
         return "a tensor that tracks a gradient, which sums over nodes do not pass on"
     xp = namespace(prob)
@@ -80,17 +80,16 @@ def obstacle(kernel: object, prob: Array, log_prob: Array) -> str | None:
     return None
 
 
-def check_possible(kernel: object, prob: Array, log_prob: Array) -> DirichletKernel:
-    """Return the kernel if sums over nodes are possible, else raise."""
+def check_possible(kernel: Kernel, prob: Array, log_prob: Array) -> None:
+    """Raise if sums over nodes are not possible."""
     found = obstacle(kernel, prob, log_prob)
-    if found is not None or not isinstance(kernel, DirichletKernel):
+    if found is not None:
         raise bad_value(
             "algorithm",
             f"'linear' with {found}",
             'the Dirichlet kernel on pairs, as of notion="classwise" or "top-label"',
             'use algorithm="auto" or "exact"',
         )
-    return kernel
 
 
 def wins(log_prob: Array, bandwidth: float) -> bool:
@@ -107,7 +106,7 @@ def wins(log_prob: Array, bandwidth: float) -> bool:
 def kernel_sums(
     target: Grid,
     source: Grid,
-    kernel: DirichletKernel,
+    kernel: BilinearKernel,
     weights: Array,
     power: int = 1,
 ) -> Array:
@@ -117,9 +116,9 @@ def kernel_sums(
     ----------
     target, source : Grid
         Nodes of the same panels.
-    kernel : DirichletKernel
+    kernel : BilinearKernel
         The kernel, in units of its largest value at each target, or a little more (see
-        :meth:`DirichletKernel.own`).
+        :meth:`BilinearKernel.own`).
     weights : array (m, q)
         At the nodes of the sources.
     power : int
@@ -132,8 +131,8 @@ def kernel_sums(
     """
     xp = namespace(weights)
     panels = source.panels
-    left = kernel.features(target.prob, target.log_prob, panels.bandwidth).target
-    left = power * xp.concat([left[:, :-1], left[:, -1:] - HEADROOM], axis=1)
+    left = kernel.features(target.prob, target.log_prob, panels.bandwidth)
+    left = left.shifted(-HEADROOM).power(power).target
     right = kernel.features(source.prob, source.log_prob, panels.bandwidth).source
     reach = _REACH * math.sqrt(panels.bandwidth)
     lower, upper = panels.angles(target.numbers)
@@ -165,7 +164,7 @@ def class_sums(
     of the point itself to `tolerance` of themselves.
     """
     xp = namespace(problem.prob)
-    kernel = check_possible(kernel, problem.prob, problem.log_prob)
+    check_possible(kernel, problem.prob, problem.log_prob)
     k = problem.n_classes
     points = Placement(
         panels_for(problem.log_prob, bandwidth, tolerance), problem.prob, problem.log_prob

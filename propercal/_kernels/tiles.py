@@ -34,7 +34,7 @@ from propercal._array import (
     tracks_gradient,
 )
 from propercal._data.notions import Problem
-from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features
+from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
 from propercal._threads import n_threads, one_blas_thread
 from propercal._typing import Array
 
@@ -130,17 +130,7 @@ def weighted_features(
 ) -> Features:
     """Return the features of points whose kernel values, as sources, count `weight` (n,) times."""
     features = kernel.features(prob, log_prob, bandwidth)
-    if weight is None:
-        return features
-    xp = namespace(prob)
-    source = features.source
-    positive = weight > 0
-    log_weight = xp.where(positive, xp.log(xp.where(positive, weight, 1.0)), -xp.inf)
-    # The next to last target feature is 1: its source feature is added to every exponent.
-    source = xp.concat(
-        [source[:-2, :], source[-2:-1, :] + log_weight[None, :], source[-1:, :]], axis=0
-    )
-    return features._replace(source=source)
+    return features if weight is None else features.weighted(weight)
 
 
 def row_sums(
@@ -172,9 +162,7 @@ def row_sums(
     with no_gradient(target):
         largest = _over_tiles(_take_largest, lowest, ids, source, groups, exclude_self)
         largest = largest - headroom
-    # The last source feature is 1.
-    scaled = xp.concat([lowest[:, :-1], lowest[:, -1:] - largest], axis=1)
-    rescued = _sums(step, n_totals, scaled, ids, source, groups, exclude_self)
+    rescued = _sums(step, n_totals, shifted(lowest, -largest), ids, source, groups, exclude_self)
     # Rows are chosen, not overwritten, so that gradients pass through the chosen ones alone.
     choice = np.arange(n)
     choice[low] = n + np.arange(low.size)

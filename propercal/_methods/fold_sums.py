@@ -17,7 +17,7 @@ from propercal._array import (
     one_hot,
 )
 from propercal._kernels import linear
-from propercal._kernels.kernels import HEADROOM, BilinearKernel, DirichletKernel, Features
+from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
 from propercal._kernels.panels import Placement
 from propercal._kernels.tiles import EXPONENT_FLOOR, Groups, row_sums, weighted_features
 from propercal._typing import Array
@@ -91,7 +91,8 @@ def fold_kernel(
         fits = linear.obstacle(kernel, prob, log_prob) is None and linear.wins(log_prob, bandwidth)
         algorithm = "linear" if fits else "exact"
     if algorithm == "linear":
-        return _LinearSums(sources, linear.check_possible(kernel, prob, log_prob), bandwidth)
+        linear.check_possible(kernel, prob, log_prob)
+        return _LinearSums(sources, kernel, bandwidth)
     return _ExactSums(sources, sources.features(kernel, bandwidth))
 
 
@@ -128,8 +129,7 @@ def fold_sums(
     n_columns = columns.shape[1]
     groups = Groups(sources.cell, n_cells)
     ids = like(rows, columns)
-    target = xp.take(features.target, ids, axis=0)
-    target = xp.concat([target[:, :-1], target[:, -1:] - (HEADROOM - _HEADROOM)], axis=1)
+    target = shifted(xp.take(features.target, ids, axis=0), _HEADROOM - HEADROOM)
 
     def add(result: Array | None, tile: Array, part: slice, _: Groups, in_place: bool) -> Array:
         values = floored_exp(tile, EXPONENT_FLOOR, in_place=in_place)
@@ -164,7 +164,7 @@ class _LinearSums:
 
     algorithm: ClassVar[str] = "linear"
 
-    def __init__(self, sources: Sources, kernel: DirichletKernel, bandwidth: float) -> None:
+    def __init__(self, sources: Sources, kernel: BilinearKernel, bandwidth: float) -> None:
         prob, log_prob = sources.points.prob, sources.points.log_prob
         xp = namespace(prob)
         self._sources, self._kernel, self._bandwidth = sources, kernel, bandwidth

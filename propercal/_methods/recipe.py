@@ -11,13 +11,11 @@ import numpy as np
 
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_random_state
-from propercal._kernels.kernels import BilinearKernel, BinningKernel, as_kernel
+from propercal._kernels.kernels import BANDWIDTHS, BilinearKernel, BinningKernel, as_kernel
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.external import as_family
 from propercal.recalibration.families import Family
 
-#: From a kernel that sees a good part of the simplex at once to one that needs thousands of rows.
-BANDWIDTHS = (0.6, 0.2, 0.06, 0.02, 0.006)
 #: Fewer rows leave folds without each other too little to fit anything to.
 SMALLEST_SAMPLE = 20
 

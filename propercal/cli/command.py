@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_decompose(commands: Any) -> None:
+def _add_decompose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from propercal._data.notions import as_notion
     from propercal._kernels.kernels import as_kernel
     from propercal.generators import available
@@ -183,7 +183,7 @@ def _add_decompose(commands: Any) -> None:
     decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
-def _add_verify(commands: Any) -> None:
+def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verify = commands.add_parser(
         "verify",
         help="check that a generator of yours obeys every law",

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
-from propercal._data.labels import Arguments
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
+from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import estimate, standard_error
 from propercal._methods.terms import Terms
@@ -200,7 +200,7 @@ def paired_difference(
             from_logits=from_logits,
             sample_weight=sample_weight,
             labels=labels,
-            arguments=Arguments(proba=name),
+            names=Names(proba=name),
         )
 
     a, b = read(y_proba_a, "y_proba_a"), read(y_proba_b, "y_proba_b")

@@ -16,6 +16,7 @@ import numpy as np
 from propercal._array import device, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem
+from propercal._kernels.kernels import BANDWIDTHS
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.inference.features import kernel_features
@@ -29,9 +30,6 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.logit import ClassTerms
 from propercal.recalibration.points import Points, interior
-
-#: Of the Hellinger kernel: the widest sees the whole simplex, the narrowest ±0.08 at most.
-BANDWIDTHS = (0.6, 0.2, 0.06, 0.02, 0.006)
 
 #: Kernel features of all bandwidths, times classes.
 _LARGEST_NUMBER = 4096
@@ -250,6 +248,7 @@ def _kernel_part(
             forms.append(xp.stack(squares) - z[features.shape[0] :, :])
         return reduce(add, forms)
 
+    # The widest Hellinger kernel sees the whole simplex, the narrowest ±0.08 at most.
     names = tuple(f"kernel {bandwidth:g}" for bandwidth in BANDWIDTHS)
     return Part(names, matrices, offsets, combine, scales=[root[:, i] for i in columns])
 

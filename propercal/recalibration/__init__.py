@@ -1,6 +1,17 @@
-"""Post-hoc recalibration: maps from predicted probabilities to better ones, fitted to other rows.
+"""Recalibration: maps from predicted probabilities to better ones, fitted to other rows.
 
-In the style of scikit-learn, and fit to be passed to ``decompose(recalibrator=...)``.
+Public maps, in the style of scikit-learn and fit for ``decompose(recalibrator=...)``:
+:mod:`~propercal.recalibration.temperature` and :mod:`~propercal.recalibration.isotonic`, with
+their arguments (:mod:`~propercal.recalibration.arguments`) and settings
+(:mod:`~propercal.recalibration.parameters`).
+
+What the debiased method averages: families of recalibrations
+(:mod:`~propercal.recalibration.families`, :mod:`~propercal.recalibration.top_class`, those of
+users in :mod:`~propercal.recalibration.external`), which of them when
+(:mod:`~propercal.recalibration.built_in`), on points inside the simplex
+(:mod:`~propercal.recalibration.points`). Their fits (:mod:`~propercal.recalibration.logit`) and
+their average (:mod:`~propercal.recalibration.stacking`) share one descent
+(:mod:`~propercal.recalibration.descent`).
 """
 
 from propercal.recalibration.isotonic import ClasswiseIsotonic

@@ -11,8 +11,8 @@ from propercal._array import like, to_numpy
 from propercal._data.messages import some_rows, warn
 from propercal._data.settings import check_flag
 from propercal._typing import Array
-from propercal.recalibration._parameters import Parameters
-from propercal.recalibration._rows import as_given, read_new, read_training
+from propercal.recalibration.arguments import as_given, read_new, read_training
+from propercal.recalibration.parameters import Parameters
 
 Floats = NDArray[np.float64]
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from propercal._array import device, namespace
+from propercal._array import device, log_softmax, namespace
 from propercal._typing import Array
-from propercal.recalibration.points import log_softmax
+from propercal.recalibration.descent import descend
 
-_MAX_STEPS = 30
-_MAX_HALVINGS = 12
 #: Log likelihood, in nats of the whole sample, that a further step may still be worth.
 _TOLERANCE = 1e-4
 
@@ -147,26 +146,13 @@ def fit(
         penalty = 0.5 * xp.sum(ridge * (coefficients - start) ** 2)
         return float(loss + penalty), log_prob
 
-    coefficients = start
-    value, log_prob = evaluate(start)
-    for _ in range(_MAX_STEPS):
+    def propose(coefficients: Array, log_prob: Array) -> tuple[float, Callable[[float], Array]]:
         prob = xp.exp(log_prob)
         gradient = terms.products(weight[:, None] * (prob - outcome))
         gradient = gradient + ridge * (coefficients - start)
         step = xp.linalg.solve(
             terms.information(prob, weight) + eye * ridge[:, None], gradient[:, None]
         )[:, 0]
-        gain = float(xp.sum(gradient * step))
-        length = 1.0
-        for _ in range(_MAX_HALVINGS):
-            candidate = coefficients - length * step
-            new_value, new_log_prob = evaluate(candidate)
-            if new_value <= value - 1e-4 * length * gain:
-                coefficients, value, log_prob = candidate, new_value, new_log_prob
-                break
-            length /= 2
-        else:
-            break
-        if gain < _TOLERANCE:
-            break
-    return coefficients
+        return float(xp.sum(gradient * step)), lambda length: coefficients - length * step
+
+    return descend(start, evaluate, propose, lambda gain, _: gain < _TOLERANCE)

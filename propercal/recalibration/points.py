@@ -1,10 +1,10 @@
-"""Predictions as recalibrations take them: inside the simplex, with logarithms."""
+"""Points inside the simplex with their logarithms, as recalibrations take predictions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from propercal._array import namespace
+from propercal._array import log_softmax, namespace
 from propercal._typing import Array
 
 #: Smaller logarithms are raised to that of the smallest single-precision number: a model that gives
@@ -36,13 +36,6 @@ def interior(log_prob: Array) -> Points:
     xp = namespace(log_prob)
     log_prob = log_softmax(xp.clip(log_prob, min=LOG_FLOOR))
     return Points(xp.exp(log_prob), log_prob)
-
-
-def log_softmax(scores: Array) -> Array:
-    """Logarithm of exp(scores) over its sum, row by row."""
-    xp = namespace(scores)
-    shifted = scores - xp.max(scores, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
 
 def softmax(scores: Array) -> Array:

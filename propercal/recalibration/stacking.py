@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from propercal._array import by_rows, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.recalibration.descent import descend
 
-_MAX_STEPS = 30
-_MAX_HALVINGS = 12
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
 
@@ -47,17 +48,13 @@ def stacking_weights(
     if m == 1:
         return np.ones(1)
 
-    def combined(a: Floats) -> Array:
-        return xp.tensordot(like(a, candidates), candidates, axes=1)
+    flat = xp.reshape(candidates * weight[:, None], (m, n * k))
 
-    def loss(q: Array) -> float:
-        return float(xp.sum(weight * by_rows(generator.loss, q, outcome)))
+    def evaluate(a: Floats) -> tuple[float, Array]:
+        q = xp.tensordot(like(a, candidates), candidates, axes=1)
+        return float(xp.sum(weight * by_rows(generator.loss, q, outcome))), q
 
-    a = np.full(m, 1 / m)
-    q = combined(a)
-    value = loss(q)
-    for _ in range(_MAX_STEPS):
-        flat = xp.reshape(candidates * weight[:, None], (m, n * k))
+    def propose(a: Floats, q: Array) -> tuple[float, Callable[[float], Floats]]:
         error = by_rows(generator.hessian_times, q, outcome - q, width=k * k)
         slope = -to_numpy(flat @ xp.reshape(error, (-1,)))
         bent = [
@@ -66,21 +63,10 @@ def stacking_weights(
         ]
         curvature = to_numpy(flat @ xp.stack(bent, axis=1))
         target = _simplex_minimum(slope - curvature @ a, curvature)
-        gain = float(slope @ (a - target))
-        length = 1.0
-        for _ in range(_MAX_HALVINGS):
-            new = a + length * (target - a)
-            new_q = combined(new)
-            new_value = loss(new_q)
-            if new_value <= value - 1e-4 * length * gain:
-                a, q, value = new, new_q, new_value
-                break
-            length /= 2
-        else:
-            break
-        if gain <= _TOLERANCE * abs(value):
-            break
-    return a
+        return float(slope @ (a - target)), lambda length: a + length * (target - a)
+
+    even: Floats = np.full(m, 1 / m)
+    return descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
 
 
 def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:

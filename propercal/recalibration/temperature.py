@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from propercal._array import ignore_underflow, namespace, to_numpy
+from propercal._array import ignore_underflow, log_softmax, namespace, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.predictions import Predictions
 from propercal._typing import Array
-from propercal.recalibration._parameters import Parameters
-from propercal.recalibration._rows import as_given, read_new, read_training
-from propercal.recalibration.points import log_softmax
+from propercal.recalibration.arguments import as_given, read_new, read_training
+from propercal.recalibration.parameters import Parameters
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import floored_exp, slices
-from propercal._kernels.kernels import HEADROOM, DirichletKernel
+from propercal._kernels.kernels import HEADROOM, DirichletKernel, shifted
 from propercal._threads import one_blas_thread
 from propercal.sketch.weighted_points import WeightedPoints
 
@@ -60,8 +60,7 @@ def kernel_sums(
     scale = np.where(alone, exponents.of_neighbours(), 0.0)
     # The only point of all has no neighbour.
     scale = np.where(np.isfinite(scale), scale, 0.0)
-    # The last source feature is 1.
-    exponents.target[:, -1] -= scale
+    exponents = exponents.shifted(-scale)
     first, last = exponents.reach(floor - _MARGIN)
     placed = [each[ascending] for each in weights]
     running = [np.concatenate([np.zeros((1, w.shape[1])), w.cumsum(axis=0)]) for w in placed]
@@ -102,9 +101,12 @@ class _Exponents(NamedTuple):
         cls, mass: WeightedPoints, kernel: DirichletKernel, bandwidth: float, ascending: Positions
     ) -> _Exponents:
         features = kernel.features(mass.prob[ascending], mass.log_prob[ascending], bandwidth)
-        target = np.asarray(features.target)
-        target[:, -1] -= HEADROOM
-        return cls(target, np.asarray(features.source))
+        features = features.shifted(-HEADROOM)
+        return cls(np.asarray(features.target), np.asarray(features.source))
+
+    def shifted(self, by: Floats) -> _Exponents:
+        """Return these with `by` (m,) added to the exponents of each target."""
+        return self._replace(target=np.asarray(shifted(self.target, by[:, None])))
 
     def tile(self, rows: slice, columns: slice) -> Floats:
         return np.asarray(self.target[rows] @ np.ascontiguousarray(self.source[:, columns]))

@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an estimator in order to copy it, or to try other settings."""
+"""Settings by name, as scikit-learn copies estimators and searches over their settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions and labels as recalibrators take them."""
+"""The arguments of recalibrators, under the names that scikit-learn gives."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
-from propercal._data.labels import Arguments
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
-from propercal._data.reading import read_array
+from propercal._data.reading import Names, read_array
 from propercal._typing import Array
 
-#: The names that scikit-learn gives.
-_ARGUMENTS = Arguments(labels="y", proba="X")
+_NAMES = Names(labels="y", proba="X")
 
 
 def read_training(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
@@ -59,6 +57,4 @@ def as_given(prob: Array, n: int, predictions: Predictions) -> Array:
 
 
 def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
-    return validate(
-        y, X, from_logits=from_logits, sample_weight=sample_weight, arguments=_ARGUMENTS
-    )
+    return validate(y, X, from_logits=from_logits, sample_weight=sample_weight, names=_NAMES)
