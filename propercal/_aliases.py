@@ -19,7 +19,6 @@ ALIASES = {
     "cluster.partitions": "sketch.dask.partitions",
     "cluster.passes": "sketch.dask.passes",
     "cluster.shards": "sketch.dask.shards",
-    "conditional": "_kernels.conditional",
     "conditional.cells": "_kernels.bins",
     "conditional.estimate": "_kernels.conditional",
     "conditional.exact": "_kernels.tiles",

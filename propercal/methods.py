@@ -38,7 +38,7 @@ from propercal.generators.base import BregmanGenerator
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ["Debiased", "Direct", "Method", "MethodLike", "Risk", "Settings", "as_method"]
+__all__ = ["Debiased", "Direct", "Method", "Risk", "as_method"]
 
 
 class Settings(TypedDict, total=False):

@@ -8,16 +8,23 @@ the type, for identities; 1e-6 for derivatives.
 
 from __future__ import annotations
 
-from propercal.testing import _array_laws, _derivative_laws, _divergence_laws, _torch_laws
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from propercal.testing import _divergence_laws
 from propercal.testing._law import Law, Violation
 
 __all__ = ["LAWS", "Law", "Violation"]
 
-LAWS: tuple[Law, ...] = (
-    *_array_laws.LAWS,
-    *_derivative_laws.LAWS,
-    *_divergence_laws.LAWS,
-    *_torch_laws.LAWS,
-    _divergence_laws.STRICT,
-)
+
+def _listed() -> Iterator[Law]:
+    """Yield the laws of each file of them, in the order of their names; a new file is found."""
+    for found in sorted(pkgutil.iter_modules([str(Path(__file__).parent)]), key=lambda m: m.name):
+        if found.name.endswith("_laws"):
+            yield from import_module(f"propercal.testing.{found.name}").LAWS
+
+
+LAWS: tuple[Law, ...] = (*_listed(), _divergence_laws.STRICT)
 """In an order in which the first that is violated points to the cause."""

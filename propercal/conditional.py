@@ -1,0 +1,8 @@
+"""The kernel estimate of E[Y | g(X)] at every prediction, for extensions."""
+
+from propercal._kernels.conditional import ConditionalMean, conditional_mean, estimate
+
+__all__ = ["ConditionalMean", "conditional_mean", "estimate"]
+
+#: Modules of the last release below this one are found by their aliases.
+__path__: list[str] = []
