@@ -20,11 +20,11 @@ from scipy.stats import binom
 
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
+from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.features import kernel_features
 from propercal.inference.quadratic_forms import (
-    BANDWIDTHS,
     QuadraticForms,
     normalised_kernels,
     quadratic_forms,

@@ -17,6 +17,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
+from propercal._array import log_softmax
 from propercal._kernels.kernels import DirichletKernel
 from propercal._methods.correction import (
     Corrected,
@@ -37,7 +38,7 @@ from propercal.generators import (
     Tsallis,
 )
 from propercal.recalibration import logit
-from propercal.recalibration.points import interior, log_softmax
+from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
 
 K = 3
