@@ -47,7 +47,7 @@ FAULTS = [
 def test_an_error_names_the_argument_as_the_caller_does(
     labels: object, proba: object, more: dict[str, object], name: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"^{name}") as caught:
+    with pytest.raises(ValueError, match=rf"^{name}") as caught:
         validate(labels, proba, names=NAMES, **more)  # type: ignore[arg-type]
     message = str(caught.value)
     assert not any(usual in message for usual in USUAL)
@@ -55,7 +55,7 @@ def test_an_error_names_the_argument_as_the_caller_does(
 
 @pytest.mark.parametrize("proba", [[[0.5, 0.48]] * 3, [[1 + 1e-9, 0.0]] * 3])
 def test_a_warning_names_the_argument_as_the_caller_does(proba: object) -> None:
-    with pytest.warns(UserWarning, match="^forecast"):
+    with pytest.warns(UserWarning, match=r"^forecast"):
         validate(LABELS, proba, names=NAMES)
 
 
@@ -72,7 +72,7 @@ def test_a_recalibrator_reports_labels_as_they_are(make: Callable[[], Temperatur
 
 @pytest.mark.parametrize("make", [TemperatureScaling, ClasswiseIsotonic])
 def test_a_recalibrator_warns_about_x(make: Callable[[], TemperatureScaling]) -> None:
-    with pytest.warns(UserWarning, match="^X has rows that sum to"):
+    with pytest.warns(UserWarning, match=r"^X has rows that sum to"):
         make().fit([[0.6, 0.38], [0.4, 0.58], [0.3, 0.68], [0.48, 0.5]], [0, 1, 1, 0])
 
 
