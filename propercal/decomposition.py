@@ -139,7 +139,7 @@ def decompose(
     algorithm : {"auto", "exact", "linear"}
         How the kernel is summed, see :func:`propercal.conditional_mean`: "linear" takes time O(n)
         where problems are one-dimensional (class-wise, top-label, two classes). "auto" takes it
-        where it is expected to be faster and F is finite at the vertices.
+        where it is expected to be faster (direct and risk: if F is finite at the vertices too).
     from_logits : bool
         Take `y_proba` as logits, of which probabilities and their logarithms are computed without
         loss: softmax over columns; a sigmoid for one column, and for each column where an indicator

@@ -10,7 +10,7 @@ from propercal._data.notions import Problem, Problems
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import estimate
-from propercal._kernels.kernels import BinningKernel, as_kernel
+from propercal._kernels.kernels import as_kernel
 from propercal._kernels.linear import joint_algorithm
 from propercal._methods.terms import (
     ProblemTerms,
@@ -40,8 +40,9 @@ class Smoothing:
         """Return the bandwidth of each generator."""
         if self.bandwidth is not None:
             return [self.bandwidth] * len(generators)
-        if isinstance(kernel := as_kernel(self.kernel), BinningKernel):
-            return [1 / kernel.n_bins] * len(generators)
+        kernel = as_kernel(self.kernel)
+        if kernel.default_bandwidth is not None:
+            return [kernel.default_bandwidth] * len(generators)
         with no_gradient(next(iter(problems)).prob):
             return select_by_risk(problems, kernel, generators, self.algorithm)
 

@@ -24,7 +24,6 @@ from propercal.generators.registry import GeneratorLike, as_generator, available
 __all__ = [
     "BregmanGenerator",
     "Brier",
-    "GeneratorLike",
     "ItakuraSaito",
     "Log",
     "Quadratic",
