@@ -12,12 +12,12 @@ import pytest
 from propercal.generators import ItakuraSaito, Quadratic, Spherical
 from propercal.inference import CalibrationTest, calibration_test
 from theory_tests.conftest import Backend
+from theory_tests.instances import NOTIONS
 
 RNG = np.random.default_rng(1)
 N = 50
 P = RNG.dirichlet([1.0] * 3, N)
 Y = RNG.integers(0, 3, N)
-NOTIONS = ("canonical", "classwise", "top-label")
 
 
 def run(y: Any, p: Any, **options: Any) -> CalibrationTest:

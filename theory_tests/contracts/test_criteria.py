@@ -12,14 +12,13 @@ from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._kernels import bandwidth, linear
 from propercal._kernels.kernels import as_kernel
-from propercal.generators import as_generator
+from theory_tests.instances import calibrated, generators
 
 N, K = 90, 3
 RNG = np.random.default_rng(4)
-P = RNG.dirichlet([0.8] * K, N)
-Y = (RNG.uniform(size=(N, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(0, K - 1)
+Y, P = calibrated(N, K, RNG, concentration=0.8)
 WEIGHT = RNG.uniform(0.2, 3.0, N)
-GENERATORS = [as_generator(name) for name in ("log", "brier")]
+GENERATORS = generators("log", "brier")
 
 
 def expected(notion: str, rows: Any) -> list[float]:

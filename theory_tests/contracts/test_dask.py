@@ -22,7 +22,6 @@ da: Any = pytest.importorskip("dask.array", reason="needs Dask")
 
 from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     IN_MEMORY,
-    NAMES,
     SETTINGS,
     Y_PROBA,
     Y_TRUE,
@@ -33,6 +32,7 @@ from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     never,
     unknown,
 )
+from theory_tests.instances import CLASS_NAMES  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -253,8 +253,8 @@ def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), **options)
         for one, other in zip(found, propercal.decompose(Y_TRUE, Y_PROBA, **options), strict=True):
             check_same(one, other, rel=1e-13)
-    names = list(NAMES[::-1])
-    turned = lazy(NAMES[Y_TRUE], Y_PROBA[:, ::-1], chunks=(0, 1000, 2000))
+    names = list(CLASS_NAMES[::-1])
+    turned = lazy(CLASS_NAMES[Y_TRUE], Y_PROBA[:, ::-1], chunks=(0, 1000, 2000))
     check_same(propercal.decompose(*turned, labels=names, **SETTINGS), IN_MEMORY, rel=1e-12)
     monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):

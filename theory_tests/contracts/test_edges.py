@@ -9,20 +9,14 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
-from theory_tests.contracts.forms import (
-    METHODS,
-    NOTIONS,
-    TERMS,
-    Floats,
-    N,
-    sample,
-    terms,
-)
+from theory_tests.instances import NOTIONS, PLAIN_METHODS, TERMS, Floats, calibrated, terms
+
+N = 60
 
 
 # ---------------------------------------------------------------- degenerate samples
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_two_samples_are_enough(method: str, notion: str) -> None:
     """Each one's estimate is the other's label."""
     p = np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]])
@@ -35,9 +29,9 @@ def test_two_samples_are_enough(method: str, notion: str) -> None:
 
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_a_class_that_never_occurs(method: str, notion: str, generator: str) -> None:
-    y, p = sample()
+    y, p = calibrated(N, concentration=0.8)
     y = np.where(y == 2, 0, y)
     found = terms(y, p, notion=notion, method=method, generator=generator)
     assert np.isfinite(found).all()
@@ -48,10 +42,10 @@ def test_a_class_that_never_occurs(method: str, notion: str, generator: str) -> 
 
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_one_class_only(method: str, notion: str, generator: str) -> None:
     """r̂ is a vertex everywhere, so nothing is uncertain and the whole risk is miscalibration."""
-    _, p = sample()
+    _, p = calibrated(N, concentration=0.8)
     y = np.full(N, 1)
     risk, error, *rest = terms(y, p, notion=notion, method=method, generator=generator)
     assert risk > 0.01
@@ -84,7 +78,7 @@ def test_perfect_and_sharp() -> None:
     p = np.eye(3)[y]
     for generator in ("log", "brier", "spherical"):
         for notion in ("canonical", "classwise"):
-            for method in METHODS:
+            for method in PLAIN_METHODS:
                 found = terms(y, p, notion=notion, method=method, generator=generator)
                 np.testing.assert_allclose(found[:3], 0, atol=1e-12)
                 assert found[3] == pytest.approx(found[4], rel=1e-12)
@@ -94,7 +88,7 @@ def test_perfect_and_sharp() -> None:
 # ---------------------------------------------------------------- vertices, faces, zero-probability events
 def on_the_boundary() -> tuple[NDArray[np.int64], Floats]:
     """Vertices and faces, each occupied often enough, where only what has probability > 0 occurs."""
-    y, p = sample(n=80, seed=5)
+    y, p = calibrated(80, seed=5, concentration=0.8)
     p[:8] = [1.0, 0.0, 0.0]
     y[:8] = 0
     p[8:14] = [0.0, 1.0, 0.0]
@@ -117,7 +111,7 @@ def test_the_boundary_is_finite(generator: str, notion: str, bandwidth: float) -
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_the_boundary_has_no_infinite_brier_score(method: str, notion: str) -> None:
     y, p = on_the_boundary()
     y[:4] = 2  # impossible events cost a Brier score of 2, no more
@@ -125,7 +119,7 @@ def test_the_boundary_has_no_infinite_brier_score(method: str, notion: str) -> N
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_an_impossible_event_makes_the_log_loss_infinite(method: str) -> None:
     y, p = on_the_boundary()
     y[[5, 17]] = 2
@@ -195,7 +189,7 @@ def test_rows_are_numbered_as_the_caller_sees_them() -> None:
 
 
 def test_many_impossible_events_are_all_listed_but_not_all_shouted() -> None:
-    y, p = sample(n=400)
+    y, p = calibrated(400, concentration=0.8)
     p[:100] = [0.5, 0.5, 0.0]
     y[:100] = 2
     with pytest.warns(UserWarning, match="100|95 more") as caught:

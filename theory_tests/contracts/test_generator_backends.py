@@ -11,14 +11,12 @@ import pytest
 from propercal.generators import (
     BregmanGenerator,
     Brier,
-    ItakuraSaito,
     Log,
     Quadratic,
-    Spherical,
-    Tsallis,
     from_function,
 )
 from theory_tests.conftest import Backend
+from theory_tests.instances import generators
 
 # Interior points, a near-vertex, a vertex and a face; q meets p in the fourth row.
 P = np.asarray(
@@ -28,18 +26,7 @@ Q = np.asarray(
     [[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]]
 )
 Y = np.eye(3)[[0, 1, 2, 0, 0]]
-GENERATORS: list[BregmanGenerator] = [
-    Log(),
-    Brier(),
-    Spherical(),
-    Tsallis(0.5),
-    Tsallis(1.5),
-    Tsallis(2),
-    Tsallis(3),
-    ItakuraSaito(),
-    Quadratic([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]),
-    2 * Log() + Brier(),
-]
+GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-2", "tsallis-3", "itakura-saito", "ranked", "sum")
 every_generator = pytest.mark.parametrize("generator", GENERATORS, ids=repr)
 
 METHODS: dict[str, Callable[[BregmanGenerator, Any, Any, Any], Any]] = {

@@ -10,26 +10,15 @@ import pytest
 
 from propercal.generators import (
     BregmanGenerator,
-    Brier,
     ItakuraSaito,
     Log,
     Quadratic,
-    Spherical,
     Tsallis,
     from_function,
 )
+from theory_tests.instances import generators
 
-GENERATORS: list[BregmanGenerator] = [
-    Log(),
-    Brier(),
-    Spherical(),
-    Tsallis(0.5),
-    Tsallis(1.5),
-    Tsallis(3.0),
-    ItakuraSaito(),
-    Quadratic([[2.0, 0.5], [0.5, 1.0]]),
-    2.0 * Log() + Brier(),
-]
+GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-3", "itakura-saito", "of two classes", "sum")
 P, Q = np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([[0.5, 0.5], [0.1, 0.9]])
 
 

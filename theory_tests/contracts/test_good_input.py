@@ -11,51 +11,33 @@ import pytest
 import xarray as xr
 
 import propercal
-from theory_tests.contracts.forms import (
-    METHODS,
+from propercal.testing.strategies import ARRAY_FORMS, LABEL_FORMS
+from theory_tests.instances import (
+    CLASS_NAMES,
     NOTIONS,
+    PLAIN_METHODS,
     TERMS,
     Floats,
-    K,
-    N,
-    p0,
+    Labels,
+    calibrated,
     same,
-    sample,
+    softmax,
     terms,
-    y0,
 )
 
 # ---------------------------------------------------------------- labels
-NAMES = np.array(["cat", "dog", "eel"])
-LABELS = {
-    "int8": y0.astype(np.int8),
-    "uint8": y0.astype(np.uint8),
-    "float": y0.astype(float),
-    "list": y0.tolist(),
-    "tuple": tuple(y0.tolist()),
-    "strings": NAMES[y0],
-    "object strings": NAMES[y0].astype(object),
-    "list of strings": NAMES[y0].tolist(),
-    "one-hot int": np.eye(K, dtype=int)[y0],
-    "one-hot bool": np.eye(K, dtype=bool)[y0],
-    "one-hot float": np.eye(K)[y0],
-    "one-hot list": np.eye(K, dtype=int)[y0].tolist(),
-    "one-hot frame": pd.DataFrame(np.eye(K, dtype=int)[y0], columns=list(NAMES)),
-    "series": pd.Series(y0, index=np.arange(N)[::-1]),
-    "series of strings": pd.Series(NAMES[y0], index=np.arange(N)[::-1]),
-    "categorical": pd.Series(pd.Categorical(NAMES[y0], categories=list(NAMES))),
-    "nullable": pd.Series(y0, dtype="Int64"),
-    "xarray": xr.DataArray(y0, dims="sample"),
-    "read-only": y0.copy(),
-    "strided": np.repeat(y0, 2)[::2],
-}
-LABELS["read-only"].setflags(write=False)
+N, K = 60, 3
+y0, p0 = calibrated(N, K, concentration=0.8)
+
+
+def sample(k: int = K) -> tuple[Labels, Floats]:
+    return calibrated(N, k, concentration=0.8)
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("form", LABELS)
+@pytest.mark.parametrize("form", LABEL_FORMS)
 def test_forms_of_labels(form: str, notion: str) -> None:
-    same(terms(LABELS[form], p0, notion=notion), terms(y0, p0, notion=notion))
+    same(terms(LABEL_FORMS[form](y0, K), p0, notion=notion), terms(y0, p0, notion=notion))
 
 
 def test_boolean_labels() -> None:
@@ -79,38 +61,15 @@ def test_labels_names_the_columns() -> None:
 
 def test_labels_lets_a_named_class_be_absent() -> None:
     y = np.where(y0 == 1, 0, y0)
-    same(terms(NAMES[y], p0, labels=list(NAMES)), terms(y, p0))
+    same(terms(CLASS_NAMES[y], p0, labels=list(CLASS_NAMES)), terms(y, p0))
 
 
 # ---------------------------------------------------------------- probabilities
-def strided(a: Any) -> Any:
-    return np.repeat(np.repeat(a, 2, axis=0), 3, axis=1)[::2, ::3]
-
-
-def backwards(a: Any) -> Any:
-    return a[::-1, ::-1].copy()[::-1, ::-1]
-
-
-PROBABILITIES = {
-    "list": p0.tolist(),
-    "Fortran": np.asfortranarray(p0),
-    "transposed": np.ascontiguousarray(p0.T).T,
-    "strided": strided(p0),
-    "backwards": backwards(p0),
-    "read-only": p0.copy(),
-    "frame": pd.DataFrame(p0, index=np.arange(N)[::-1]),
-    "frame with names": pd.DataFrame(p0, columns=list(NAMES)),
-    "xarray": xr.DataArray(p0, dims=("sample", "class")),
-    "big-endian": p0.astype(">f8"),
-}
-PROBABILITIES["read-only"].setflags(write=False)
-
-
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("form", PROBABILITIES)
+@pytest.mark.parametrize("form", ARRAY_FORMS)
 def test_forms_of_probabilities(form: str, notion: str, method: str) -> None:
-    given = terms(y0, PROBABILITIES[form], notion=notion, method=method)
+    given = terms(y0, ARRAY_FORMS[form](p0), notion=notion, method=method)
     same(given, terms(y0, p0, notion=notion, method=method))
 
 
@@ -124,7 +83,7 @@ def test_narrow_floats_lose_only_their_rounding(notion: str, dtype: Any) -> None
     np.testing.assert_allclose(found, wanted, atol=40 * np.finfo(dtype).eps + 1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("generator", ["log", "brier"])
 def test_shapes_of_a_binary_problem(generator: str, notion: str, method: str) -> None:
@@ -176,50 +135,9 @@ def test_the_callers_arrays_stay_as_they_were(notion: str, frozen: bool) -> None
         assert a.dtype == b.dtype
 
 
-# ---------------------------------------------------------------- order
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
-def test_order_of_the_samples(method: str, notion: str) -> None:
-    y, p = sample()
-    p[10:20] = p[0]  # ties, whose order must not matter either
-    order = np.random.default_rng(1).permutation(N)
-    w = np.random.default_rng(2).uniform(0.2, 2, N)
-    a = terms(y, p, notion=notion, method=method, sample_weight=w)
-    b = terms(y[order], p[order], notion=notion, method=method, sample_weight=w[order])
-    same(a, b)
-
-
-@pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])
-def test_order_of_tied_samples_in_bins(kernel: str) -> None:
-    """Ties fall in one bin together, whatever their order."""
-    rng = np.random.default_rng(6)
-    x = rng.choice([0.1, 0.2, 0.4, 0.45, 0.8, 0.9], size=80)
-    y = rng.integers(0, 2, 80)
-    order = rng.permutation(80)
-    a = terms(y, x, kernel=kernel, bandwidth=0.25, generator="brier")
-    b = terms(y[order], x[order], kernel=kernel, bandwidth=0.25, generator="brier")
-    same(a, b)
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
-def test_order_of_the_classes(generator: str, method: str, notion: str) -> None:
-    y, p = sample(k=4)
-    order = np.array([2, 0, 3, 1])
-    a = terms(y, p, notion=notion, method=method, generator=generator)
-    b = terms(order.argsort()[y], p[:, order], notion=notion, method=method, generator=generator)
-    same(a, b)
-
-
 # ---------------------------------------------------------------- logits
-def softmax(z: Floats) -> Floats:
-    e = np.exp(z - z.max(1, keepdims=True))
-    return np.asarray(e / e.sum(1, keepdims=True))
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 def test_logits_are_the_same_predictions(generator: str, method: str, notion: str) -> None:
     y, _ = sample()
@@ -263,7 +181,7 @@ Y_SATURATED = np.array([0, 0, 1, 2])
 
 def test_canonical_log_loss_of_saturated_logits() -> None:
     losses = [1000.0, 0.0, 770.0, math.log(math.e**2 + math.e + 1)]
-    for method in METHODS:
+    for method in PLAIN_METHODS:
         found = propercal.decompose(
             Y_SATURATED, SATURATED, from_logits=True, method=method, bandwidth=0.05
         )

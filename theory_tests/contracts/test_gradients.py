@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import propercal
 from propercal import generators
-from theory_tests.contracts.test_backends import METHODS, NOTIONS, Floats, sample
+from theory_tests.instances import NOTIONS, PLAIN_METHODS, Floats, scored
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def check_gradients(
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient(method: str, notion: str, torch: Any) -> None:
     """Of every term that depends on the predictions, for several generators at once."""
     rng = np.random.default_rng(51)
@@ -74,7 +74,7 @@ def test_gradient(method: str, notion: str, torch: Any) -> None:
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient_with_weights_and_self(method: str, notion: str, torch: Any) -> None:
     rng = np.random.default_rng(52)
     z, y, w = rng.normal(size=(8, 3)), rng.integers(0, 3, 8), rng.uniform(0.2, 2, 8)
@@ -112,7 +112,7 @@ def test_gradient_of_a_generator_by_automatic_differentiation(torch: Any) -> Non
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient_across_tiles(method: str, notion: str, torch: Any) -> None:
     """A sample of many blocks, along one random direction."""
     rng = np.random.default_rng(54)
@@ -133,7 +133,7 @@ def test_gradient_across_tiles(method: str, notion: str, torch: Any) -> None:
 
 
 def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
-    y, p = sample(n=30, seed=55)
+    y, p = scored(n=30, seed=55)
     if kind == "vertices":
         p[:4], y[:4] = [1.0, 0.0, 0.0], 0
         p[4:8], y[4:8] = [0.0, 1.0, 0.0], 1
@@ -158,7 +158,7 @@ def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
 )
 @pytest.mark.parametrize("bandwidth", [1e-3, 0.1])
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 def test_gradients_stay_finite(
     generator: str, method: str, notion: str, bandwidth: float, kind: str, torch: Any
@@ -179,9 +179,9 @@ def test_gradients_stay_finite(
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradients_of_saturated_logits_stay_finite(method: str, notion: str, torch: Any) -> None:
-    y, p = sample(n=30, seed=56)
+    y, p = scored(n=30, seed=56)
     for scale in (50.0, 2000.0):
         x = torch.tensor(np.log(p) * scale, requires_grad=True)
         value = propercal.calibration_error(
@@ -203,7 +203,7 @@ def test_gradient_of_the_saturated_risk(torch: Any) -> None:
 
 def test_gradient_with_the_chosen_bandwidth(torch: Any) -> None:
     """γ is a choice, not a function to differentiate: the gradient is that at a fixed γ."""
-    y, p = sample(n=80, seed=57)
+    y, p = scored(n=80, seed=57)
     y = (p.cumsum(1) < np.random.default_rng(0).uniform(size=(80, 1))).sum(1).clip(0, 2)
     x = torch.tensor(p, requires_grad=True)
     auto = propercal.decompose(y, x, generator="brier", method="risk", bandwidth="auto")
@@ -216,7 +216,7 @@ def test_gradient_with_the_chosen_bandwidth(torch: Any) -> None:
 
 
 def test_gradient_in_float32(torch: Any) -> None:
-    y, p = sample(n=40, seed=58)
+    y, p = scored(n=40, seed=58)
     for dtype in (torch.float32, torch.float64):
         x = torch.tensor(p, dtype=dtype, requires_grad=True)
         propercal.calibration_error(y, x, method="risk", bandwidth=0.1).backward()

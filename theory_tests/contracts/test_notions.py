@@ -6,34 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import propercal
+from theory_tests import instances
+from theory_tests.instances import NAMED, PLAIN_METHODS, Floats, Labels, calibrated
 
-Floats = NDArray[np.float64]
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
-METHODS = ("direct", "risk")
-GENERATORS = ("log", "brier", "spherical")
-KERNELS = {"dirichlet": 0.05, "uniform-bins": 0.5, "quantile-bins": 0.25}
+KERNELS = {**instances.KERNELS, "quantile-bins": 0.25}
 # Only the order of summation and the rounding of 1 − p differ between the two sides.
 RTOL, ATOL = 1e-11, 1e-13
 
 
-def sample(n: int = 80, k: int = 4, seed: int = 30) -> tuple[NDArray[np.int64], Floats]:
-    rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.ones(k), size=n)
-    return (rng.uniform(size=(n, 1)) > p.cumsum(1)).sum(1).clip(0, k - 1), p
+def sample(k: int = 4) -> tuple[Labels, Floats]:
+    return calibrated(80, k, 30)
 
 
 def terms(y: Any, p: Any, kernel: str = "dirichlet", **more: Any) -> Floats:
-    options = {"method": "risk", "bandwidth": KERNELS[kernel], **more}
-    found = propercal.decompose(y, p, kernel=kernel, **options)
-    return np.array([getattr(found, term) for term in TERMS])
+    return instances.terms(y, p, **{"kernel": kernel, "bandwidth": KERNELS[kernel], **more})
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_classwise_is_the_mean_of_one_against_the_rest(
     generator: str, method: str, kernel: str
 ) -> None:
@@ -51,8 +44,8 @@ def test_classwise_is_the_mean_of_one_against_the_rest(
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_top_label_is_the_problem_of_being_right(generator: str, method: str, kernel: str) -> None:
     y, p = sample()
     args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel}
@@ -62,8 +55,8 @@ def test_top_label_is_the_problem_of_being_right(generator: str, method: str, ke
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_two_classes_canonical_equals_classwise(generator: str, method: str, kernel: str) -> None:
     """The pair of class 0 is that of class 1 in reverse, and these generators are symmetric."""
     y, p = sample(k=2)
@@ -84,8 +77,8 @@ def test_the_notions_differ_where_they_should() -> None:
     assert len({round(value, 4) for value in values.values()}) == 3
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_multilabel_columns_are_problems_of_their_own(generator: str, method: str) -> None:
     """Rows need not sum to 1, neither those of y_true nor those of y_proba."""
     rng = np.random.default_rng(31)

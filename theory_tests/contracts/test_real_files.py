@@ -19,9 +19,9 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
+from theory_tests.instances import TERMS
 
 ALL = os.environ.get("PROPERCAL_ALL_FILES", "") not in ("", "0")
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 FOLDERS = ("cifar10", "cifar100", "cifar10_longtail", "forecasts", "text", "llm", "imagenet16h")
 FEW = (
     "cifar10/kull_resnet110_val.npz",

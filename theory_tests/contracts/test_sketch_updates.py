@@ -17,6 +17,7 @@ import propercal
 from propercal import CalibrationSketch
 from propercal.result import TERMS
 from propercal.sketch.contents import ENOUGH
+from theory_tests.instances import Floats, Labels, unrelated
 
 READS: list[Callable[[CalibrationSketch], Any]] = [
     lambda sketch: quietly(sketch.result),
@@ -34,9 +35,8 @@ def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.05, **settings})
 
 
-def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, k, n), rng.dirichlet([0.5] * k, n)
+def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Labels, Floats]:
+    return unrelated(n, k, seed, concentration=0.5)
 
 
 def quietly(function: Callable[[], Any]) -> Any:

@@ -13,8 +13,7 @@ from propercal import _threads
 from propercal._kernels import tiles
 from propercal._methods import cross_fitting
 from propercal.recalibration.families import TrainingSet
-
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+from theory_tests.instances import Floats, values
 
 
 def sample(n: int = 83, k: int = 4) -> tuple[Any, Any, Any]:
@@ -25,14 +24,14 @@ def sample(n: int = 83, k: int = 4) -> tuple[Any, Any, Any]:
     return rng.integers(0, k, n), prob, rng.uniform(0.1, 3, n)
 
 
-def terms(**settings: Any) -> list[list[float]]:
+def terms(**settings: Any) -> list[Floats]:
     y_true, y_proba, weight = sample()
     found = []
     for sample_weight in (None, weight):
         result = propercal.decompose(
             y_true, y_proba, sample_weight=sample_weight, algorithm="exact", **settings
         )
-        found.append([getattr(result, term) for term in TERMS])
+        found.append(values(result))
     return found
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from theory_tests.instances import MATRICES
+
 Vector = npt.NDArray[np.float64]
 K = 3
-#: A matrix that is semi-definite on their simplex.
-RANKED = [[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+RANKED = MATRICES["ranked"]
 
 
 def _normalized(weights: list[float]) -> Vector:

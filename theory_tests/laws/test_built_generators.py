@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propercal.generators import BregmanGenerator, Brier, Log, Spherical, from_function
+from theory_tests.instances import NoGradient, NoHessian, squares
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import K, Vector, anywhere, interior
-from theory_tests.laws.squares import NoGradient, NoHessian, squares
 
 
 def _everything(p: Vector, q: Vector, y: Vector) -> list[Callable[[BregmanGenerator], Any]]:

@@ -18,10 +18,10 @@ from scipy.stats import binom, norm
 
 from propercal import decompose
 from propercal._methods import cross_fitting, one_step
-from propercal.generators import BregmanGenerator, Brier, Log, Spherical, Tsallis, from_function
+from propercal.generators import BregmanGenerator, Brier, Log, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex
-from theory_tests.laws.samples import NOTIONS, TERMS
+from theory_tests.instances import NOTIONS, TERMS, generators
 
 #: Of a test whose assertion is true, over its random seeds.
 FALSE_ALARM = 1e-6
@@ -42,7 +42,7 @@ class Quartic(BregmanGenerator):
         return 12 * p[..., None] ** 2 * np.eye(p.shape[-1])
 
 
-GENERATORS = [Log(), Brier(), Spherical(), Tsallis(0.5), Quartic()]
+GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), Quartic()]
 
 
 class Known:

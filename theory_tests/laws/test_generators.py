@@ -25,9 +25,9 @@ from propercal.generators import (
     available,
     from_function,
 )
+from theory_tests.instances import squares
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import RANKED, K, Vector, anywhere, interior, vertex
-from theory_tests.laws.squares import squares
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -23,6 +23,7 @@ from propercal._kernels.kernels import DirichletKernel
 from propercal._kernels.panels import Placement, chebyshev, make_panels, polynomials
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal.recalibration.points import interior
+from theory_tests.instances import calibrated
 
 KERNEL = DirichletKernel()
 
@@ -99,7 +100,7 @@ def test_a_zero_is_read_as_the_kernel_reads_it(gamma: float) -> None:
 
 
 def test_single_precision_pairs_are_close_enough_to_be_pairs() -> None:
-    y_true, y_proba = sample(3000)
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     y_proba = y_proba.astype(np.float32)
     settings: dict[str, Any] = {"notion": "classwise", "method": "risk", "bandwidth": 0.02}
     automatic = propercal.decompose(y_true, y_proba, **settings)
@@ -219,16 +220,10 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(
 # ---------------------------------------------------------------- what users see
 
 
-def sample(n: int = 3000, k: int = 3) -> tuple[Any, Any]:
-    rng = np.random.default_rng(8)
-    prob = rng.dirichlet([0.3] * k, n)
-    return (prob.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1).clip(max=k - 1), prob
-
-
 @pytest.mark.parametrize("method", ["debiased", "direct", "risk"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: str) -> None:
-    y_true, y_proba = sample()
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     settings: dict[str, Any] = {"notion": notion, "method": method, "generator": ["log", "brier"]}
     if method != "debiased":
         settings["bandwidth"] = 0.01
@@ -241,7 +236,7 @@ def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: 
 
 
 def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_otherwise() -> None:
-    y_true, y_proba = sample()
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     y_proba = 0.9 * y_proba + 0.1 / 3
     settings: dict[str, Any] = {"notion": "top-label", "method": "risk", "bandwidth": 0.05}
     bounded = propercal.decompose(y_true, y_proba, generator="brier", **settings)
@@ -263,20 +258,20 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     ],
 )
 def test_linear_sums_of_vectors_or_bins_are_refused(settings: dict[str, Any]) -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
         propercal.decompose(y_true, y_proba, algorithm="linear", **settings)
 
 
 def test_linear_conditional_means_of_vectors_are_refused() -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
         propercal.conditional_mean(y_true, y_proba, bandwidth=0.1, algorithm="linear")
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1e-13, 0.1, float("nan"), "small", True])
 def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="tolerance = "):
         propercal.conditional_mean(
             y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance

@@ -21,14 +21,13 @@ from propercal.generators import (
     ItakuraSaito,
     Log,
     Quadratic,
-    Spherical,
-    Tsallis,
 )
 from propercal.simulation import SimulatedSample, TemperatureScaledSimplex
+from theory_tests.instances import generators
 
 # Two-sided, 1e-5: no test here repeats more than a hundred comparisons.
 Z = 4.4
-GENERATORS: list[BregmanGenerator] = [Log(), Brier(), Spherical(), Tsallis(1.5)]
+GENERATORS = generators("log", "brier", "spherical", "tsallis-1.5")
 
 
 @cache

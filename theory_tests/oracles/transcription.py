@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
 from propercal import Decomposition, generators
-
-Floats = NDArray[np.float64]
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+from theory_tests.instances import TERMS, Floats
 
 # gammaln(1/γ) is about 1e5 at γ = 1e-4, so a log weight carries a rounding error near 1e-11 whichever
 # way it is summed, and r̂ the same relative error; 1e-8 leaves room for the sums and the division.
