@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 from propercal._array import ignore_underflow
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Predictions, validate
-from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
-from propercal._kernels.conditional import check_algorithm
-from propercal._kernels.kernels import as_kernel
-from propercal._methods.completion import result_of
-from propercal._methods.estimators import METHODS, Sums, debias, smooth
-from propercal._methods.recipe import lower_median, make_recipe
+from propercal._data.messages import bad_value
+from propercal._data.notions import Notion, as_notion
+from propercal._data.predictions import validate
+from propercal._data.settings import check_confidence_level
+from propercal._methods.completion import estimate
 from propercal.generators.registry import GeneratorLike, as_generators
+from propercal.methods import Debiased, MethodLike, Risk, Settings, as_methods, with_settings
 from propercal.result import Decomposition
-from propercal.sketch.dask import Plan, check_settings, decompose_blocks, is_dask
+from propercal.sketch.dask import as_plan, decompose_blocks, is_dask
+
+
+class DataOptions(Settings, total=False):
+    """Keyword arguments beside the generator and the method."""
+
+    notion: str | Notion
+    from_logits: bool
+    sample_weight: object
+    labels: Sequence[Any] | None
+    confidence_level: float
 
 
 @overload
@@ -27,60 +34,51 @@ def decompose(  # type: ignore[overload-overlap]  # a string is a sequence of st
     y_proba: object,
     *,
     generator: GeneratorLike = ...,
-    notion: str = ...,
-    method: str = ...,
-    kernel: str | None = ...,
-    bandwidth: float | str = ...,
-    recalibrator: object = ...,
-    n_folds: int = ...,
-    random_state: Any = ...,
-    exclude_self: bool = ...,
-    algorithm: str = ...,
-    from_logits: bool = ...,
-    sample_weight: object = ...,
-    labels: Sequence[Any] | None = ...,
-    confidence_level: float = ...,
+    method: MethodLike = ...,
+    **options: Unpack[DataOptions],
 ) -> Decomposition: ...
+@overload
+def decompose(  # type: ignore[overload-overlap]
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: Sequence[GeneratorLike],
+    method: MethodLike = ...,
+    **options: Unpack[DataOptions],
+) -> list[Decomposition]: ...
+@overload
+def decompose(  # type: ignore[overload-overlap]
+    y_true: object,
+    y_proba: object,
+    *,
+    generator: GeneratorLike = ...,
+    method: Sequence[MethodLike],
+    **options: Unpack[DataOptions],
+) -> list[Decomposition]: ...
 @overload
 def decompose(
     y_true: object,
     y_proba: object,
     *,
     generator: Sequence[GeneratorLike],
-    notion: str = ...,
-    method: str = ...,
-    kernel: str | None = ...,
-    bandwidth: float | str = ...,
-    recalibrator: object = ...,
-    n_folds: int = ...,
-    random_state: Any = ...,
-    exclude_self: bool = ...,
-    algorithm: str = ...,
-    from_logits: bool = ...,
-    sample_weight: object = ...,
-    labels: Sequence[Any] | None = ...,
-    confidence_level: float = ...,
-) -> list[Decomposition]: ...
+    method: Sequence[MethodLike],
+    **options: Unpack[DataOptions],
+) -> list[list[Decomposition]]: ...
+@with_settings(Debiased, Risk)
 @ignore_underflow
 def decompose(
     y_true: object,
     y_proba: object,
     *,
     generator: GeneratorLike | Sequence[GeneratorLike] = "log",
-    notion: str = "canonical",
-    method: str = "debiased",
-    kernel: str | None = "dirichlet",
-    bandwidth: float | str = "auto",
-    recalibrator: object = None,
-    n_folds: int = 5,
-    random_state: Any = 0,
-    exclude_self: bool = True,
-    algorithm: str = "auto",
+    notion: str | Notion = "canonical",
+    method: MethodLike | Sequence[MethodLike] = "debiased",
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
-) -> Decomposition | list[Decomposition]:
+    **settings: Unpack[Settings],
+) -> Decomposition | list[Decomposition] | list[list[Decomposition]]:
     r"""Split the risk of predicted probabilities into calibration error and refinement.
 
     With r = E[Y | g(X)], what really happens where the model predicts g, and its leave-one-out
@@ -109,17 +107,21 @@ def decompose(
     notion : {"canonical", "classwise", "top-label"}
         Calibration of the whole vector g; of each g_i against the rest, on pairs (1 − p, p),
         averaged over classes; or of the largest g_i, on such pairs.
-    method : {"debiased", "direct", "risk"}
+    method : {"debiased", "direct", "risk"}, Method, or a list of these
         "debiased" corrects what follows for its bias and has an interval for every term (see
         Notes). The published methods smooth the labels by a kernel: "direct" estimates the
         calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the risk; "risk" estimates
-        the refinement by mean −F(r̂), Eq. 13, and takes that from the risk, Eq. 12.
+        the refinement by mean −F(r̂), Eq. 13, and takes that from the risk, Eq. 12. An object of
+        :mod:`propercal.methods` has its own settings. A list reads the data once and returns a
+        list, which holds the results of each method.
+    **settings
+        Settings of a method that is named, which it refuses where it does not heed them:
     kernel : {"dirichlet", "uniform-bins", "quantile-bins"} or None
-        Which predictions count as near each other. The debiased method takes the first, or None
-        to rely on recalibration alone.
+        Which predictions count as near each other, "dirichlet" by default. The debiased
+        method takes that, or None to rely on recalibration alone.
     bandwidth : float or "auto"
         Bandwidth γ of the kernel, 1e-9 to 1e9, in units of probability (bins: 1 / their number).
-        "auto" is
+        "auto", the default, is
         :func:`propercal.select_bandwidth` by the risk criterion for each generator, 1/15 for bins;
         debiased, each fold's choice among five bandwidths and no kernel correction.
     recalibrator : object or list of objects, optional
@@ -128,11 +130,12 @@ def decompose(
         are averaged with the weights that predict best. Copies are fitted, without the rows they
         are used on. A probability of 0 that one returns counts as e^−104, about 1e-45.
     n_folds : int
-        Debiased method: folds of cross-fitting, 3 to 20.
+        Debiased method: folds of cross-fitting, 3 to 20, 5 by default.
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
-        Debiased method: how rows are dealt to folds. The default gives the same folds each time.
+        Debiased method: how rows are dealt to folds. The default 0 gives the same folds each time.
     exclude_self : bool
-        Leave the label at a point out of r̂ there. The usual binned estimates do not.
+        Published methods: leave the label at a point out of r̂ there. The usual binned
+        estimates do not. True by default.
     algorithm : {"auto", "exact", "linear"}
         How the kernel is summed, see :func:`propercal.conditional_mean`: "linear" takes time O(n)
         where problems are one-dimensional (class-wise, top-label, two classes). "auto" takes it
@@ -157,7 +160,8 @@ def decompose(
     Raises
     ------
     ValueError
-        If an argument cannot be used; the message names it, its value, and what to do.
+        If an argument cannot be used; the message names it, its value, and what to do. A setting
+        that the method does not take is a TypeError too.
 
     Warns
     -----
@@ -207,106 +211,43 @@ def decompose(
     >>> round(result.risk - result.calibration_error - result.refinement, 12)
     0.0
     """
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
+    methods, several_methods = as_methods(method, settings)
     generators, several = as_generators(generator)
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
-    check_flag("exclude_self", exclude_self)
-    check_algorithm(algorithm)
-    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
-    gamma = None if automatic else check_bandwidth(bandwidth)
+    reading: Any = {"from_logits": from_logits, "sample_weight": sample_weight, "labels": labels}
+    results: list[list[Decomposition]]
     if is_dask(y_true) or is_dask(y_proba):
-        check_settings(
-            kernel, recalibrator, n_folds, random_state, exclude_self, sample_weight, algorithm
-        )
-        gammas = None if gamma is None else [gamma] * len(generators)
-        plan = Plan(generators, notion, method, gammas, algorithm, level, from_logits, labels)
-        again: Callable[..., list[Decomposition]] = partial(  # type: ignore[assignment]
+        plans = [
+            as_plan(generators, reduction.name, each, confidence_level=level, **reading)
+            for each in methods
+        ]
+        again: Any = partial(
             decompose,
             generator=generators,
             notion=notion,
-            method=method,
-            bandwidth=bandwidth,
-            algorithm=algorithm,
             from_logits=from_logits,
             confidence_level=level,
         )
-        results = decompose_blocks(y_true, y_proba, plan, again)
-        return results if several else results[0]
-    estimate: Callable[[Predictions], list[Sums]]
-    if method == "debiased":
-        chosen = None if kernel is None else as_kernel(kernel)
-        recipe = make_recipe(chosen, gamma, recalibrator, n_folds, random_state, algorithm)
-        _check_exclude_self(exclude_self)
-        estimate = partial(debias, notion=reduction, generators=generators, recipe=recipe)
+        results = [
+            decompose_blocks(y_true, y_proba, plan, partial(again, method=each))
+            for plan, each in zip(plans, methods, strict=True)
+        ]
     else:
-        _check_no_recalibrator(recalibrator, method)
-        estimate = partial(
-            smooth,
-            notion=reduction,
-            generators=generators,
-            kernel=as_kernel(kernel),
-            bandwidth=gamma,
-            method=method,
-            exclude_self=exclude_self,
-            algorithm=algorithm,
-        )
-    predictions = validate(
-        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
-    )
-    results = [
-        result_of(
-            sums,
-            predictions,
-            each,
-            notion=notion,
-            method=method,
-            kernel="none" if kernel is None else kernel,
-            bandwidth=lower_median(sums.bandwidths),
-            confidence_level=level,
-        )
-        for each, sums in zip(generators, estimate(predictions), strict=True)
-    ]
-    return results if several else results[0]
+        predictions = validate(y_true, y_proba, **reading)
+        results = [
+            [result for _, result in estimate(predictions, reduction, each, generators, level)]
+            for each in methods
+        ]
+    parts = [found if several else found[0] for found in results]
+    return parts if several_methods else parts[0]  # type: ignore[return-value]
 
 
-def _check_exclude_self(exclude_self: bool) -> None:
-    if not exclude_self:
-        raise bad_value(
-            "exclude_self",
-            "False",
-            'True with method="debiased", which never uses the label of a row there',
-            'use method="direct" or "risk" to keep it in',
-        )
-
-
-def _check_no_recalibrator(recalibrator: object, method: str) -> None:
-    if recalibrator is not None:
-        raise bad_value(
-            "recalibrator",
-            repr(recalibrator),
-            f"None with method={method!r}, which smooths labels by a kernel",
-            'use method="debiased"',
-        )
-
-
-class _Options(TypedDict, total=False):
-    """Keyword arguments of :func:`propercal.decompose`, for one generator."""
+class _Options(DataOptions, total=False):
+    """Keyword arguments of :func:`decompose`, for one generator and method."""
 
     generator: GeneratorLike
-    notion: str
-    method: str
-    kernel: str
-    bandwidth: float | str
-    recalibrator: object
-    n_folds: int
-    random_state: Any
-    algorithm: str
-    exclude_self: bool
-    from_logits: bool
-    sample_weight: object
-    labels: Sequence[Any] | None
+    method: MethodLike
 
 
 def calibration_error(y_true: object, y_proba: object, **options: Unpack[_Options]) -> Any:
@@ -382,10 +323,11 @@ def sharpness(y_true: object, y_proba: object, **options: Unpack[_Options]) -> A
 def _one_term(name: str, y_true: object, y_proba: object, options: _Options) -> Any:
     result = decompose(y_true, y_proba, **options)
     if isinstance(result, list):
+        argument = "method" if isinstance(options.get("method"), list | tuple) else "generator"
         raise bad_value(
-            "generator",
+            argument,
             "a list",
-            "one generator",
+            f"one {argument}",
             "call decompose(...) for several results from one kernel pass",
         )
     return getattr(result, name)

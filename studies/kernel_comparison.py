@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import xarray as xr
 
-from propercal._methods.estimators import KERNEL_METHODS
+from propercal.methods import PUBLISHED_METHODS
 from studies import preset_command, simulated_command, simulated_figures, simulated_table
 from studies.contests import Contest, sum_of
 from studies.posthoc_table import SYMBOLS
@@ -66,7 +66,7 @@ def table(summary: xr.Dataset) -> str:
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
     yield "Claim: the Dirichlet kernel performs better than bins (class-wise CE_KL)."
     for generator in summary["generator"].values.tolist():
-        for method in KERNEL_METHODS:
+        for method in PUBLISHED_METHODS:
             found = contests(summary, generator, method)
             for (one, other), each in found.items():
                 head = f"{SYMBOLS.get(generator, generator)}, {method}"
@@ -84,7 +84,7 @@ def rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
         f"({method} estimate)": summary.sel(
             notion="classwise", estimator=[*(f"{method}, {name}" for name in names), DEBIASED]
         ).assign_coords(estimator=[*names, DEBIASED])
-        for method in reversed(KERNEL_METHODS)
+        for method in reversed(PUBLISHED_METHODS)
     }
 
 

@@ -14,9 +14,9 @@ import xarray as xr
 from propercal import decompose, select_bandwidth
 from propercal._data.messages import bad_value, unknown_name
 from propercal._kernels.kernels import BinningKernel
-from propercal._methods.estimators import KERNEL_METHODS
 from propercal.experiments.store import CellResult
 from propercal.experiments.workers import one_thread
+from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation import TemperatureScaledSimplex
 from studies.labelled import labelled
 
@@ -76,7 +76,7 @@ class Design:
 
     @property
     def estimators(self) -> list[str]:
-        published = [f"{m}, {smoother}" for smoother in self.smoothers for m in KERNEL_METHODS]
+        published = [f"{m}, {smoother}" for smoother in self.smoothers for m in PUBLISHED_METHODS]
         return [*published, DEBIASED]
 
     def model(self, n_classes: int) -> TemperatureScaledSimplex:
@@ -120,7 +120,7 @@ def run_cell(design: Design, cell: Cell) -> CellResult:
                     )
                 found += [
                     decompose(y_true, y_proba, method=method, **shared, **settings)
-                    for method in KERNEL_METHODS
+                    for method in PUBLISHED_METHODS
                 ]
             ours = decompose(y_true, y_proba, **shared)
             errors.append([[each.calibration_error for each in row] for row in [*found, ours]])

@@ -6,7 +6,7 @@ learns which notion made it, and a notion never learns what is estimated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from propercal._array import namespace
@@ -34,13 +34,43 @@ class Problem:
     """Number of classes k."""
 
 
+Problems = Iterable[Problem]
+"""The problems of a notion, which can be gone through more than once."""
+
+
 @dataclass(frozen=True)
 class Notion:
     """A reduction to problems, and how their conditional means are put together again."""
 
     name: str
-    problems: Callable[[Predictions], Iterator[Problem]]
+    reduce: Callable[[Predictions], Iterator[Problem]]
+    """Yields the problems one by one: those of many classes would not fit into memory together."""
     join: Callable[[Sequence[Array]], Array]
+    per_class: bool = False
+    """Whether there is a problem for each class."""
+    whole: bool = False
+    """Whether a problem has all classes, rather than whether an event occurred."""
+
+    def problems(self, predictions: Predictions) -> Problems:
+        """Return the problems of predictions, made anew whenever they are gone through."""
+        return _Problems(self, predictions)
+
+    def n_problems(self, n_classes: int) -> int:
+        """Return the number of problems."""
+        return n_classes if self.per_class else 1
+
+    def n_outcomes(self, n_classes: int) -> int:
+        """Return the number of classes of a problem."""
+        return n_classes if self.whole else 2
+
+
+@dataclass(frozen=True)
+class _Problems:
+    notion: Notion
+    predictions: Predictions
+
+    def __iter__(self) -> Iterator[Problem]:
+        return self.notion.reduce(self.predictions)
 
 
 def _canonical(predictions: Predictions) -> Iterator[Problem]:
@@ -136,15 +166,17 @@ def _columns(means: Sequence[Array]) -> Array:
 _NOTIONS = {
     notion.name: notion
     for notion in (
-        Notion("canonical", _canonical, _only),
-        Notion("classwise", _classwise, _columns),
+        Notion("canonical", _canonical, _only, whole=True),
+        Notion("classwise", _classwise, _columns, per_class=True),
         Notion("top-label", _top_label, _event),
     )
 }
 
 
 def as_notion(notion: object) -> Notion:
-    """Return the notion called `notion`, or raise with the nearest valid name."""
+    """Return a notion, or the one of a name; raise with the nearest valid name."""
+    if isinstance(notion, Notion):
+        return notion
     if not isinstance(notion, str) or notion not in _NOTIONS:
         raise unknown_name("notion", notion, _NOTIONS)
     return _NOTIONS[notion]

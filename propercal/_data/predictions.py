@@ -150,7 +150,7 @@ def validate(
     else:
         prob, log_prob, rest, log_rest = _from_probabilities(_cap(exact), multilabel, normalised)
     codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
-    weight, uniform, keep = _read_weights(sample_weight, n, prob, keep_weightless)
+    weight, uniform, keep = read_weights(sample_weight, n, prob, keep_weightless)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
@@ -311,8 +311,8 @@ def _softmax(logits: Array) -> tuple[Array, Array, Array, Array]:
     return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
 
 
-def _read_weights(
-    sample_weight: object, n: int, prob: Array, keep_weightless: bool
+def read_weights(
+    sample_weight: object, n: int, prob: Array, keep_weightless: bool = False
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
     xp = namespace(prob)

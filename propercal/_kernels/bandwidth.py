@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from propercal._array import LOG_ZERO, device, ignore_underflow, like, namespace, one_hot, to_numpy
 from propercal._data.messages import unknown_name, warn
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, validate
+from propercal._data.notions import Problems, as_notion
+from propercal._data.predictions import validate
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.conditional import estimate
 from propercal._kernels.kernels import BinningKernel, Kernel, as_kernel
@@ -119,27 +119,26 @@ def select_bandwidth(
         y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
     )
     kernel = as_kernel("dirichlet")
+    problems = reduction.problems(predictions)
     if criterion == "likelihood":
-        return minimise(lambda gamma: _negative_likelihood(predictions, reduction, kernel, gamma))
-    return select_by_risk(predictions, reduction, kernel, [chosen])[0]
+        return minimise(lambda gamma: _negative_likelihood(problems, kernel, gamma))
+    return select_by_risk(problems, kernel, [chosen])[0]
 
 
 def select_by_risk(
-    predictions: Predictions,
-    notion: Notion,
+    problems: Problems,
     kernel: Kernel,
     generators: Sequence[BregmanGenerator],
     algorithm: str = "auto",
 ) -> list[float]:
     """Choose a bandwidth for each generator; bandwidths that both try share the kernel sums."""
-    few = _every_few_rows(predictions, notion)
+    few = _every_few_rows(problems)
+    n = next(iter(problems)).prob.shape[0]
 
     @cache
     def risks(gamma: float, rows: str = "all") -> list[float]:
         chosen = None if rows == "all" else few
-        return _leave_one_out_risks(
-            predictions, notion, kernel, generators, gamma, algorithm, chosen
-        )
+        return _leave_one_out_risks(problems, kernel, generators, gamma, algorithm, chosen)
 
     def search(i: int) -> float:
         look = None if few is None else lambda gamma: risks(gamma, "few")[i]
@@ -147,7 +146,7 @@ def select_by_risk(
 
     best = [search(i) for i in range(len(generators))]
     for i, (generator, gamma) in enumerate(zip(generators, best, strict=True)):
-        n_infinite = risks(gamma)[i] / (_INFINITE_ROW / predictions.n_samples)
+        n_infinite = risks(gamma)[i] / (_INFINITE_ROW / n)
         if n_infinite >= 0.5:
             warn(
                 f"the leave-one-out {generator.name} loss is infinite in about {n_infinite:.0f} "
@@ -265,12 +264,12 @@ def _inside(i: int) -> int:
     return min(max(i, _LOWEST), _HIGHEST)
 
 
-def _every_few_rows(predictions: Predictions, notion: Notion) -> npt.NDArray[np.intp] | None:
+def _every_few_rows(problems: Problems) -> npt.NDArray[np.intp] | None:
     """Return rows spread over all predictions, whatever the order of rows; None for all rows.
 
     Problems of two classes take all rows: linear sums are cheap there.
     """
-    problem = next(iter(notion.problems(predictions)))
+    problem = next(iter(problems))
     n, k = problem.prob.shape
     interval = min(_SPARSE, n // _FEWEST_ROWS)
     if k == 2 or interval < 2:
@@ -287,8 +286,7 @@ def _every_few_rows(predictions: Predictions, notion: Notion) -> npt.NDArray[np.
 
 
 def _leave_one_out_risks(
-    predictions: Predictions,
-    notion: Notion,
+    problems: Problems,
     kernel: Kernel,
     generators: Sequence[BregmanGenerator],
     gamma: float,
@@ -301,7 +299,7 @@ def _leave_one_out_risks(
     """
     totals = np.zeros(len(generators))
     n_problems = 0
-    for problem in notion.problems(predictions):
+    for problem in problems:
         xp = namespace(problem.prob)
         label, weight = problem.label, problem.weight
         if rows is None or isinstance(kernel, BinningKernel):
@@ -317,17 +315,15 @@ def _leave_one_out_risks(
             loss = generator.loss(mean, target)
             infinite = xp.isinf(loss)
             finite = xp.sum(weight * xp.where(infinite, 0.0, loss))
-            share = xp.sum(xp.astype(infinite, loss.dtype)) / predictions.n_samples
+            share = xp.sum(xp.astype(infinite, loss.dtype)) / problem.prob.shape[0]
             totals[i] += float(to_numpy(finite)) + _INFINITE_ROW * float(to_numpy(share))
         n_problems += 1
     return list(totals / n_problems)
 
 
-def _negative_likelihood(
-    predictions: Predictions, notion: Notion, kernel: Kernel, gamma: float
-) -> float:
+def _negative_likelihood(problems: Problems, kernel: Kernel, gamma: float) -> float:
     values = []
-    for problem in notion.problems(predictions):
+    for problem in problems:
         log_density = estimate(problem, kernel, gamma).log_density
         values.append(float(to_numpy(namespace(problem.prob).sum(problem.weight * log_density))))
     return -sum(values) / len(values)

@@ -1,8 +1,9 @@
-"""From sums over rows to what a user sees: terms, errors, warnings."""
+"""Completion of terms: errors, warnings, and the result that a user sees."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace, scalar, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
-from propercal._methods.estimators import KERNEL_METHODS, Sums
+from propercal._methods.method import Method
+from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.result import TERMS, Decomposition
@@ -21,70 +24,94 @@ _LARGE_SHARE = 0.05
 #: Effective rows that make the loss, below which neither estimate nor interval can be relied on
 #: (studies/bias_on_networks.py).
 _FEW_ROWS = 15.0
-#: Terms that are reported as they are published, with an interval around a corrected centre.
-_UNCORRECTED = {("uncertainty", method) for method in KERNEL_METHODS}
 
 
-def result_of(
-    sums: Sums,
+def estimate(
     predictions: Predictions,
+    notion: Notion,
+    method: Method,
+    generators: Sequence[BregmanGenerator],
+    confidence_level: float,
+) -> list[tuple[Terms, Decomposition]]:
+    """Ask a method for the terms of each generator, and complete them."""
+    found = method.terms(notion.problems(predictions), generators)
+    return [
+        (terms, complete(terms, predictions, notion, method, each, confidence_level))
+        for each, terms in zip(generators, found, strict=True)
+    ]
+
+
+def complete(
+    terms: Terms,
+    predictions: Predictions,
+    notion: Notion,
+    method: Method,
     generator: BregmanGenerator,
-    method: str,
-    **settings: Any,
+    confidence_level: float,
 ) -> Decomposition:
     """Complete the terms of one generator with their errors and warnings."""
-    terms = sums.all_terms(method)
-    values = dict(zip(TERMS, (float(term) for term in to_numpy(terms)), strict=True))
+    values = dict(zip(TERMS, (float(term) for term in to_numpy(terms.values)), strict=True))
     if any(math.isnan(value) for value in values.values()):
-        raise _undefined(sums, predictions, generator)
-    rows = _warn_infinite(values, sums, predictions, generator)
-    bias, extra_variance = (float(x) for x in to_numpy(sums.second_order))
-    marginal_error = math.hypot(
-        standard_error(sums.marginal_loss, predictions), math.sqrt(extra_variance)
+        raise _undefined(terms, predictions, generator)
+    rows = _warn_infinite(values, terms, predictions, generator)
+    bias, extra_variance = float(terms.uncertainty_bias), float(terms.uncertainty_variance)
+    debiased: dict[str, Any] = {}
+    if terms.one_step is not None:
+        debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
+        _warn_doubtful(debiased["kernel_share"], terms, predictions, notion, generator)
+    errors = {
+        "risk": standard_error(terms.loss, predictions),
+        "uncertainty": math.hypot(
+            standard_error(terms.marginal_loss, predictions), math.sqrt(extra_variance)
+        ),
+        **debiased.pop("standard_errors", {}),
+    }
+    centres = {name: values[name] for name in errors}
+    return Decomposition(
+        **{name: scalar(terms.values[i], predictions.dtype) for i, name in enumerate(TERMS)},
+        generator=generator,
+        method=method.name,
+        notion=notion.name,
+        kernel=terms.kernel,
+        bandwidth=terms.bandwidth,
+        algorithm=terms.algorithm,
+        n_samples=predictions.n_samples,
+        n_classes=predictions.n_classes,
+        infinite_loss_rows=tuple(int(row) for row in rows),
+        centres=centres | {"uncertainty": centres["uncertainty"] - bias},
+        standard_errors=errors,
+        confidence_level=confidence_level,
+        **debiased,
     )
-    debiased = {}
-    if sums.recalibrated is not None:
-        debiased = _debiased(sums, sums.recalibrated, predictions, extra_variance)
-    if debiased and debiased["kernel_share"] > _LARGE_SHARE:
+
+
+def _warn_doubtful(
+    kernel_share: float,
+    terms: Terms,
+    predictions: Predictions,
+    notion: Notion,
+    generator: BregmanGenerator,
+) -> None:
+    """Say where a debiased calibration error is likely to be too small."""
+    if kernel_share > _LARGE_SHARE:
         warn(
-            f"{debiased['kernel_share']:.0%} of the {generator.name} calibration error comes from "
+            f"{kernel_share:.0%} of the {generator.name} calibration error comes from "
             "structure that only the kernel sees, not the recalibrations; where a kernel is "
             "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
             "recalibrator that fits these predictions, or more data."
         )
-    if debiased and math.isinf(_largest_loss(generator, predictions, settings["notion"])):
-        _warn_few_rows(sums.loss, predictions, generator)
-    errors = {
-        "risk": standard_error(sums.loss, predictions),
-        "uncertainty": marginal_error,
-        **debiased.pop("standard_errors", {}),
-    }
-    return Decomposition(
-        **{name: scalar(terms[i], predictions.dtype) for i, name in enumerate(TERMS)},
-        generator=generator,
-        method=method,
-        n_samples=predictions.n_samples,
-        n_classes=predictions.n_classes,
-        infinite_loss_rows=tuple(int(row) for row in rows),
-        algorithm=sums.algorithm,
-        centres={
-            name: values[name] - (bias if (name, method) in _UNCORRECTED else 0.0)
-            for name in errors
-        },
-        standard_errors=errors,
-        **debiased,
-        **settings,
-    )
+    if math.isinf(_largest_loss(generator, predictions, notion)):
+        _warn_few_rows(terms.loss, predictions, generator)
 
 
 def _warn_infinite(
-    values: dict[str, float], sums: Sums, predictions: Predictions, generator: BregmanGenerator
+    values: dict[str, float], terms: Terms, predictions: Predictions, generator: BregmanGenerator
 ) -> npt.NDArray[np.intp]:
     """Say which terms are infinite and why; return the rows of infinite loss."""
     infinite = [name.replace("_", " ") for name, value in values.items() if math.isinf(value)]
-    loss = to_numpy(sums.loss)
+    loss = to_numpy(terms.loss)
     rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
-    others = predictions.rows[to_numpy(sums.infinite) & ~np.isinf(loss)]
+    others = predictions.rows[to_numpy(terms.infinite) & ~np.isinf(loss)]
     reasons = []
     if rows.size and (loss > -np.inf).all():
         reasons.append(
@@ -112,9 +139,9 @@ def _warn_infinite(
     return rows
 
 
-def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion: str) -> float:
+def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion: Notion) -> float:
     """Return the loss of a certain prediction of a class that does not occur."""
-    k = predictions.n_classes if notion == "canonical" else 2
+    k = notion.n_outcomes(predictions.n_classes)
     vertices = like(np.eye(k), predictions.prob, predictions.prob.dtype)
     return float(generator.loss(vertices[:1, :], vertices[1:2, :])[0])
 
@@ -144,8 +171,8 @@ def standard_error(values: Array, predictions: Predictions) -> float:
     return math.sqrt(float(deviation @ deviation) * n / (n - 1))
 
 
-def _undefined(sums: Sums, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
-    rows = predictions.rows[np.isnan(to_numpy(sums.loss))]
+def _undefined(terms: Terms, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
+    rows = predictions.rows[np.isnan(to_numpy(terms.loss))]
     if rows.size:
         return bad_value(
             "generator",
@@ -163,25 +190,25 @@ def _undefined(sums: Sums, predictions: Predictions, generator: BregmanGenerator
 
 
 def _debiased(
-    sums: Sums, recalibrated: Array, predictions: Predictions, extra_variance: float
+    terms: Terms, rows: OneStepRows, predictions: Predictions, extra_variance: float
 ) -> dict[str, Any]:
     """Return standard errors, the lower bound and the share of the kernel.
 
     The correction V is itself an estimate: its whole size is taken as one standard error more.
     """
-    xp = namespace(recalibrated)
-    refined, correction, base = (recalibrated[:, i] for i in range(3))
+    xp = namespace(rows.loss)
+    refined, correction, base = rows
 
     def mean(values: Array) -> float:
         return float(xp.sum(predictions.weight * values))
 
-    saved = sums.loss - refined
+    saved = terms.loss - refined
     size = mean(correction)
     error = {
         "calibration_error": math.hypot(standard_error(saved, predictions), size),
         "refinement": math.hypot(standard_error(refined, predictions), size),
         "sharpness": math.hypot(
-            standard_error(sums.marginal_loss - refined, predictions),
+            standard_error(terms.marginal_loss - refined, predictions),
             size,
             math.sqrt(extra_variance),
         ),

@@ -11,7 +11,7 @@ import numpy as np
 
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_random_state
-from propercal._kernels.kernels import BilinearKernel, BinningKernel, Kernel
+from propercal._kernels.kernels import BilinearKernel, BinningKernel, as_kernel
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.external import as_family
 from propercal.recalibration.families import Family
@@ -37,10 +37,11 @@ class Recipe:
     """What :func:`numpy.random.default_rng` takes."""
     algorithm: str = "auto"
     """Of the kernel sums: "auto", "exact" or "linear"."""
+    kernel_name: str = "none"
 
 
 def make_recipe(
-    kernel: Kernel | None,
+    kernel: str | None,
     bandwidth: float | None,
     recalibrator: object,
     n_folds: object,
@@ -48,10 +49,11 @@ def make_recipe(
     algorithm: str = "auto",
 ) -> Recipe:
     """Check the arguments that belong to the debiased method; no bandwidth means to choose it."""
-    if isinstance(kernel, BinningKernel):
+    chosen = None if kernel is None else as_kernel(kernel)
+    if isinstance(chosen, BinningKernel):
         raise bad_value(
             "kernel",
-            f"{kernel.spacing}-bins",
+            kernel,
             'kernel="dirichlet", or None for no kernel correction, with method="debiased"',
             'use method="direct" or "risk" for bins',
         )
@@ -60,11 +62,12 @@ def make_recipe(
         raise bad_value("n_folds", repr(n_folds), "a whole number from 3 to 20", "5 is usual")
     return Recipe(
         _families(recalibrator),
-        kernel,
+        chosen,
         BANDWIDTHS if bandwidth is None else (bandwidth,),
         int(n_folds),  # type: ignore[call-overload]
         check_random_state(random_state),
         algorithm,
+        "none" if kernel is None else kernel,
     )
 
 

@@ -117,8 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     import propercal
     from propercal._data.notions import as_notion
     from propercal._kernels.kernels import as_kernel
-    from propercal._methods.estimators import METHODS
     from propercal.generators import available
+    from propercal.methods import METHODS
 
     parser = argparse.ArgumentParser(
         prog="propercal", description="Calibration errors of predicted probabilities."

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from propercal._data.messages import bad_value, unknown_name
-from propercal._methods.estimators import KERNEL_METHODS
 from propercal.generators import BregmanGenerator, as_generator
+from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation.model import NOTIONS, TemperatureScaledSimplex
 
 
@@ -66,7 +66,7 @@ class StudyDesign:
 
     generators: Sequence[str | BregmanGenerator] = ("log", "brier")
     notions: Sequence[str] = ("classwise", "canonical")
-    methods: Sequence[str] = KERNEL_METHODS
+    methods: Sequence[str] = PUBLISHED_METHODS
     n_classes: Sequence[int] = (2, 5, 10)
     bandwidths: Sequence[float] = (0.1, 0.02)
     sample_sizes: Sequence[int] = (50, 100, 200, 400)
@@ -86,7 +86,7 @@ class StudyDesign:
         object.__setattr__(self, "generators", tuple(as_generator(g) for g in self.generators))
         for name in (*_FACTORS, "generators"):
             self._check_levels(name)
-        for name, valid in (("notions", NOTIONS), ("methods", KERNEL_METHODS)):
+        for name, valid in (("notions", NOTIONS), ("methods", PUBLISHED_METHODS)):
             for level in getattr(self, name):
                 if level not in valid:
                     raise unknown_name(name, level, valid)

@@ -198,7 +198,7 @@ def calibration_test(
         pvalue=(1 + n_as_large) / (int(n_resamples) + 1),
         components=dict(zip(names, components.tolist(), strict=True)),
         generator=chosen,
-        notion=notion,
+        notion=reduction.name,
         n_resamples=int(n_resamples),
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
@@ -220,7 +220,7 @@ def _evaluate(
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return names, forms (names, 1 + B), the observed labels first, and the impossible rows."""
     # One draw of the class of a row answers for it whether each class occurred.
-    joint = notion.name == "classwise" and not predictions.multilabel
+    joint = notion.per_class and not predictions.multilabel
     sets = None
     if joint:
         sets = _label_sets(predictions.prob, predictions.label, n_resamples, rng)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
 from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
+from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
-from propercal._data.settings import check_bandwidth, check_confidence_level
-from propercal._kernels.kernels import as_kernel
-from propercal._methods.completion import result_of, standard_error
-from propercal._methods.estimators import debias
-from propercal._methods.recipe import Recipe, lower_median, make_recipe
+from propercal._data.settings import check_confidence_level
+from propercal._methods.completion import estimate, standard_error
+from propercal._methods.terms import Terms
 from propercal.generators.registry import GeneratorLike, as_generators
+from propercal.methods import (
+    Debiased,
+    MethodLike,
+    Settings,
+    same_draws,
+    with_intervals,
+    with_settings,
+)
 from propercal.result import Decomposition
 
 
@@ -92,6 +97,15 @@ class PairedDifference:
         return "\n".join(lines)
 
 
+class _Options(Settings, total=False):
+    notion: str | Notion
+    method: MethodLike
+    from_logits: bool
+    sample_weight: object
+    labels: Sequence[Any] | None
+    confidence_level: float
+
+
 @overload
 def paired_difference(  # type: ignore[overload-overlap]  # a string is a sequence of strings too
     y_true: object,
@@ -99,16 +113,7 @@ def paired_difference(  # type: ignore[overload-overlap]  # a string is a sequen
     y_proba_b: object,
     *,
     generator: GeneratorLike = ...,
-    notion: str = ...,
-    kernel: str | None = ...,
-    bandwidth: float | str = ...,
-    recalibrator: object = ...,
-    n_folds: int = ...,
-    random_state: Any = ...,
-    from_logits: bool = ...,
-    sample_weight: object = ...,
-    labels: Sequence[Any] | None = ...,
-    confidence_level: float = ...,
+    **options: Unpack[_Options],
 ) -> PairedDifference: ...
 @overload
 def paired_difference(
@@ -117,17 +122,9 @@ def paired_difference(
     y_proba_b: object,
     *,
     generator: Sequence[GeneratorLike],
-    notion: str = ...,
-    kernel: str | None = ...,
-    bandwidth: float | str = ...,
-    recalibrator: object = ...,
-    n_folds: int = ...,
-    random_state: Any = ...,
-    from_logits: bool = ...,
-    sample_weight: object = ...,
-    labels: Sequence[Any] | None = ...,
-    confidence_level: float = ...,
+    **options: Unpack[_Options],
 ) -> list[PairedDifference]: ...
+@with_settings(Debiased)
 @ignore_underflow
 def paired_difference(
     y_true: object,
@@ -135,16 +132,13 @@ def paired_difference(
     y_proba_b: object,
     *,
     generator: GeneratorLike | Sequence[GeneratorLike] = "log",
-    notion: str = "canonical",
-    kernel: str | None = "dirichlet",
-    bandwidth: float | str = "auto",
-    recalibrator: object = None,
-    n_folds: int = 5,
-    random_state: Any = 0,
+    notion: str | Notion = "canonical",
+    method: MethodLike = "debiased",
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
     confidence_level: float = 0.95,
+    **settings: Unpack[Settings],
 ) -> PairedDifference | list[PairedDifference]:
     r"""Compare the calibration errors of two models on the same rows.
 
@@ -158,11 +152,14 @@ def paired_difference(
 
     Parameters
     ----------
-    y_true, generator, notion, kernel, bandwidth, recalibrator, n_folds, random_state
+    y_true, generator, notion
         As in :func:`propercal.decompose`.
+    method : {"debiased"} or Method
+        One whose terms have intervals, as in :func:`propercal.decompose`; `settings` are those of
+        :class:`propercal.methods.Debiased`.
     y_proba_a, y_proba_b : array-like of shape (n,), (n, 1) or (n, k)
         Predictions of the two models for the same rows.
-    from_logits, sample_weight, labels, confidence_level
+    from_logits, sample_weight, labels, confidence_level, **settings
         As in :func:`propercal.decompose`.
 
     Returns
@@ -192,51 +189,30 @@ def paired_difference(
     """
     generators, several = as_generators(generator)
     reduction = as_notion(notion)
-    automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     level = check_confidence_level(confidence_level)
-    recipe = make_recipe(
-        None if kernel is None else as_kernel(kernel),
-        None if automatic else check_bandwidth(bandwidth),
-        recalibrator,
-        n_folds,
-        np.random.default_rng() if random_state is None else random_state,
-    )
+    chosen = with_intervals(method, **settings)
 
-    def estimate(y_proba: object, recipe: Recipe) -> tuple[Predictions, list[_Estimate]]:
-        predictions = validate(
+    def read(y_proba: object) -> Predictions:
+        return validate(
             y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
         )
-        return predictions, [
-            _Estimate(
-                to_numpy(sums.loss) - to_numpy(sums.recalibrated)[:, 0],
-                result_of(
-                    sums,
-                    predictions,
-                    each,
-                    notion=notion,
-                    method="debiased",
-                    kernel="none" if kernel is None else kernel,
-                    bandwidth=lower_median(sums.bandwidths),
-                    confidence_level=level,
-                ),
-            )
-            for each, sums in zip(
-                generators, debias(predictions, reduction, generators, recipe), strict=True
-            )
-        ]
 
-    # Both are dealt the same folds, by a generator too: equal predictions must not differ.
-    again = replace(recipe, random_state=copy.deepcopy(recipe.random_state))
-    predictions, of_a = estimate(y_proba_a, recipe)
-    others, of_b = estimate(y_proba_b, again)
-    if predictions.n_classes != others.n_classes:
+    a, b = read(y_proba_a), read(y_proba_b)
+    if a.n_classes != b.n_classes:
         raise bad_value(
             "y_proba_b",
-            f"{others.n_classes} classes",
-            f"{predictions.n_classes}, as in y_proba_a",
+            f"{b.n_classes} classes",
+            f"{a.n_classes}, as in y_proba_a",
             "compare models of the same classes",
         )
-    results = [_compare(a, b, predictions, level) for a, b in zip(of_a, of_b, strict=True)]
+    # Both are dealt the same folds, by a generator too: equal predictions must not differ.
+    chosen, again = same_draws(chosen)
+    pairs = zip(
+        estimate(a, reduction, chosen, generators, level),
+        estimate(b, reduction, again, generators, level),
+        strict=True,
+    )
+    results = [_compare(_Estimate.of(*x), _Estimate.of(*y), a, level) for x, y in pairs]
     return results if several else results[0]
 
 
@@ -246,6 +222,12 @@ class _Estimate(NamedTuple):
     rows: np.ndarray[Any, Any]
     """(n,) what each row adds to the calibration error."""
     result: Decomposition
+
+    @classmethod
+    def of(cls, terms: Terms, result: Decomposition) -> _Estimate:
+        """Return the estimate of a method whose terms have intervals."""
+        assert terms.one_step is not None  # noqa: S101  # what such a method promises
+        return cls(to_numpy(terms.loss) - to_numpy(terms.one_step.loss), result)
 
 
 def _compare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
+from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value, some_rows
-from propercal._data.notions import Notion, Problem, as_notion
-from propercal._data.predictions import Predictions, validate
+from propercal._data.notions import Problem
+from propercal._data.predictions import read_weights
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import estimate
 from propercal._kernels.kernels import as_kernel
-from propercal._methods.estimators import problem_terms
+from propercal._methods.terms import smoothed_sharpness
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
-from propercal.result import TERMS
 
 
 def layer_sharpness(
@@ -136,29 +136,18 @@ def _sharpness(
     sample_weight: object,
     names: Sequence[Any],
 ) -> Any:
-    # Predictions that know nothing, as one problem with the labels and weights of the caller.
     xp = namespace(layer)
-    ignorance = like(np.full((layer.shape[0], len(names)), 1 / len(names)), layer, layer.dtype)
-    predictions = validate(y_true, ignorance, sample_weight=sample_weight, labels=names)
-    (ignorant,) = as_notion("canonical").problems(predictions)
-    values = xp.take(xp.astype(layer, xp.float64), like(predictions.rows, layer), axis=0)
+    problem, rows = _labelled(layer, y_true, sample_weight, names)
+    values = xp.take(xp.astype(layer, xp.float64), like(rows, layer), axis=0)
     if standardise:
-        values = _standardised(values, predictions.weight)
+        values = _standardised(values, problem.weight)
     log_points = _injective_log_softmax(values)
-    problem = replace(ignorant, prob=xp.exp(log_points), log_prob=log_points)
-
-    def only_this(_: Predictions) -> Iterator[Problem]:
-        yield problem
-
-    kernel = as_kernel("dirichlet")
+    problem = replace(problem, prob=xp.exp(log_points), log_prob=log_points)
     if gamma is None:
-        notion = Notion("layer", only_this, lambda means: means[0])
         with no_gradient(layer):
-            gamma = select_by_risk(predictions, notion, kernel, [generator])[0]
-    mean = estimate(problem, kernel, gamma).mean
-    value = problem_terms(ignorant, mean, generator, "risk").all_terms("risk")[
-        TERMS.index("sharpness")
-    ]
+            gamma = select_by_risk([problem], as_kernel("dirichlet"), [generator])[0]
+    mean = estimate(problem, as_kernel("dirichlet"), gamma).mean
+    value = smoothed_sharpness(problem, mean, generator)
     if np.isnan(to_numpy(value)):
         raise bad_value(
             "generator",
@@ -167,7 +156,30 @@ def _sharpness(
             "leave out labels that do not occur, or use a generator that is finite on the "
             "boundary, such as 'brier'",
         )
-    return scalar(value, predictions.dtype)
+    return scalar(value, layer.dtype)
+
+
+def _labelled(
+    layer: Array, y_true: object, sample_weight: object, names: Sequence[Any]
+) -> tuple[Problem, npt.NDArray[np.intp]]:
+    """Return the layer (n, d) with its labels and weights, and the rows of positive weight."""
+    xp = namespace(layer)
+    n = layer.shape[0]
+    classes = read_labels(y_true, len(names), labels=names)
+    if classes.codes is None:
+        raise bad_value(
+            "y_true",
+            "an indicator matrix whose rows do not all mark exactly one class",
+            "one class per row",
+            "pass the class that occurred",
+        )
+    exact = xp.astype(layer, xp.float64)
+    weight, uniform, keep = read_weights(sample_weight, n, exact)
+    rows = np.arange(n) if keep is None else keep
+    index = like(rows, layer)
+    label = xp.take(like(classes.codes, layer), index)
+    problem = Problem(exact, exact, label, xp.take(weight, index), uniform, len(names))
+    return problem, rows
 
 
 def _standardised(values: Array, weight: Array) -> Array:

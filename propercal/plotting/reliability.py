@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import as_notion
+from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
 from propercal._data.settings import check_confidence_level
 from propercal.plotting.axes import add_legend, axes_for
@@ -86,7 +86,7 @@ def reliability_diagram(
     n_bins = _check_bins(n_bins)
     level = check_confidence_level(confidence_level)
     predictions = validate(y_true, y_proba, from_logits=from_logits, labels=labels)
-    predicted, occurred, name = _event(predictions, notion, event)
+    predicted, occurred, name = _event(predictions, as_notion(notion), event)
     bins = _bins(predicted, occurred, n_bins)
     axis = axes_for(ax, size=(5.8, 4.0))
     _draw(axis, bins, 1 / n_bins, level)
@@ -116,11 +116,11 @@ def _check_bins(n_bins: object) -> int:
 
 
 def _event(
-    predictions: Predictions, notion: str, event: object
+    predictions: Predictions, notion: Notion, event: object
 ) -> tuple[Floats, npt.NDArray[np.bool_], Any]:
     """Return the event's probability, whether it occurred, and its class, None for the top one."""
     k = predictions.n_classes
-    if event is None and notion == "classwise":
+    if event is None and notion.per_class:
         raise bad_value("event", "None", f"a column from 0 to {k - 1}", "choose one class to draw")
     if event is not None and (
         isinstance(event, bool) or not isinstance(event, int | np.integer) or not 0 <= event < k

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, unknown_name, warn
 from propercal._data.settings import check_bandwidth
-from propercal._methods.estimators import KERNEL_METHODS
 from propercal.generators import as_generator
 from propercal.generators.registry import GeneratorLike
+from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import Floats, IntegratedValue, log_softmax
@@ -227,8 +227,8 @@ class TemperatureScaledSimplex:
             If an argument cannot be used.
         """
         self._check_notion(notion)
-        if method not in KERNEL_METHODS:
-            raise unknown_name("method", method, KERNEL_METHODS)
+        if method not in PUBLISHED_METHODS:
+            raise unknown_name("method", method, PUBLISHED_METHODS)
         return fixed_bandwidth_limit(
             self._numbers, as_generator(generator), notion, method, check_bandwidth(bandwidth)
         )

@@ -9,19 +9,20 @@ import numpy as np
 
 from propercal._array import ignore_underflow, no_gradient
 from propercal._data.labels import check_names
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
 from propercal._kernels.panels import make_panels
-from propercal._methods.estimators import METHODS
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.completion import decomposition, estimates, mean_error
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import decode, encode
 from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
+from propercal.sketch.settings import as_summed
 from propercal.sketch.state import State
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
@@ -111,11 +112,12 @@ class CalibrationSketch:
             raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
         if n_classes < 2:
             raise bad_value("n_classes", n_classes, "2 or more", "count the columns of y_proba")
-        as_notion(notion)
-        if notion == "canonical" and n_classes > 2:
+        # By its name, which is all that bytes can hold.
+        reduction = as_notion(as_notion(notion).name)
+        if reduction.n_outcomes(n_classes) > 2:
             raise bad_value(
                 "notion",
-                "'canonical'",
+                repr(reduction.name),
                 "a notion of one-dimensional problems for more than two classes",
                 'use "classwise" or "top-label", or decompose() for data that fit into memory',
             )
@@ -126,7 +128,7 @@ class CalibrationSketch:
             )
         check_flag("from_logits", from_logits)
         self.n_classes = int(n_classes)
-        self.notion = notion
+        self.notion = reduction.name
         self.generator: BregmanGenerator = as_generator(generator)
         self.bandwidth = gamma
         names = check_names(labels, int(n_classes))
@@ -134,8 +136,8 @@ class CalibrationSketch:
         self.from_logits = from_logits
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
         self._panels = make_panels(gamma / 4, _NODES, _LOG_SMALLEST)
-        n_problems = self.n_classes if notion == "classwise" else 1
-        self._seen = Contents(State.empty(n_problems, self._panels), Convention(self.labels))
+        empty = State.empty(reduction.n_problems(self.n_classes), self._panels)
+        self._seen = Contents(empty, Convention(self.labels))
 
     @property
     def n_samples(self) -> int:
@@ -220,12 +222,14 @@ class CalibrationSketch:
         self._seen = Contents(state, reading)
         return self
 
-    def result(self, *, method: str = "debiased", confidence_level: float = 0.95) -> Decomposition:
+    def result(
+        self, *, method: MethodLike = "debiased", confidence_level: float = 0.95
+    ) -> Decomposition:
         """Decompose the risk of all rows seen so far.
 
         Parameters
         ----------
-        method : {"debiased", "direct", "risk"}
+        method : {"debiased", "direct", "risk"} or Method
             "direct" and "risk" are those of :func:`propercal.decompose`, which leave out each row.
             "debiased" corrects their bias as it does there, but knows no recalibration other than
             that by the kernel: predictions are corrected by what a leave-one-out kernel, of
@@ -250,20 +254,18 @@ class CalibrationSketch:
             If a term is infinite, if the nodes may be off by more than 1e-6 of a term, or,
             debiased, if γ is too wide for what so many rows could tell.
         """
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
         return decomposition(
             self._state,
             self._panels,
             self.generator,
-            method,
+            as_summed(method, self.bandwidth),
             notion=self.notion,
             bandwidth=self.bandwidth,
             n_classes=self.n_classes,
             confidence_level=check_confidence_level(confidence_level),
         )
 
-    def quadrature_error(self, *, method: str = "debiased") -> float:
+    def quadrature_error(self, *, method: MethodLike = "debiased") -> float:
         """Estimate what the nodes leave out of the refinement (direct: the calibration error).
 
         Parameters
@@ -276,9 +278,8 @@ class CalibrationSketch:
         float
             An absolute error: the mean over rows of the last coefficients of the polynomials.
         """
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
-        found = estimates(self._state, self._panels, self.bandwidth, self.generator, method)
+        chosen = as_summed(method, self.bandwidth)
+        found = estimates(self._state, self._panels, self.bandwidth, self.generator, chosen)
         return mean_error(found)
 
     def to_bytes(self) -> bytes:

@@ -13,6 +13,7 @@ from propercal._kernels.panels import Panels
 from propercal._methods.recipe import lower_median
 from propercal._methods.uncertainty import second_order_of_counts
 from propercal.generators.base import BregmanGenerator
+from propercal.methods import Method
 from propercal.result import Decomposition
 from propercal.sketch.estimates import Estimate, refinement
 from propercal.sketch.state import State
@@ -25,7 +26,7 @@ _ROUNDING = 1e-12
 
 
 def estimates(
-    state: State, panels: Panels, bandwidth: float, generator: BregmanGenerator, method: str
+    state: State, panels: Panels, bandwidth: float, generator: BregmanGenerator, method: Method
 ) -> list[Estimate]:
     """Estimate the refinement (direct: the calibration error) of each problem."""
     if state.n_samples < 2:
@@ -35,7 +36,7 @@ def estimates(
     found = []
     for i, each in enumerate(zip(state.cells, state.sizes, strict=True)):
         estimate = refinement(weighted_points(panels, bandwidth, *each), generator, method)
-        if method == "direct" and _is_infinite(state, i, generator):
+        if method.measures_divergence and _is_infinite(state, i, generator):
             estimate = estimate._replace(mean=math.inf, error=0.0)
         found.append(estimate)
     return found
@@ -57,7 +58,7 @@ def decomposition(
     state: State,
     panels: Panels,
     generator: BregmanGenerator,
-    method: str,
+    method: Method,
     bandwidth: float,
     **settings: Any,
 ) -> Decomposition:
@@ -71,7 +72,7 @@ def decomposition(
     if marginal is not None:
         errors["uncertainty"] = math.sqrt(marginal / n + extra_variance)
     lower = None
-    if method == "debiased":
+    if method.corrects_bias:
         size = _mean([e.correction for e in found])
         lower = terms["calibration_error"] - size
         # Standard errors of a mean over problems are at most the mean of theirs.
@@ -90,7 +91,7 @@ def decomposition(
             spread = refined + math.sqrt(marginal / n)
             errors["sharpness"] = math.hypot(spread, size, math.sqrt(extra_variance))
     centres = {name: terms[name] for name in errors}
-    if method != "debiased" and "uncertainty" in centres:
+    if not method.corrects_bias and "uncertainty" in centres:
         centres["uncertainty"] -= bias
     return Decomposition(
         risk=terms["risk"],
@@ -99,7 +100,7 @@ def decomposition(
         sharpness=terms["sharpness"],
         uncertainty=terms["uncertainty"],
         generator=generator,
-        method=method,
+        method=method.name,
         kernel="dirichlet",
         bandwidth=lower_median([e.bandwidth for e in found]),
         n_samples=n,
@@ -112,7 +113,7 @@ def decomposition(
 
 
 def _terms(
-    state: State, generator: BregmanGenerator, method: str, estimates: Sequence[Estimate]
+    state: State, generator: BregmanGenerator, method: Method, estimates: Sequence[Estimate]
 ) -> tuple[dict[str, float], float, float]:
     """Return the terms, and bias and extra variance of the uncertainty."""
     n = state.n_samples
@@ -122,13 +123,13 @@ def _terms(
     bias, variance = np.mean(
         [second_order_of_counts(share, n, generator) for share in shares], axis=0
     )
-    if method == "debiased":
+    if method.corrects_bias:
         uncertainty -= float(bias)
     risk = float(state.loss[0]) / n
-    refined = risk - found if method == "direct" else found
+    refined = risk - found if method.measures_divergence else found
     terms = {
         "risk": risk,
-        "calibration_error": found if method == "direct" else risk - found,
+        "calibration_error": found if method.measures_divergence else risk - found,
         "refinement": refined,
         "sharpness": uncertainty - refined,
         "uncertainty": uncertainty,

@@ -24,6 +24,7 @@ from propercal._methods.correction import correct, residuals, shrink
 from propercal._methods.one_step import PRIORS
 from propercal._methods.variance import half_trace
 from propercal.generators.base import BregmanGenerator
+from propercal.methods import Method
 from propercal.recalibration.points import LOG_FLOOR, interior
 from propercal.sketch.kernel_sums import kernel_sums
 from propercal.sketch.weighted_points import WeightedPoints
@@ -57,10 +58,10 @@ class Estimate(NamedTuple):
     """Estimate of what smoothing adds to the mean, where there is no narrower kernel to choose."""
 
 
-def refinement(mass: WeightedPoints, generator: BregmanGenerator, method: str) -> Estimate:
+def refinement(mass: WeightedPoints, generator: BregmanGenerator, method: Method) -> Estimate:
     """Estimate the refinement, or by the direct method the calibration error, of one problem."""
     kernel = DirichletKernel()
-    if method == "debiased":
+    if method.corrects_bias:
         return _one_step(mass, generator, kernel)
     (sums,) = kernel_sums(mass, kernel, mass.bandwidth, EXPONENT_FLOOR, mass.weights)
 
@@ -68,9 +69,9 @@ def refinement(mass: WeightedPoints, generator: BregmanGenerator, method: str) -
         rest = _without(sums, mass, kernel.own(2) * np.eye(2)[label])
         total = rest.sum(axis=1, keepdims=True)
         mean = np.where(total > 0, rest / np.where(total > 0, total, 1.0), mass.prob)
-        if method == "risk":
-            return np.asarray(-generator.value(mean))
-        return np.asarray(generator.divergence(mean, mass.prob, log_q=mass.log_prob))
+        if method.measures_divergence:
+            return np.asarray(generator.divergence(mean, mass.prob, log_q=mass.log_prob))
+        return np.asarray(-generator.value(mean))
 
     return _average(mass, _by_label(value))
 

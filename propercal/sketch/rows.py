@@ -38,8 +38,9 @@ class Pairs(NamedTuple):
 def pairs_of(rows: Predictions, notion: str) -> Pairs:
     """Return all problems of a notion at once: one by one they take long where classes are many."""
     xp = namespace(rows.prob)
-    if notion != "classwise":
-        (problem,) = as_notion(notion).problems(rows)
+    reduction = as_notion(notion)
+    if not reduction.per_class:
+        (problem,) = reduction.problems(rows)
         parts = problem.prob, problem.log_prob, problem.label
         return Pairs(*(xp.stack([part], axis=0) for part in parts))
     complement, log_complement = rows.complement()

@@ -62,7 +62,7 @@ def criteria(sample: Sample, gamma: float) -> list[float]:
     """What the search minimises, by generator."""
     generators = [as_generator(name) for name in GENERATORS]
     return bandwidth._leave_one_out_risks(
-        validate(*sample), CANONICAL, DIRICHLET, generators, gamma, "exact", None
+        CANONICAL.problems(validate(*sample)), DIRICHLET, generators, gamma, "exact", None
     )
 
 
@@ -101,7 +101,7 @@ def test_the_order_of_rows_does_not_matter(name: str) -> None:
     order = np.random.default_rng(0).permutation(N)
     p = np.where(np.arange(N)[:, None] % 3 == 0, np.eye(p.shape[1])[y], p)
     rows = [
-        bandwidth._every_few_rows(validate(y[i], p[i]), CANONICAL) for i in (np.arange(N), order)
+        bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)
     ]
     assert rows[0] is not None
     assert rows[1] is not None
@@ -115,10 +115,10 @@ def test_the_order_of_rows_does_not_matter(name: str) -> None:
 
 
 def test_generators_searched_together_choose_as_alone() -> None:
-    predictions = validate(*SAMPLES["five"])
+    problems = CANONICAL.problems(validate(*SAMPLES["five"]))
     generators = [as_generator("log"), as_generator("brier")]
-    together = select_by_risk(predictions, CANONICAL, DIRICHLET, generators)
-    alone = [select_by_risk(predictions, CANONICAL, DIRICHLET, [g])[0] for g in generators]
+    together = select_by_risk(problems, DIRICHLET, generators)
+    alone = [select_by_risk(problems, DIRICHLET, [g])[0] for g in generators]
     assert together == alone
 
 

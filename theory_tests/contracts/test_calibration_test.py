@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def test_blocks_of_label_sets_change_nothing(monkeypatch: pytest.MonkeyPatch) ->
     for notion in NOTIONS:
         expected = run(Y, P, notion=notion).components
         with monkeypatch.context() as patch:
-            patch.setattr("propercal.inference.calibration_test._BLOCK_SIZE", 3 * N)
+            patch.setattr(sys.modules["propercal.inference.calibration_test"], "_BLOCK_SIZE", 3 * N)
             found = run(Y, P, notion=notion).components
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 

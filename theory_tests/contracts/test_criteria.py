@@ -46,8 +46,7 @@ def expected(notion: str, rows: Any) -> list[float]:
 @pytest.mark.parametrize("rows", [None, np.arange(N), np.array([3, 4, 20, 77])], ids=str)
 def test_the_criterion_is_the_leave_one_out_loss(notion: str, rows: Any) -> None:
     found = bandwidth._leave_one_out_risks(
-        validate(Y, P, sample_weight=WEIGHT),
-        as_notion(notion),
+        as_notion(notion).problems(validate(Y, P, sample_weight=WEIGHT)),
         as_kernel("dirichlet"),
         GENERATORS,
         0.05,
@@ -61,9 +60,9 @@ def test_the_criterion_is_the_leave_one_out_loss(notion: str, rows: Any) -> None
 def test_rows_of_infinite_loss_are_a_penalty_and_the_others_still_count() -> None:
     """The one row of its class: r̂ gives it 0, whose log loss is infinite."""
     y = np.where(np.arange(N) == 7, 2, Y % 2)
-    predictions = validate(y, P)
-    settings: Any = (as_notion("canonical"), as_kernel("dirichlet"), GENERATORS, 0.05, "exact", None)
-    log, brier = bandwidth._leave_one_out_risks(predictions, *settings)
+    problems = as_notion("canonical").problems(validate(y, P))
+    settings: Any = (as_kernel("dirichlet"), GENERATORS, 0.05, "exact", None)
+    log, brier = bandwidth._leave_one_out_risks(problems, *settings)
     mean = conditional_mean(y, P, bandwidth=0.05)
     others = np.delete(np.arange(N), 7)
     rest = -np.log(mean[others, y[others]]).sum() / N

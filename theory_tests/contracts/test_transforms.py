@@ -28,7 +28,7 @@ from propercal.simulation import TemperatureScaledSimplex
 from propercal.testing import transforms
 from propercal.testing.transforms import Changed, Data, Transform
 from theory_tests.conftest import BACKENDS
-from theory_tests.instances import KERNELS, NOTIONS, PLAIN_METHODS, SOME, TERMS, calibrated, values
+from theory_tests.instances import BINS, KERNELS, NOTIONS, PLAIN_METHODS, SOME, TERMS, calibrated, values
 from theory_tests.instances import generators as generators_of
 from theory_tests.laws.populations import EPS, conditional_mean, decompose
 from theory_tests.laws.samples import Sample, fewer, samples
@@ -170,6 +170,9 @@ def rows(k: int, n: int, overconfident: bool) -> tuple[Any, Any]:
 def cases(function: Function, transform: Transform) -> Iterator[Data]:
     """The data before the transform, for every combination of options; nobody may write to the arrays."""
     for options in function.cases:
+        # Ties come apart by what g + c rounds, and the edges of cells stand at them.
+        if transform.name == "logits moved by up to 300" and options.get("kernel") in BINS:
+            continue
         # Cells of a whole simplex would leave points alone in theirs.
         k = 2 if (options.get("kernel"), options.get("notion")) == ("quantile-bins", "canonical") else 3
         n = 90 if "kernel" in options else 80
@@ -320,9 +323,14 @@ def test_weight_zero_is_absence(sample: Sample, data: st.DataObject) -> None:
 @fewer
 @given(sample=samples(), counts=st.lists(st.integers(1, 3), min_size=8, max_size=8))
 def test_a_whole_weight_is_as_many_copies(sample: Sample, counts: list[int]) -> None:
-    given = data_of(sample, exclude_self=False)._replace(sample_weight=None)
-    copies = given.take(np.repeat(np.arange(len(given.y_true)), counts[: len(given.y_true)]))
-    check_sample(transforms.MERGE_DUPLICATES, copies, 0)
+    times = np.asarray(counts[: len(sample.data.y_true)])
+    rows = np.repeat(np.arange(len(times)), times)
+    given = data_of(sample, exclude_self=False)._replace(sample_weight=times)
+    copy_rows = Transform("copies", "", lambda data, _: Changed(data.take(rows)._replace(sample_weight=None), rows=rows))
+    check_sample(copy_rows, given, 0)
+    copies = copy_rows(given).data
+    if len(transforms.MERGE_DUPLICATES(copies).data.y_true) > 1:
+        check_sample(transforms.MERGE_DUPLICATES, copies, 0)
 
 
 @pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])

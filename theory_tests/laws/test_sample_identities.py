@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from propercal._methods.estimators import KERNEL_METHODS
+from propercal.methods import PUBLISHED_METHODS
 from theory_tests.instances import TERMS
 from theory_tests.laws.populations import EPS, decompose
 from theory_tests.laws.samples import Sample, fewer, samples
@@ -23,7 +23,7 @@ def agree(left: float, right: float, size: float) -> bool:
     return left == right or abs(left - right) <= 10 * EPS * size
 
 
-@pytest.mark.parametrize("method", KERNEL_METHODS)
+@pytest.mark.parametrize("method", PUBLISHED_METHODS)
 @fewer
 @given(sample=samples())
 def test_terms_add_up(method: str, sample: Sample) -> None:

@@ -15,8 +15,11 @@ import numpy as np
 
 from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value, held_warnings, warn
+from propercal._data.notions import as_notion
 from propercal._data.settings import check_flag
 from propercal._kernels.algorithm import resolve_algorithm
+from propercal.generators.base import BregmanGenerator
+from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
 from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.shards import (
@@ -30,6 +33,7 @@ from propercal.sketch.dask.shards import (
     plain,
     summarise,
 )
+from propercal.sketch.settings import as_summed
 
 #: Rows that a bandwidth is chosen from.
 _SAMPLE = 20_000
@@ -43,36 +47,29 @@ _FAN_IN = 8
 _IN_MEMORY = "load the data by .compute()"
 
 
-def check_settings(
-    kernel: str | None,
-    recalibrator: object,
-    n_folds: Any,
-    random_state: Any,
-    exclude_self: bool,
+def as_plan(
+    generators: Sequence[BregmanGenerator],
+    notion: str,
+    method: Method,
+    *,
+    confidence_level: float,
+    from_logits: bool,
     sample_weight: object,
-    algorithm: str,
-) -> None:
-    """Raise if a setting is one that a sketch cannot heed."""
+    labels: Sequence[Any] | None,
+) -> Plan:
+    """Return what is to be estimated, or raise if a setting is one that a sketch cannot heed."""
     needs = "with Dask collections, which are summed up in sketches"
-    for argument, found, possible, expected in (
-        ("kernel", kernel, kernel == "dirichlet", "'dirichlet'"),
-        ("recalibrator", recalibrator, recalibrator is None, "None"),
-        ("n_folds", n_folds, isinstance(n_folds, int) and n_folds == 5, "5, the default,"),
-        (
-            "random_state",
-            random_state,
-            isinstance(random_state, int) and random_state == 0,
-            "0, the default,",
-        ),
-        ("exclude_self", exclude_self, exclude_self, "True"),
-        ("sample_weight", type(sample_weight).__name__, sample_weight is None, "None"),
-        ("algorithm", algorithm, algorithm != "exact", "'auto' or 'linear'"),
-    ):
-        if not possible:
-            shown = repr(found) if argument != "sample_weight" else f"a {found}"
-            raise bad_value(
-                argument, shown, f"{expected} {needs}", f"leave it out, or {_IN_MEMORY}"
-            )
+    fix = f"leave it out, or {_IN_MEMORY}"
+    if sample_weight is not None:
+        found = f"a {type(sample_weight).__name__}"
+        raise bad_value("sample_weight", found, f"None {needs}", fix)
+    summed = as_summed(method, None, needs, fix)
+    given = summed.given()
+    gammas = [float(given["bandwidth"])] * len(generators) if "bandwidth" in given else None
+    algorithm = given.get("algorithm", "auto")
+    return Plan(
+        generators, notion, method, gammas, algorithm, confidence_level, from_logits, labels
+    )
 
 
 def decompose_blocks(
@@ -84,10 +81,10 @@ def decompose_blocks(
     """
     check_flag("from_logits", plan.from_logits)
     blocks = read_blocks(y_true, y_proba)
-    if plan.notion == "canonical" and blocks.n_classes > 2:
+    if as_notion(plan.notion).n_outcomes(blocks.n_classes) > 2:
         raise bad_value(
             "notion",
-            "'canonical'",
+            repr(plan.notion),
             f"a notion of one-dimensional problems for Dask collections of {blocks.n_classes} "
             "classes, since there is no sketch of canonical calibration",
             f'use "classwise" or "top-label", or {_IN_MEMORY}',

@@ -24,6 +24,7 @@ from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.state import State
 
@@ -37,7 +38,7 @@ class Plan:
 
     generators: Sequence[BregmanGenerator]
     notion: str
-    method: str
+    method: Method
     bandwidths: Sequence[float] | None
     """One for each generator; None to choose them."""
     algorithm: str
@@ -170,8 +171,7 @@ def choose(
         predictions = validate(y_true, y_proba, from_logits=plan.from_logits, labels=plan.labels)
     with held_warnings() as messages:
         chosen = select_by_risk(
-            predictions,
-            as_notion(plan.notion),
+            as_notion(plan.notion).problems(predictions),
             as_kernel("dirichlet"),
             plan.generators,
             plan.algorithm,

@@ -1,0 +1,183 @@
+"""The terms of a decomposition: of one problem, and averaged over the problems of a notion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from propercal._array import by_rows, device, namespace, one_hot
+from propercal._data.notions import Problem
+from propercal._methods.uncertainty import second_order
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+
+
+class OneStepRows(NamedTuple):
+    """What each row of a one-step estimate adds to the refinement."""
+
+    loss: Array
+    """(n,) loss of the recalibrated prediction, less the correction."""
+    correction: Array
+    """(n,) the correction V."""
+    base_loss: Array
+    """(n,) the first, before the kernel's part in it."""
+
+
+class Terms(NamedTuple):
+    """Terms of one generator, averaged over the problems of a notion."""
+
+    values: Array
+    """(5,) risk, calibration error, refinement, sharpness, uncertainty."""
+    loss: Array
+    """(n,) loss of each row."""
+    marginal_loss: Array
+    """(n,) loss of each row if the share of each class were predicted everywhere."""
+    uncertainty_bias: Array
+    """Scalar: bias of the uncertainty as it is in `values`."""
+    uncertainty_variance: Array
+    """Scalar: variance of the uncertainty that is not linear in the shares of the classes."""
+    infinite: Array
+    """(n,) whether the divergence of the row is infinite."""
+    kernel: str
+    """Its name, "none" for none."""
+    bandwidth: float
+    """Of the kernel; inf for none."""
+    algorithm: str
+    """How the kernel was summed."""
+    one_step: OneStepRows | None = None
+    """Of a method that corrects its bias."""
+
+
+class ProblemTerms(NamedTuple):
+    """Terms of one generator and one problem, or added up over several."""
+
+    estimates: Array
+    """(4,) risk, calibration error, refinement, uncertainty."""
+    loss: Array
+    marginal_loss: Array
+    second_order: Array
+    """(2,) bias and variance of the uncertainty, as far as they are not linear in the shares."""
+    infinite: Array
+
+    @classmethod
+    def of_refinement(
+        cls, problem: Problem, generator: BregmanGenerator, refinement: Array
+    ) -> ProblemTerms:
+        """Complete an estimate of the refinement: the rest of the risk is calibration error."""
+        xp = namespace(refinement)
+        k = problem.n_classes
+
+        def losses(prob: Array, log_prob: Array, label: Array) -> Array:
+            return generator.loss(prob, one_hot(label, k, prob.dtype), log_q=log_prob)
+
+        loss = by_rows(losses, problem.prob, problem.log_prob, problem.label)
+        risk = xp.sum(problem.weight * loss)
+        outcomes = xp.eye(k, dtype=loss.dtype, device=device(loss))
+        share = class_shares(problem)
+        uncertainty = -generator.value(share)
+        marginal_losses = generator.loss(xp.broadcast_to(share, (k, k)), outcomes)
+        return cls(
+            xp.stack([risk, risk - refinement, refinement, uncertainty]),
+            loss,
+            xp.take(marginal_losses, problem.label, axis=0),
+            second_order(problem, share, generator),
+            xp.zeros_like(loss, dtype=xp.bool),
+        )
+
+    def with_divergence(self, problem: Problem, divergence: Array) -> ProblemTerms:
+        """Return this with the calibration error that is the mean of a divergence (n,)."""
+        xp = namespace(divergence)
+        risk, _, refinement, uncertainty = (self.estimates[i] for i in range(4))
+        calibration_error = xp.sum(problem.weight * divergence)
+        return self._replace(
+            estimates=xp.stack([risk, calibration_error, refinement, uncertainty]),
+            infinite=xp.isinf(divergence),
+        )
+
+    def plus(self, other: ProblemTerms) -> ProblemTerms:
+        """Add the terms of another problem."""
+        return ProblemTerms(
+            self.estimates + other.estimates,
+            self.loss + other.loss,
+            self.marginal_loss + other.marginal_loss,
+            self.second_order + other.second_order,
+            self.infinite | other.infinite,
+        )
+
+    def over(self, n: int) -> ProblemTerms:
+        """Return the mean over `n` problems."""
+        return ProblemTerms(
+            self.estimates / n,
+            self.loss / n,
+            self.marginal_loss / n,
+            self.second_order / n,
+            self.infinite,
+        )
+
+
+def class_shares(problem: Problem) -> Array:
+    """(k,) weight of the rows of each class."""
+    xp = namespace(problem.weight)
+    weights = [xp.where(problem.label == i, problem.weight, 0.0) for i in range(problem.n_classes)]
+    return xp.stack([xp.sum(weight) for weight in weights])
+
+
+def smoothed_refinement(problem: Problem, mean: Array, generator: BregmanGenerator) -> Array:
+    """Return mean −F(r̂) of conditional means r̂ (n, k), Eq. 13."""
+    return -namespace(mean).sum(problem.weight * by_rows(generator.value, mean))
+
+
+def smoothed_sharpness(problem: Problem, mean: Array, generator: BregmanGenerator) -> Array:
+    """Return −F of the shares of the classes less the refinement."""
+    uncertainty = -generator.value(class_shares(problem))
+    with np.errstate(invalid="ignore"):
+        return uncertainty - smoothed_refinement(problem, mean, generator)
+
+
+def mean_terms(parts: Sequence[Sequence[ProblemTerms]]) -> list[ProblemTerms]:
+    """Average the terms of each generator over problems, which come first."""
+    return [
+        reduce(ProblemTerms.plus, of_one).over(len(parts)) for of_one in zip(*parts, strict=True)
+    ]
+
+
+def complete_terms(
+    mean: ProblemTerms,
+    kernel: str,
+    bandwidth: float,
+    algorithm: str,
+    *,
+    measures_divergence: bool = False,
+    one_step: OneStepRows | None = None,
+) -> Terms:
+    """Complete the averaged terms by the identities between them.
+
+    `measures_divergence` and whether there are rows of a one-step estimate say which terms were
+    estimated, see :class:`propercal.methods.Method`.
+    """
+    xp = namespace(mean.estimates)
+    risk, calibration_error, refinement, uncertainty = (mean.estimates[i] for i in range(4))
+    bias, variance = mean.second_order[0], mean.second_order[1]
+    if one_step is not None:
+        uncertainty, bias = uncertainty - bias, xp.zeros_like(bias)
+    # Only where no number makes up the risk with an infinite calibration error does the
+    # refinement of the direct method keep its own estimate.
+    if measures_divergence and not bool(xp.isinf(calibration_error)):
+        refinement = risk - calibration_error
+    with np.errstate(invalid="ignore"):
+        sharpness = uncertainty - refinement
+    return Terms(
+        xp.stack([risk, calibration_error, refinement, sharpness, uncertainty]),
+        mean.loss,
+        mean.marginal_loss,
+        bias,
+        variance,
+        mean.infinite,
+        kernel,
+        bandwidth,
+        algorithm,
+        one_step,
+    )
