@@ -18,7 +18,6 @@ from propercal.generators import (
     Tsallis,
 )
 
-
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 

@@ -160,3 +160,14 @@ def test_all_rows_weigh_what_the_look_cannot_tell_apart() -> None:
         return min(0.1 + abs(x + 1.2), 3 * abs(x + 0.5))
 
     assert minimise(height, look) == pytest.approx(10**-0.5)
+
+
+def test_the_search_knows_the_weights() -> None:
+    rng = np.random.default_rng(13)
+    p = rng.dirichlet([2.0, 6.0, 12.0], size=120)
+    y = np.where(p[:, 1] > 0.3, 1, rng.choice([0, 2], size=120))
+    w = np.where(np.arange(120) < 80, 1.0, 0.0)
+    for criterion in ("risk", "likelihood"):
+        a = select_bandwidth(y, p, sample_weight=w, generator="brier", criterion=criterion)
+        b = select_bandwidth(y[:80], p[:80], generator="brier", criterion=criterion)
+        assert a == pytest.approx(b, rel=1e-4)  # a search stops somewhere in a flat valley

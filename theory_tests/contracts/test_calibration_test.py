@@ -131,14 +131,6 @@ def test_tensors_that_require_a_gradient() -> None:
     assert run(Y, p).components == pytest.approx(run(Y, P).components, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_logits(notion: str) -> None:
-    logits = np.log(P) + 3.0
-    expected = run(Y, P, notion=notion)
-    found = run(Y, logits, from_logits=True, notion=notion)
-    assert found.components == pytest.approx(expected.components, rel=1e-6, abs=1e-6)
-
-
 def test_one_column_is_the_positive_class() -> None:
     y, q = (Y == 0).astype(int), P[:, 0]
     expected = run(y, np.stack([1 - q, q], axis=1)).components

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
-from theory_tests.instances import NOTIONS, PLAIN_METHODS, TERMS, Floats, calibrated, terms
+from theory_tests.instances import NOTIONS, PLAIN_METHODS, TERMS, Floats, calibrated, same, terms
 
 N = 60
 
@@ -218,3 +218,14 @@ def test_a_lone_vertex_far_from_all_others() -> None:
     mean = propercal.conditional_mean(y, p, notion="canonical", kernel="dirichlet", bandwidth=1e-3)
     assert np.isfinite(mean).all()
     np.testing.assert_allclose(mean.sum(1), 1, rtol=1e-12)
+
+
+def test_weight_zero_removes_an_impossible_event_too() -> None:
+    """0 × ∞: a row that counts for nothing cannot make the log loss infinite, nor earn a warning."""
+    y, p = calibrated(N, concentration=0.8)
+    p[7], y[7] = [0.5, 0.5, 0.0], 2
+    w = np.ones(N)
+    w[7] = 0
+    keep = w > 0
+    for notion in NOTIONS:
+        same(terms(y, p, notion=notion, sample_weight=w), terms(y[keep], p[keep], notion=notion))

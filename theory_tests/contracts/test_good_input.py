@@ -1,4 +1,4 @@
-"""Every form of the same data gives the same numbers: labels, probabilities, order, logits."""
+"""Every form of the same data gives the same numbers: labels, probabilities, weights, logits."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import propercal
 from propercal.testing.strategies import ARRAY_FORMS, LABEL_FORMS
 from theory_tests.instances import (
     CLASS_NAMES,
+    KERNELS,
     NOTIONS,
     PLAIN_METHODS,
     TERMS,
@@ -21,7 +22,6 @@ from theory_tests.instances import (
     Labels,
     calibrated,
     same,
-    softmax,
     terms,
 )
 
@@ -64,6 +64,15 @@ def test_labels_lets_a_named_class_be_absent() -> None:
     same(terms(CLASS_NAMES[y], p0, labels=list(CLASS_NAMES)), terms(y, p0))
 
 
+def test_names_of_classes_are_a_permutation_too() -> None:
+    p = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [0.3, 0.4, 0.3]])
+    y = np.array([1, 0, 2, 2])
+    named = np.array(["b", "c", "a"])[y]
+    expected = terms(y, p, bandwidth=0.1)
+    assert (terms(named, p, bandwidth=0.1, labels=["b", "c", "a"]) == expected).all()
+    np.testing.assert_allclose(terms(named, p[:, [2, 0, 1]], bandwidth=0.1), expected, rtol=1e-12)
+
+
 # ---------------------------------------------------------------- probabilities
 @pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -71,6 +80,20 @@ def test_labels_lets_a_named_class_be_absent() -> None:
 def test_forms_of_probabilities(form: str, notion: str, method: str) -> None:
     given = terms(y0, ARRAY_FORMS[form](p0), notion=notion, method=method)
     same(given, terms(y0, p0, notion=notion, method=method))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_forms_of_weights(notion: str, method: str, kernel: str) -> None:
+    # Cells of a whole simplex would leave points alone in theirs.
+    y, p = calibrated(90, 2 if (kernel, notion) == ("quantile-bins", "canonical") else 3, concentration=0.8)
+    w = np.random.default_rng(3).uniform(0.1, 3, 90)
+    args: dict[str, Any] = {"notion": notion, "method": method, "kernel": kernel, "generator": "brier", "bandwidth": KERNELS[kernel]}
+    weighted = terms(y, p, sample_weight=w, **args)
+    for form in ARRAY_FORMS.values():
+        same(terms(y, p, sample_weight=form(w), **args), weighted)
+    assert not np.allclose(weighted, terms(y, p, **args), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -136,23 +159,6 @@ def test_the_callers_arrays_stay_as_they_were(notion: str, frozen: bool) -> None
 
 
 # ---------------------------------------------------------------- logits
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", PLAIN_METHODS)
-@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
-def test_logits_are_the_same_predictions(generator: str, method: str, notion: str) -> None:
-    y, _ = sample()
-    z = np.random.default_rng(7).normal(0, 2, (N, K))
-    args: dict[str, Any] = {"notion": notion, "method": method, "generator": generator}
-    wanted = terms(y, softmax(z), **args)
-    found = terms(y, z, from_logits=True, **args)
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-13)
-    shifted = z + np.linspace(-300, 300, N)[:, None]
-    # Adding c to a row changes nothing; the sum z + c itself rounds by 300 ε.
-    np.testing.assert_allclose(
-        terms(y, shifted, from_logits=True, **args), wanted, rtol=1e-10, atol=1e-11
-    )
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_logits_of_a_binary_problem(notion: str) -> None:
     y, _ = sample(k=2)

@@ -119,20 +119,6 @@ def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
     assert set(sketch.result().standard_errors) == {"risk", "calibration_error", "refinement"}
 
 
-def test_logits_and_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    y_true, y_proba = unrelated(200)
-    logits = np.log(y_proba)
-    plain, from_logits, tensors = made(), made(from_logits=True), made()
-    plain.update(y_true, y_proba)
-    from_logits.update(y_true, logits)
-    given = torch.tensor(y_proba, requires_grad=True)
-    tensors.update(torch.tensor(y_true), given)
-    for other in (from_logits, tensors):
-        assert other.result().refinement == pytest.approx(plain.result().refinement, rel=1e-9)
-    assert given.grad is None
-
-
 def test_infinite_losses_are_counted_and_named() -> None:
     sketch = made()
     sketch.update([0, 1, 2, 0], [[0.0, 0.5, 0.5], [0.2, 0.4, 0.4], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])

@@ -125,21 +125,6 @@ def test_an_affine_term_in_f_changes_no_divergence() -> None:
 # ------------------------------------------------------------------ symmetries
 
 
-def test_the_order_of_rows_and_of_classes_does_not_matter() -> None:
-    rng = np.random.default_rng(1)
-    weight = rng.uniform(0.5, 2, len(Y))
-    rows, classes = rng.permutation(len(Y)), np.array([2, 0, 1])
-    expected = decompose(Y, G, generator=["log", "spherical"], sample_weight=weight)
-    by_row = decompose(Y[rows], G[rows], generator=["log", "spherical"], sample_weight=weight[rows])
-    by_class = decompose(
-        np.argsort(classes)[Y], G[:, classes], generator=["log", "spherical"], sample_weight=weight
-    )
-    for a, b, c in zip(expected, by_row, by_class, strict=True):
-        np.testing.assert_allclose(terms_of(b), terms_of(a), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(terms_of(c), terms_of(a), rtol=1e-7, atol=1e-9)
-        assert a.bandwidth == b.bandwidth == c.bandwidth
-
-
 @pytest.mark.parametrize("notion", ["canonical", "top-label"])
 def test_weights_count_by_their_ratios_and_weight_zero_is_absence(notion: str) -> None:
     weight = np.random.default_rng(2).uniform(0.5, 2, len(Y))
