@@ -14,12 +14,13 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test lint types unit mutants benchmark book clean
+.PHONY: help study studies test test-all lint types unit slow mutants benchmark book clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
-	@echo "make test       install what tests need (torch) and run lint, types and tests"
+	@echo "make test       install what tests need (torch) and run lint, types and tests, but for slow ones"
+	@echo "make test-all   the same, and the tests that take more than 5 s each"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
@@ -63,6 +64,8 @@ studies: $(VENV)/.studies-installed
 
 test: lint types unit
 
+test-all: test slow
+
 lint: $(VENV)/.test-installed
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
@@ -72,7 +75,10 @@ types: $(VENV)/.test-installed
 
 # Workers share the cores: with threads of their own they would wait for each other.
 unit: $(VENV)/.test-installed
-	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS) -m "not slow"
+
+slow: $(VENV)/.test-installed
+	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS) -m slow
 
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed

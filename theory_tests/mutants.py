@@ -91,7 +91,7 @@ TESTS = (
     "theory_tests/contracts/test_result.py",
     "theory_tests/contracts/test_sums.py",
     "theory_tests/contracts/test_tiles.py",
-    "theory_tests/contracts/test_weighted_rows.py",
+    "theory_tests/contracts/test_transforms.py",
     "--ignore=theory_tests/laws/test_bias_rate.py",
     "--ignore=theory_tests/laws/test_simulation.py",
     "--ignore=theory_tests/laws/test_scenarios.py",

@@ -26,7 +26,7 @@ def expected(notion: str, rows: Any) -> list[float]:
     weight = WEIGHT / WEIGHT.sum()
     mean = conditional_mean(Y, P, notion=notion, bandwidth=0.05, sample_weight=WEIGHT)
     if notion == "canonical":
-        problems = [(mean, Y)]
+        problems: Any = [(mean, Y)]
     else:
         problems = [(np.stack([1 - m, m], axis=1), 1 * (i == Y)) for i, m in enumerate(mean.T)]
     return [

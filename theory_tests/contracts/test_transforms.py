@@ -303,6 +303,7 @@ def test_a_loss_that_tells_classes_apart_has_its_matrix_permuted(sample: Sample,
     matrix = root.T @ root
     given = data_of(sample, generator=Quadratic(matrix), method=method)
     changed = transforms.PERMUTE_CLASSES(given, seed)
+    assert changed.classes is not None
     turned = Quadratic(matrix[np.ix_(changed.classes, changed.classes)])
     found = decompose(*changed.data[:2], sample_weight=given.sample_weight, **{**given.options, "generator": turned})
     expected = decompose(*given[:2], sample_weight=given.sample_weight, **given.options)

@@ -221,6 +221,7 @@ def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------ bias and coverage
 
 
+@pytest.mark.slow
 def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> None:
     """k = 2, n = 300: bias within a tenth of the calibration error, up to the error of 120 samples.
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import propercal
+from theory_tests.instances import Floats
 from theory_tests.oracles.transcription import (
     BRIER,
     LOG,
-    Floats,
     Plain,
     assert_agree,
     conditional_mean,

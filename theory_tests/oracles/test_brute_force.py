@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import propercal
+from theory_tests.instances import Floats
 from theory_tests.oracles.transcription import (
     ATOL,
     BRIER,
@@ -23,7 +24,6 @@ from theory_tests.oracles.transcription import (
     LOG,
     RTOL,
     SMALLEST_LOG,
-    Floats,
     Plain,
     assert_agree,
     conditional_mean,
