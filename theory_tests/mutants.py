@@ -82,7 +82,6 @@ TESTS = (
     "theory_tests/contracts/test_generator_names.py",
     "theory_tests/contracts/test_good_input.py",
     "theory_tests/contracts/test_gradients.py",
-    "theory_tests/contracts/test_hard_cases.py",
     "theory_tests/contracts/test_information.py",
     "theory_tests/contracts/test_information_messages.py",
     "theory_tests/contracts/test_notions.py",

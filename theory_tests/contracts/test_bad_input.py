@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import propercal
+from theory_tests.instances import P_HARD, Y_HARD, by_risk
 
 N, K = 6, 3
 Y = np.array([0, 1, 2, 0, 1, 2])
@@ -278,3 +280,68 @@ def test_no_wrong_number_after_a_refusal() -> None:
     with pytest.raises(ValueError, match="y_proba"):
         propercal.decompose(Y, P / 2, method="risk", bandwidth=0.1)
     assert propercal.decompose(Y, P, method="risk", bandwidth=0.1).calibration_error == first
+
+
+@pytest.mark.parametrize("argument", ["y_true", "y_proba", "sample_weight"])
+def test_masked_entries_are_refused(argument: str) -> None:
+    data = {"y_true": Y_HARD, "y_proba": P_HARD, "sample_weight": np.ones(len(Y_HARD))}
+    mask = np.zeros(data[argument].shape, dtype=bool)
+    mask[3] = True
+    data[argument] = np.ma.masked_array(data[argument], mask=mask)
+    with pytest.raises(ValueError, match=rf"^{argument} = masked entries at row 3\b"):
+        by_risk(data.pop("y_true"), data.pop("y_proba"), bandwidth=0.05, **data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": {"a", "b", "c"}},
+        {"labels": 5},
+        {"labels": [["a"], ["b"], ["c"]]},
+    ],
+)
+def test_labels_need_an_order(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^labels = "):
+        by_risk(np.array(list("abc"))[Y_HARD], P_HARD, bandwidth=0.05, **change)
+
+
+def test_column_names_that_name_classes_differ() -> None:
+    frame = pd.DataFrame(P_HARD, columns=["a", "a", "b"])
+    with pytest.raises(ValueError, match=r"^y_proba = columns named"):
+        by_risk(np.array(list("aab"))[Y_HARD], frame, bandwidth=0.05)
+
+
+def test_flags_are_flags() -> None:
+    for name in ("exclude_self", "from_logits"):
+        with pytest.raises(ValueError, match=rf"^{name} = 'no'"):
+            by_risk(Y_HARD, P_HARD, bandwidth=0.05, **{name: "no"})
+    with pytest.raises(ValueError, match=r"^confidence_level"):
+        by_risk(Y_HARD, P_HARD, bandwidth=0.05, confidence_level="0.9")
+
+
+def test_an_enormous_label_is_named_as_it_is() -> None:
+    y = Y_HARD.astype(float)
+    y[4] = 1e300
+    with pytest.raises(ValueError, match=r"1e\+300 at row 4"):
+        by_risk(y, P_HARD, bandwidth=0.05)
+
+
+def test_a_weight_that_requires_a_gradient_is_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^sample_weight = a tensor that requires a gradient"):
+        by_risk(
+            Y_HARD, torch.tensor(P_HARD), bandwidth=0.05, sample_weight=torch.ones(len(Y_HARD), requires_grad=True)
+        )
+
+
+def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROPERCAL_NUM_THREADS", "many")
+    p = np.repeat(P_HARD, 10, axis=0)
+    with pytest.raises(ValueError, match="PROPERCAL_NUM_THREADS = 'many'"):
+        by_risk(np.repeat(Y_HARD, 10), p, bandwidth=0.05)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-14, 0.9e-9, 1.1e9, 1e300])
+def test_bandwidths_without_meaning(bandwidth: float) -> None:
+    with pytest.raises(ValueError, match=r"^bandwidth = "):
+        by_risk(Y_HARD, P_HARD, bandwidth=bandwidth)

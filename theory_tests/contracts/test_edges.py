@@ -9,7 +9,20 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
-from theory_tests.instances import NOTIONS, PLAIN_METHODS, TERMS, Floats, calibrated, same, terms
+from propercal.generators import ItakuraSaito
+from theory_tests.instances import (
+    NOTIONS,
+    P_HARD,
+    PLAIN_METHODS,
+    TERMS,
+    Y_HARD,
+    Floats,
+    by_risk,
+    calibrated,
+    risk_of,
+    same,
+    terms,
+)
 
 N = 60
 
@@ -229,3 +242,29 @@ def test_weight_zero_removes_an_impossible_event_too() -> None:
     keep = w > 0
     for notion in NOTIONS:
         same(terms(y, p, notion=notion, sample_weight=w), terms(y[keep], p[keep], notion=notion))
+
+
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e-6, 1e9])
+@pytest.mark.parametrize("kernel", ["dirichlet", "quantile-bins"])
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum", "ignore:bandwidth = .* alone")
+def test_extreme_bandwidths_and_rows_off_by_a_tenth(bandwidth: float, kernel: str) -> None:
+    p = P_HARD * np.random.default_rng(1).uniform(0.91, 1.09, len(Y_HARD))[:, None]
+    found = by_risk(Y_HARD, np.minimum(p, 1), generator="brier", bandwidth=bandwidth, kernel=kernel)
+    assert -2 <= found.calibration_error <= 4
+    mean = propercal.conditional_mean(Y_HARD, np.minimum(p, 1), bandwidth=bandwidth, kernel=kernel)
+    np.testing.assert_allclose(mean.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_infinite_terms_are_never_silent() -> None:
+    y = np.repeat([0, 1, 2], 20)
+    p = np.repeat([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]], 20, axis=0)
+    with pytest.warns(UserWarning, match="estimated probability is 0"):
+        found = by_risk(y, p, generator=ItakuraSaito(), bandwidth=1e-4)
+    assert found.refinement == -np.inf
+
+
+def test_callers_who_raise_on_underflow() -> None:
+    with np.errstate(all="raise"):
+        assert risk_of(Y_HARD, P_HARD, bandwidth=1e-3) == risk_of(Y_HARD, P_HARD, bandwidth=1e-3)
+        propercal.select_bandwidth(Y_HARD, P_HARD, generator="brier")
+        propercal.conditional_mean(Y_HARD, P_HARD, bandwidth=1e-3)

@@ -16,7 +16,7 @@ from propercal.generators import (
     from_function,
 )
 from theory_tests.conftest import Backend
-from theory_tests.instances import generators
+from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
 
 # Interior points, a near-vertex, a vertex and a face; q meets p in the fourth row.
 P = np.asarray(
@@ -174,3 +174,19 @@ def test_a_quadratic_form_counts_on_vectors_that_sum_to_zero() -> None:
     v = np.array([1.0, -1.0, 0.0])
     with pytest.raises(ValueError, match="curvature"):
         Quadratic(form - 2 * np.outer(v, v))
+
+
+def test_inference_mode_changes_no_number() -> None:
+    torch = pytest.importorskip("torch")
+    f = from_function(lambda q: (q * q).sum(-1) - 1)
+    expected = risk_of(Y_HARD, P_HARD, generator="brier")
+    with torch.inference_mode():
+        assert risk_of(Y_HARD, P_HARD, generator=f) == pytest.approx(expected, rel=1e-12)
+        assert risk_of(Y_HARD, torch.tensor(P_HARD), generator=f) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_detached_function_is_no_function() -> None:
+    pytest.importorskip("torch")
+    f = from_function(lambda q: (q * q).detach().sum(-1))
+    with pytest.raises(ValueError, match="does not depend on its argument"):
+        risk_of(Y_HARD, P_HARD, generator=f)

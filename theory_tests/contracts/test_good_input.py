@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
+import fractions
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,11 +19,14 @@ from theory_tests.instances import (
     CLASS_NAMES,
     KERNELS,
     NOTIONS,
+    P_HARD,
     PLAIN_METHODS,
     TERMS,
+    Y_HARD,
     Floats,
     Labels,
     calibrated,
+    risk_of,
     same,
     terms,
 )
@@ -245,3 +251,48 @@ def test_neighbours_where_every_probability_has_underflowed() -> None:
     )
     # Each point's only near neighbour is the other of its pair.
     np.testing.assert_allclose(mean, [[0, 1], [1, 0], [1, 0], [0, 1]], atol=1e-12)
+
+
+def test_an_empty_mask_changes_nothing() -> None:
+    assert risk_of(np.ma.masked_array(Y_HARD), np.ma.masked_array(P_HARD)) == risk_of(Y_HARD, P_HARD)
+
+
+def test_number_objects_and_nullable_columns() -> None:
+    q = np.round(P_HARD[:, 0] * 1024) / 1024
+    y = (Y_HARD == 0).astype(int)
+    expected = risk_of(y, q)
+    assert risk_of(y, [fractions.Fraction(v) for v in q]) == expected
+    assert risk_of(y, [decimal.Decimal(v) for v in q]) == expected
+    assert risk_of(pd.array(y, dtype="Int64"), pd.Series(q, dtype="Float64")) == expected
+    assert risk_of(np.array([np.int64(v) for v in y], dtype=object), q) == expected
+
+
+def test_matrix_subclass() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        assert risk_of(Y_HARD, np.matrix(P_HARD)) == risk_of(Y_HARD, P_HARD)
+
+
+def test_categories_have_their_own_order() -> None:
+    names = ["low", "mid", "high"]
+    y = pd.Series(pd.Categorical.from_codes(Y_HARD.tolist(), categories=pd.Index(names)))
+    assert risk_of(y, P_HARD) == risk_of(Y_HARD, P_HARD)
+
+
+@pytest.mark.parametrize(
+    ("column", "y_true", "risk"),
+    [
+        # Of two names that occur, the column's own is the positive class, whatever the alphabet says.
+        ("ham", ["ham", "spam", "ham"], [0.8, 0.7, 0.6]),
+        ("spam", ["spam", "ham", "spam"], [0.8, 0.7, 0.6]),
+        # A number is a position, not a name: classes are 0 and 1.
+        (1, [1, 1, 1], [0.8, 0.3, 0.6]),
+        (0, [1, 1, 0], [0.8, 0.3, 0.4]),
+    ],
+)
+def test_the_one_column_of_a_frame_is_the_positive_class(
+    column: Any, y_true: Any, risk: Any
+) -> None:
+    frame = pd.DataFrame({column: [0.8, 0.3, 0.6]})
+    found = propercal.decompose(y_true, frame, method="risk", bandwidth=0.1)
+    assert found.risk == pytest.approx(-np.log(risk).mean())

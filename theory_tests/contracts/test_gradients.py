@@ -249,3 +249,22 @@ def test_training_on_the_calibration_error_lowers_it(torch: Any) -> None:
             log_temperature -= 1.0 * slope
     assert errors[-1] < 0.5 * errors[0]
     assert 1.5 < math.exp(log_temperature.item()) < 5
+
+
+def test_a_gradient_does_not_keep_the_tiles() -> None:
+    """What the graph holds grows like n: the tiles of 2000² pairs alone would take 30 MiB."""
+    torch = pytest.importorskip("torch")
+
+    def nodes(n: int) -> int:
+        rng = np.random.default_rng(0)
+        p = torch.tensor(rng.uniform(size=n), requires_grad=True)
+        value = propercal.calibration_error(rng.integers(0, 2, n), p, method="risk", bandwidth=0.05)
+        seen, stack = set(), [value.grad_fn]
+        while stack:
+            node = stack.pop()
+            if node is not None and node not in seen:
+                seen.add(node)
+                stack += [parent for parent, _ in node.next_functions]
+        return len(seen)
+
+    assert nodes(2048) < 2.5 * nodes(1024)

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from propercal import _threads
 from propercal._array import free_memory, namespace
 from propercal._kernels import tiles
 from propercal._kernels.kernels import DirichletKernel
 from propercal._kernels.tiles import Groups
+from theory_tests.instances import risk_of
 
 N, K = 50, 3
 
@@ -285,3 +287,15 @@ def test_blas_has_one_thread_within_the_sums() -> None:
     sums(step, *features())
     assert found
     assert all(numbers <= {1} for numbers in found)
+
+
+def test_concurrent_calls_leave_blas_as_it_was() -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 2, 1500), rng.uniform(size=1500)
+    before = [library["num_threads"] for library in threadpool_info()]
+    threads = [threading.Thread(target=risk_of, args=(y[:m], p[:m])) for m in range(500, 1500, 125)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [library["num_threads"] for library in threadpool_info()] == before

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import propercal
 from propercal.testing.strategies import simplex_points
-from theory_tests.instances import KERNELS
+from theory_tests.instances import KERNELS, P_HARD, Y_HARD
 from theory_tests.laws.populations import EPS, conditional_mean
 from theory_tests.laws.samples import Sample, fewer, samples
 
@@ -89,3 +90,28 @@ def test_one_class_is_certain(sample: Sample) -> None:
     settings = {**sample.settings, "notion": "canonical"}
     r = conditional_mean(y, g, sample_weight=sample.data.sample_weight, **settings)
     np.testing.assert_array_equal(r, np.eye(g.shape[1])[y])
+
+
+def test_a_dominating_weight_leaves_the_others_their_digits() -> None:
+    """At the heavy row only the others count: its r̂ does not depend on how heavy it is."""
+    y, p = (Y_HARD == 0).astype(int), np.full(len(Y_HARD), 0.3)
+    light = np.r_[1.0, np.random.default_rng(1).uniform(1, 2, len(Y_HARD) - 1)]
+    heavy = np.r_[1e18, light[1:]]
+    for kernel in ("uniform-bins", "dirichlet"):
+        found = [
+            propercal.conditional_mean(y, p, kernel=kernel, bandwidth=0.1, sample_weight=w)[0, 1]
+            for w in (light, heavy)
+        ]
+        share = (light[1:] * y[1:]).sum() / light[1:].sum()
+        assert found == pytest.approx([share, share], rel=1e-12)
+
+
+def test_a_dominating_weight_and_the_likelihood() -> None:
+    """With all weight on one row, its log density decides, however heavy it is."""
+    gammas = [
+        propercal.select_bandwidth(
+            Y_HARD, P_HARD, sample_weight=np.r_[weight, np.ones(len(Y_HARD) - 1)], criterion="likelihood"
+        )
+        for weight in (1e12, 1e14, 1e20)
+    ]
+    assert gammas[0] == gammas[1] == gammas[2] > 1e-4
