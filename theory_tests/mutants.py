@@ -217,9 +217,7 @@ class Mutants:
         with os.fdopen(source, "rb") as file:
             self.kills.update([file.read().decode()])
         killed_by_time = code in {-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL}
-        self.outcomes[name] = (
-            "timeout" if killed_by_time else "survived" if code == 0 else "killed"
-        )
+        self.outcomes[name] = "timeout" if killed_by_time else "survived" if code == 0 else "killed"
         if len(self.outcomes) % 50 == 0:
             Path("outcomes.json").write_text(json.dumps(self.outcomes, indent=1), encoding="utf-8")
             found = collections.Counter(self.outcomes.values())
@@ -347,8 +345,7 @@ def main(patterns: Sequence[str]) -> None:
         raise SystemExit(int(code))
     survivors = [name for name in names if plugin.outcomes[name] in {"survived", "no tests"}]
     Path("survivors.txt").write_text(
-        "".join(f"{plugin.outcomes[name]}: {name}\n{changes[name]}\n\n" for name in survivors),
-        encoding="utf-8",
+        "".join(f"{plugin.outcomes[name]}: {name}\n{changes[name]}\n\n" for name in survivors), encoding="utf-8"
     )
     minutes = (time.monotonic() - start) / 60
     sys.stdout.write(f"{table(plugin.outcomes)}, in {minutes:.0f} minutes\n")

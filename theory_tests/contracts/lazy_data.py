@@ -20,9 +20,7 @@ IN_MEMORY = propercal.decompose(Y_TRUE, Y_PROBA, **SETTINGS)
 
 
 def lazy(*arrays: Any, chunks: Any = 700) -> list[Any]:
-    return [
-        da.from_array(each, chunks=chunks if each.ndim == 1 else (chunks, -1)) for each in arrays
-    ]
+    return [da.from_array(each, chunks=chunks if each.ndim == 1 else (chunks, -1)) for each in arrays]
 
 
 def unknown(array: Any) -> Any:

@@ -32,9 +32,7 @@ def test_results_live_where_the_predictions_do(notion: str, xp: Any) -> None:
         else:
             assert math.isfinite(float(value))
     assert type(found.bandwidth) is float
-    mean = propercal.conditional_mean(
-        xp.integers(y), given, notion=notion, kernel="dirichlet", bandwidth=0.1
-    )
+    mean = propercal.conditional_mean(xp.integers(y), given, notion=notion, kernel="dirichlet", bandwidth=0.1)
     assert type(mean) is type(given)
     assert mean.dtype == given.dtype
     assert mean.device == given.device
@@ -47,24 +45,13 @@ Y, LOGITS = scored(60)[0], np.log(scored(60)[1]) * 400
 @cache
 def from_logits(dtype: str, notion: str, method: str) -> Floats:
     same = LOGITS.astype(dtype).astype(float)
-    return values(
-        propercal.decompose(
-            Y, same, from_logits=True, notion=notion, method=method, bandwidth=0.05
-        )
-    )
+    return values(propercal.decompose(Y, same, from_logits=True, notion=notion, method=method, bandwidth=0.05))
 
 
-@pytest.mark.parametrize(
-    ("notion", "method"), [*((notion, "risk") for notion in NOTIONS), ("top-label", "debiased")]
-)
+@pytest.mark.parametrize(("notion", "method"), [*((notion, "risk") for notion in NOTIONS), ("top-label", "debiased")])
 def test_logits(notion: str, method: str, xp: Any) -> None:
     found = propercal.decompose(
-        xp.integers(Y),
-        xp.array(LOGITS),
-        from_logits=True,
-        notion=notion,
-        method=method,
-        bandwidth=0.05,
+        xp.integers(Y), xp.array(LOGITS), from_logits=True, notion=notion, method=method, bandwidth=0.05
     )
     rtol = 1e-6 if xp.dtype == "float32" else 1e-11
     wanted = from_logits(xp.dtype, notion, method)
@@ -120,9 +107,7 @@ def test_the_callers_tensors_stay_as_they_were(torch: Any) -> None:
     for requires_grad in (False, True):
         given = torch.tensor(p, requires_grad=requires_grad)
         labels, weights = torch.tensor(y), torch.ones(len(y), dtype=torch.float64)
-        found = propercal.decompose(
-            labels, given, sample_weight=weights, method="risk", bandwidth=0.1
-        )
+        found = propercal.decompose(labels, given, sample_weight=weights, method="risk", bandwidth=0.1)
         assert given.requires_grad is requires_grad
         assert given.grad is None
         assert given.is_leaf

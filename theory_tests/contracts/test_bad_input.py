@@ -20,16 +20,7 @@ from theory_tests.instances import P_HARD, Y_HARD, by_risk
 
 N, K = 6, 3
 Y = np.array([0, 1, 2, 0, 1, 2])
-P = np.array(
-    [
-        [0.6, 0.3, 0.1],
-        [0.2, 0.5, 0.3],
-        [0.1, 0.1, 0.8],
-        [0.7, 0.2, 0.1],
-        [0.3, 0.4, 0.3],
-        [0.25, 0.25, 0.5],
-    ]
-)
+P = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.25, 0.25, 0.5]])
 ONES = np.ones(N)
 
 
@@ -210,9 +201,7 @@ def check(found: str, case: Case) -> None:
     value, expected = found.split(": expected", 1)
     value = value.split("=", 1)[1]
     assert re.search(case.found, value, re.DOTALL), f"{case.found!r} is not named in: {found}"
-    assert re.search(case.fix, expected, re.DOTALL | re.IGNORECASE), (
-        f"{case.fix!r} is not said in: {found}"
-    )
+    assert re.search(case.fix, expected, re.DOTALL | re.IGNORECASE), f"{case.fix!r} is not said in: {found}"
     assert len(found) < 400, "too long to read"
 
 
@@ -241,10 +230,7 @@ def test_ids_are_distinct() -> None:
 
 
 # -------------------------------------------------------------- a warning, where that is right
-WARNED = {
-    "rows off by 1e-3": (P * 1.001, "row"),
-    "one row off by 1e-3": (put(P, 4, P[4] * 0.999), r"\b4\b"),
-}
+WARNED = {"rows off by 1e-3": (P * 1.001, "row"), "one row off by 1e-3": (put(P, 4, P[4] * 0.999), r"\b4\b")}
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
@@ -292,14 +278,7 @@ def test_masked_entries_are_refused(argument: str) -> None:
         by_risk(data.pop("y_true"), data.pop("y_proba"), bandwidth=0.05, **data)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"labels": {"a", "b", "c"}},
-        {"labels": 5},
-        {"labels": [["a"], ["b"], ["c"]]},
-    ],
-)
+@pytest.mark.parametrize("change", [{"labels": {"a", "b", "c"}}, {"labels": 5}, {"labels": [["a"], ["b"], ["c"]]}])
 def test_labels_need_an_order(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"^labels = "):
         by_risk(np.array(list("abc"))[Y_HARD], P_HARD, bandwidth=0.05, **change)
@@ -329,9 +308,7 @@ def test_an_enormous_label_is_named_as_it_is() -> None:
 def test_a_weight_that_requires_a_gradient_is_refused() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"^sample_weight = a tensor that requires a gradient"):
-        by_risk(
-            Y_HARD, torch.tensor(P_HARD), bandwidth=0.05, sample_weight=torch.ones(len(Y_HARD), requires_grad=True)
-        )
+        by_risk(Y_HARD, torch.tensor(P_HARD), bandwidth=0.05, sample_weight=torch.ones(len(Y_HARD), requires_grad=True))
 
 
 def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,9 +83,7 @@ def test_few_rows_first_find_what_all_rows_would(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["five", "peaked", "coarse"])
-def test_all_rows_are_evaluated_at_few_bandwidths(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_rows_are_evaluated_at_few_bandwidths(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[bool] = []
     real = bandwidth._leave_one_out_risks
 
@@ -105,18 +103,14 @@ def test_the_order_of_rows_does_not_matter(name: str) -> None:
     y, p = SAMPLES[name]
     order = np.random.default_rng(0).permutation(N)
     p = np.where(np.arange(N)[:, None] % 3 == 0, np.eye(p.shape[1])[y], p)
-    rows = [
-        bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)
-    ]
+    rows = [bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)]
     assert rows[0] is not None
     assert rows[1] is not None
     points = np.column_stack([y, p])
     first, second = points[rows[0]], points[order][rows[1]]
     assert len(rows[0]) == N // 4
     np.testing.assert_array_equal(first[np.lexsort(first.T)], second[np.lexsort(second.T)])
-    assert select_bandwidth(y, p, generator="brier") == select_bandwidth(
-        y[order], p[order], generator="brier"
-    )
+    assert select_bandwidth(y, p, generator="brier") == select_bandwidth(y[order], p[order], generator="brier")
 
 
 def test_generators_searched_together_choose_as_alone() -> None:
@@ -223,10 +217,7 @@ def test_a_bandwidth_for_logits_is_that_for_their_probabilities() -> None:
     prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     y_true = rng.integers(0, 3, 200)
     wanted = propercal.select_bandwidth(y_true, prob, criterion="likelihood")
-    assert (
-        propercal.select_bandwidth(y_true, logits, criterion="likelihood", from_logits=True)
-        == wanted
-    )
+    assert propercal.select_bandwidth(y_true, logits, criterion="likelihood", from_logits=True) == wanted
     names = np.array(["c", "b", "a"])
     given: dict[str, Any] = {"bandwidth": 0.05, "labels": ["c", "b", "a"]}
     np.testing.assert_allclose(

@@ -30,14 +30,7 @@ def expected(notion: str, rows: Any) -> list[float]:
     else:
         problems = [(np.stack([1 - m, m], axis=1), 1 * (i == Y)) for i, m in enumerate(mean.T)]
     return [
-        float(
-            np.mean(
-                [
-                    np.sum((weight * generator.loss(r, np.eye(r.shape[1])[y]))[rows])
-                    for r, y in problems
-                ]
-            )
-        )
+        float(np.mean([np.sum((weight * generator.loss(r, np.eye(r.shape[1])[y]))[rows]) for r, y in problems]))
         for generator in GENERATORS
     ]
 
@@ -86,9 +79,7 @@ def lattice(function: Any) -> bandwidth._Lattice:
         *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
     ],
 )
-def test_of_a_parabola_its_bottom_is_found_at_once(
-    sides: tuple[int, int, int], bottom: float
-) -> None:
+def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], bottom: float) -> None:
     at = lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
     left, here, right = sides
     assert at(left) >= at(here) <= at(right)
@@ -134,9 +125,7 @@ def test_the_walk_ends_in_the_valley_after_few_steps(bottom: float, start: int) 
 
 
 @pytest.mark.parametrize("wins", [True, False])
-def test_auto_takes_linear_sums_where_they_win(
-    wins: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_takes_linear_sums_where_they_win(wins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "wins", lambda *_: wins)
     settings: dict[str, Any] = {"method": "risk", "bandwidth": 0.05}
     one_dimensional = decompose(Y, P, notion="classwise", **settings)

@@ -52,9 +52,7 @@ def test_names_of_classes() -> None:
         propercal.decompose(*arrays, labels=["cat", "dog"], **SETTINGS)
     with pytest.raises(ValueError, match="y_true = 'eel' at row"):
         propercal.decompose(*arrays, labels=["cat", "dog", "fox"], **SETTINGS)
-    with pytest.raises(
-        ValueError, match=r"y_true = the names \['cat', 'dog'\]: expected 3 classes"
-    ):
+    with pytest.raises(ValueError, match=r"y_true = the names \['cat', 'dog'\]: expected 3 classes"):
         propercal.decompose(*lazy(CLASS_NAMES[y_true[y_true < 2]], y_proba[y_true < 2]), **SETTINGS)
 
 
@@ -64,9 +62,7 @@ def test_more_names_than_columns() -> None:
         propercal.decompose(*lazy(names, Y_PROBA), **SETTINGS)
 
 
-def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     several = np.eye(K)[Y_TRUE]
     several[2000:] = 1
     logits = np.log(Y_PROBA)
@@ -97,9 +93,7 @@ def test_data_frames() -> None:
     wanted = propercal.decompose(Y_TRUE[kept], Y_PROBA[kept], **SETTINGS)
     check_same(propercal.decompose(some.y, some[list(CLASS_NAMES)], **SETTINGS), wanted)
     positive = propercal.decompose(parts.code == 2, parts[["eel"]], method="risk", bandwidth=0.02)
-    check_same(
-        propercal.decompose(parts.code == 2, parts.eel, method="risk", bandwidth=0.02), positive
-    )
+    check_same(propercal.decompose(parts.code == 2, parts.eel, method="risk", bandwidth=0.02), positive)
     wanted = propercal.decompose(Y_TRUE == 2, Y_PROBA[:, 2], method="risk", bandwidth=0.02)
     check_same(positive, wanted)
     arrays = parts.code.to_dask_array(), parts[list(CLASS_NAMES)]
@@ -149,9 +143,7 @@ def test_warnings_of_partitions_are_passed_on_once() -> None:
     y_proba = Y_PROBA.copy()
     y_proba[700:] *= 0.99
     with pytest.warns(UserWarning, match="partition 1") as caught:
-        propercal.decompose(
-            *lazy(Y_TRUE, y_proba, chunks=500), generator=["log", "brier"], **SETTINGS
-        )
+        propercal.decompose(*lazy(Y_TRUE, y_proba, chunks=500), generator=["log", "brier"], **SETTINGS)
     assert len(caught) == 1
     said = str(caught[0].message)
     assert said.startswith("partition 1: y_proba has rows that sum to 0.99")
@@ -210,9 +202,7 @@ ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("data", "changed", "message"), ERRORS)
-def test_what_cannot_be_used(
-    data: Callable[[], Any], changed: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_used(data: Callable[[], Any], changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         propercal.decompose(*data(), **{**SETTINGS, **changed})
 
@@ -222,11 +212,6 @@ def test_wrong_settings_are_told_before_data_are_read() -> None:
     y_proba = y_proba.map_blocks(never, meta=np.empty((0, K)))
     with pytest.raises(AssertionError, match="was read"):
         propercal.decompose(y_true, y_proba, **SETTINGS)
-    for changed in (
-        {"bandwidth": 1e-8},
-        {"labels": ["a"]},
-        {"notion": "canonical"},
-        {"confidence_level": 2},
-    ):
+    for changed in ({"bandwidth": 1e-8}, {"labels": ["a"]}, {"notion": "canonical"}, {"confidence_level": 2}):
         with pytest.raises(ValueError, match=next(iter(changed))):
             propercal.decompose(y_true, y_proba, **{**SETTINGS, **changed})

@@ -34,13 +34,7 @@ Y, P = sample()
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_identities(generator: str, notion: str, method: str, kernel: str) -> None:
     found = propercal.decompose(
-        Y,
-        P,
-        generator=GENERATORS[generator],
-        notion=notion,
-        method=method,
-        kernel=kernel,
-        bandwidth=KERNELS[kernel],
+        Y, P, generator=GENERATORS[generator], notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel]
     )
     # Identities of real numbers: one rounding on either side.
     assert found.risk == pytest.approx(found.calibration_error + found.refinement, rel=1e-14)
@@ -52,8 +46,7 @@ def test_direct_minus_risk(generator: str) -> None:
     """Exact on any sample: the two estimates differ by mean ⟨∇F(g), y − r̂⟩."""
     F = generators.as_generator(GENERATORS[generator])
     direct, risk = (
-        propercal.calibration_error(Y, P, generator=F, method=method, bandwidth=0.05)
-        for method in PLAIN_METHODS
+        propercal.calibration_error(Y, P, generator=F, method=method, bandwidth=0.05) for method in PLAIN_METHODS
     )
     r = propercal.conditional_mean(Y, P, notion="canonical", kernel="dirichlet", bandwidth=0.05)
     gap = (F.gradient(P) * (np.eye(3)[Y] - r)).sum(1).mean()
@@ -65,9 +58,7 @@ def test_direct_is_never_negative() -> None:
     for generator in GENERATORS.values():
         for notion in NOTIONS:
             for gamma in (1e-3, 0.1, 1.0):
-                found = propercal.decompose(
-                    Y, P, generator=generator, notion=notion, method="direct", bandwidth=gamma
-                )
+                found = propercal.decompose(Y, P, generator=generator, notion=notion, method="direct", bandwidth=gamma)
                 assert found.calibration_error >= 0
 
 
@@ -79,9 +70,7 @@ def test_uncertainty_and_risk_need_no_kernel() -> None:
             for method in PLAIN_METHODS
             for kernel in KERNELS
             for found in [
-                propercal.decompose(
-                    Y, P, notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel]
-                )
+                propercal.decompose(Y, P, notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel])
             ]
         }
         spread = np.ptp(np.array(list(values)), axis=0)
@@ -95,12 +84,7 @@ def test_units() -> None:
         for found in propercal.decompose(
             Y,
             P,
-            generator=[
-                "log",
-                "brier",
-                generators.Log() + generators.Brier(),
-                3.0 * generators.Log(),
-            ],
+            generator=["log", "brier", generators.Log() + generators.Brier(), 3.0 * generators.Log()],
             method="risk",
             bandwidth=0.05,
         )
@@ -138,9 +122,7 @@ def test_defaults() -> None:
 
 
 def test_what_the_result_says_about_itself() -> None:
-    found = propercal.decompose(
-        Y, P, generator="spherical", notion="classwise", method="direct", bandwidth=0.03
-    )
+    found = propercal.decompose(Y, P, generator="spherical", notion="classwise", method="direct", bandwidth=0.03)
     assert isinstance(found, propercal.Decomposition)
     assert found.bandwidth == 0.03
     assert (found.method, found.notion, found.kernel) == ("direct", "classwise", "dirichlet")

@@ -170,9 +170,7 @@ def test_an_impossible_event_class_by_class() -> None:
     y, p = on_the_boundary()
     y[[5, 17]] = 2
     with pytest.warns(UserWarning, match=r"(?is)(?=.*\b5\b)(?=.*\b17\b)(?=.*row)"):
-        found = propercal.decompose(
-            y, p, generator="log", notion="classwise", method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, p, generator="log", notion="classwise", method="risk", bandwidth=0.05)
     assert found.risk == math.inf
     assert found.infinite_loss_rows == (5, 17)
 
@@ -183,9 +181,7 @@ def test_an_impossible_event_at_the_top_label() -> None:
     p[14:30, :2] = [0.55, 0.45]
     y[[5, 17]] = 2
     with pytest.warns(UserWarning, match=r"(?i)\b5\b"):
-        found = propercal.decompose(
-            y, p, generator="log", notion="top-label", method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, p, generator="log", notion="top-label", method="risk", bandwidth=0.05)
     assert found.risk == math.inf
     assert found.infinite_loss_rows == (5,)
 

@@ -8,25 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    Log,
-    Quadratic,
-    from_function,
-)
+from propercal.generators import BregmanGenerator, Brier, Log, Quadratic, from_function
 from theory_tests.conftest import Backend
 from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
 
 # Interior points, a near-vertex, a vertex and a face; q meets p in the fourth row.
-P = np.asarray(
-    [[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
-)
-Q = np.asarray(
-    [[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]]
-)
+P = np.asarray([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+Q = np.asarray([[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]])
 Y = np.eye(3)[[0, 1, 2, 0, 0]]
-GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-2", "tsallis-3", "itakura-saito", "ranked", "sum")
+GENERATORS = generators(
+    "log",
+    "brier",
+    "spherical",
+    "tsallis-0.5",
+    "tsallis-1.5",
+    "tsallis-2",
+    "tsallis-3",
+    "itakura-saito",
+    "ranked",
+    "sum",
+)
 every_generator = pytest.mark.parametrize("generator", GENERATORS, ids=repr)
 
 METHODS: dict[str, Callable[[BregmanGenerator, Any, Any, Any], Any]] = {
@@ -44,9 +45,7 @@ def _cubic(p: Any) -> Any:
 
 @every_generator
 @pytest.mark.parametrize("method", METHODS)
-def test_same_numbers_in_every_library(
-    generator: BregmanGenerator, method: str, xp: Backend
-) -> None:
+def test_same_numbers_in_every_library(generator: BregmanGenerator, method: str, xp: Backend) -> None:
     arrays = [xp.array(a) for a in (P, Q, Y)]
     result = METHODS[method](generator, *arrays)
     expected = METHODS[method](generator, P, Q, Y)

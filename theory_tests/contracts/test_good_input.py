@@ -95,7 +95,13 @@ def test_forms_of_weights(notion: str, method: str, kernel: str) -> None:
     # Cells of a whole simplex would leave points alone in theirs.
     y, p = calibrated(90, 2 if (kernel, notion) == ("quantile-bins", "canonical") else 3, concentration=0.8)
     w = np.random.default_rng(3).uniform(0.1, 3, 90)
-    args: dict[str, Any] = {"notion": notion, "method": method, "kernel": kernel, "generator": "brier", "bandwidth": KERNELS[kernel]}
+    args: dict[str, Any] = {
+        "notion": notion,
+        "method": method,
+        "kernel": kernel,
+        "generator": "brier",
+        "bandwidth": KERNELS[kernel],
+    }
     weighted = terms(y, p, sample_weight=w, **args)
     for form in ARRAY_FORMS.values():
         same(terms(y, p, sample_weight=form(w), **args), weighted)
@@ -184,9 +190,7 @@ def test_logits_of_a_multilabel_problem() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-11)
 
 
-SATURATED = np.array(
-    [[0.0, 1000.0, -500.0], [1000.0, 0.0, 0.0], [0.0, 30.0, 800.0], [2.0, 1.0, 0.0]]
-)
+SATURATED = np.array([[0.0, 1000.0, -500.0], [1000.0, 0.0, 0.0], [0.0, 30.0, 800.0], [2.0, 1.0, 0.0]])
 Y_SATURATED = np.array([0, 0, 1, 2])
 """Losses 1000, 0, 770 and log(e² + e + 1), in units where exp(−770) is 0."""
 
@@ -194,9 +198,7 @@ Y_SATURATED = np.array([0, 0, 1, 2])
 def test_canonical_log_loss_of_saturated_logits() -> None:
     losses = [1000.0, 0.0, 770.0, math.log(math.e**2 + math.e + 1)]
     for method in PLAIN_METHODS:
-        found = propercal.decompose(
-            Y_SATURATED, SATURATED, from_logits=True, method=method, bandwidth=0.05
-        )
+        found = propercal.decompose(Y_SATURATED, SATURATED, from_logits=True, method=method, bandwidth=0.05)
         assert found.risk == pytest.approx(np.mean(losses), rel=1e-15)
         assert found.infinite_loss_rows == ()
         assert all(math.isfinite(getattr(found, term)) for term in TERMS)
@@ -233,21 +235,14 @@ def test_saturated_float32_logits() -> None:
     y = np.array([0, 0, 1, 1])
     wanted = np.mean(np.log1p(np.exp([25.0, -30.0, -20.0, 22.0])))
     for notion in NOTIONS:
-        found = propercal.decompose(
-            y, z, from_logits=True, notion=notion, method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, z, from_logits=True, notion=notion, method="risk", bandwidth=0.05)
         assert found.risk == pytest.approx(wanted, rel=2e-7)
 
 
 def test_neighbours_where_every_probability_has_underflowed() -> None:
     z = np.array([[0.0, 900.0], [0.0, 901.0], [900.0, 0.0], [901.0, 0.0]])
     mean = propercal.conditional_mean(
-        np.array([0, 1, 1, 0]),
-        z,
-        notion="canonical",
-        kernel="dirichlet",
-        bandwidth=0.1,
-        from_logits=True,
+        np.array([0, 1, 1, 0]), z, notion="canonical", kernel="dirichlet", bandwidth=0.1, from_logits=True
     )
     # Each point's only near neighbour is the other of its pair.
     np.testing.assert_allclose(mean, [[0, 1], [1, 0], [1, 0], [0, 1]], atol=1e-12)
@@ -290,9 +285,7 @@ def test_categories_have_their_own_order() -> None:
         (0, [1, 1, 0], [0.8, 0.3, 0.4]),
     ],
 )
-def test_the_one_column_of_a_frame_is_the_positive_class(
-    column: Any, y_true: Any, risk: Any
-) -> None:
+def test_the_one_column_of_a_frame_is_the_positive_class(column: Any, y_true: Any, risk: Any) -> None:
     frame = pd.DataFrame({column: [0.8, 0.3, 0.6]})
     found = propercal.decompose(y_true, frame, method="risk", bandwidth=0.1)
     assert found.risk == pytest.approx(-np.log(risk).mean())

@@ -21,22 +21,16 @@ def torch() -> Any:
     return pytest.importorskip("torch", reason="gradients come from torch")
 
 
-def check_gradients(
-    torch: Any, f: Callable[[Any], list[Any]], z: Floats, *, step: float = 1e-5
-) -> Floats:
+def check_gradients(torch: Any, f: Callable[[Any], list[Any]], z: Floats, *, step: float = 1e-5) -> Floats:
     """Compare the gradients of several values of f with central differences, entry by entry."""
     x = torch.tensor(z, requires_grad=True)
-    found = np.stack(
-        [torch.autograd.grad(value, x, retain_graph=True)[0].numpy() for value in f(x)]
-    )
+    found = np.stack([torch.autograd.grad(value, x, retain_graph=True)[0].numpy() for value in f(x)])
     numeric = np.empty_like(found)
     for place in np.ndindex(*z.shape):
         up, down = z.copy(), z.copy()
         up[place] += step
         down[place] -= step
-        above, below = (
-            np.array([value.item() for value in f(torch.tensor(at))]) for at in (up, down)
-        )
+        above, below = (np.array([value.item() for value in f(torch.tensor(at))]) for at in (up, down))
         numeric[:, *place] = (above - below) / (2 * step)
     # Truncation h² f‴/6 with f‴ up to 1/γ³ = 1e3 and |f'| near 1/n: about 1e-8; rounding 1e-11.
     np.testing.assert_allclose(found, numeric, rtol=1e-5, atol=1e-7)
@@ -82,13 +76,7 @@ def test_gradient_with_weights_and_self(method: str, notion: str, torch: Any) ->
 
     def f(x: Any) -> list[Any]:
         value = propercal.calibration_error(
-            y,
-            torch.softmax(x, 1),
-            sample_weight=w,
-            exclude_self=False,
-            notion=notion,
-            method=method,
-            bandwidth=0.1,
+            y, torch.softmax(x, 1), sample_weight=w, exclude_self=False, notion=notion, method=method, bandwidth=0.1
         )
         return [value]
 
@@ -104,9 +92,7 @@ def test_gradient_of_a_generator_by_automatic_differentiation(torch: Any) -> Non
     def f(x: Any) -> list[Any]:
         p = torch.softmax(x, 1)
         args: dict[str, Any] = {"method": "direct", "bandwidth": 0.1}
-        return [
-            propercal.calibration_error(y, p, generator=lambda q: (q**3).sum(-1) - 1, **args)
-        ]
+        return [propercal.calibration_error(y, p, generator=lambda q: (q**3).sum(-1) - 1, **args)]
 
     check_gradients(torch, f, z)
 
@@ -119,9 +105,7 @@ def test_gradient_across_tiles(method: str, notion: str, torch: Any) -> None:
     z, y, d = rng.normal(size=(700, 3)), rng.integers(0, 3, 700), rng.normal(size=(700, 3))
 
     def f(x: Any) -> Any:
-        return propercal.calibration_error(
-            y, x, from_logits=True, notion=notion, method=method, bandwidth=0.05
-        )
+        return propercal.calibration_error(y, x, from_logits=True, notion=notion, method=method, bandwidth=0.05)
 
     x = torch.tensor(z, requires_grad=True)
     (gradient,) = torch.autograd.grad(f(x), x)
@@ -153,8 +137,7 @@ def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["vertices", "faces", "absent class", "one class", "class of one sample", "duplicates"],
+    "kind", ["vertices", "faces", "absent class", "one class", "class of one sample", "duplicates"]
 )
 @pytest.mark.parametrize("bandwidth", [1e-3, 0.1])
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -184,9 +167,7 @@ def test_gradients_of_saturated_logits_stay_finite(method: str, notion: str, tor
     y, p = scored(n=30, seed=56)
     for scale in (50.0, 2000.0):
         x = torch.tensor(np.log(p) * scale, requires_grad=True)
-        value = propercal.calibration_error(
-            y, x, from_logits=True, method=method, notion=notion, bandwidth=0.05
-        )
+        value = propercal.calibration_error(y, x, from_logits=True, method=method, notion=notion, bandwidth=0.05)
         (gradient,) = torch.autograd.grad(value, x)
         assert math.isfinite(value.item())
         assert torch.isfinite(gradient).all()
@@ -207,9 +188,7 @@ def test_gradient_with_the_chosen_bandwidth(torch: Any) -> None:
     y = (p.cumsum(1) < np.random.default_rng(0).uniform(size=(80, 1))).sum(1).clip(0, 2)
     x = torch.tensor(p, requires_grad=True)
     auto = propercal.decompose(y, x, generator="brier", method="risk", bandwidth="auto")
-    fixed = propercal.decompose(
-        y, x, generator="brier", method="risk", bandwidth=auto.bandwidth
-    )
+    fixed = propercal.decompose(y, x, generator="brier", method="risk", bandwidth=auto.bandwidth)
     (a,) = torch.autograd.grad(auto.calibration_error, x)
     (b,) = torch.autograd.grad(fixed.calibration_error, x)
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
@@ -237,11 +216,7 @@ def test_training_on_the_calibration_error_lowers_it(torch: Any) -> None:
     errors = []
     for _ in range(15):
         error = propercal.calibration_error(
-            y,
-            logits * torch.exp(-log_temperature),
-            from_logits=True,
-            method="direct",
-            bandwidth=0.05,
+            y, logits * torch.exp(-log_temperature), from_logits=True, method="direct", bandwidth=0.05
         )
         errors.append(error.item())
         (slope,) = torch.autograd.grad(error, log_temperature)

@@ -27,17 +27,10 @@ def terms(y: Any, p: Any, kernel: str = "dirichlet", **more: Any) -> Floats:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("generator", NAMED)
-def test_classwise_is_the_mean_of_one_against_the_rest(
-    generator: str, method: str, kernel: str
-) -> None:
+def test_classwise_is_the_mean_of_one_against_the_rest(generator: str, method: str, kernel: str) -> None:
     y, p = sample()
     w = np.random.default_rng(1).uniform(0.5, 2, len(y))
-    args: dict[str, Any] = {
-        "generator": generator,
-        "method": method,
-        "kernel": kernel,
-        "sample_weight": w,
-    }
+    args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel, "sample_weight": w}
     each = [terms(y == i, p[:, i], notion="canonical", **args) for i in range(4)]
     found = terms(y, p, notion="classwise", **args)
     np.testing.assert_allclose(found, np.mean(each, axis=0), rtol=RTOL, atol=ATOL)
@@ -62,18 +55,13 @@ def test_two_classes_canonical_equals_classwise(generator: str, method: str, ker
     y, p = sample(k=2)
     args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel}
     np.testing.assert_allclose(
-        terms(y, p, notion="classwise", **args),
-        terms(y, p, notion="canonical", **args),
-        rtol=RTOL,
-        atol=ATOL,
+        terms(y, p, notion="classwise", **args), terms(y, p, notion="canonical", **args), rtol=RTOL, atol=ATOL
     )
 
 
 def test_the_notions_differ_where_they_should() -> None:
     y, p = sample()
-    values = {
-        notion: terms(y, p, notion=notion)[1] for notion in ("canonical", "classwise", "top-label")
-    }
+    values = {notion: terms(y, p, notion=notion)[1] for notion in ("canonical", "classwise", "top-label")}
     assert len({round(value, 4) for value in values.values()}) == 3
 
 
@@ -155,9 +143,7 @@ def test_quadratic_generator_of_pairs_in_the_classwise_notion() -> None:
     # pᵀAp on pairs differs from a multiple of Brier by nothing but its factor: v = (−d, d).
     factor = (A[0, 0] - 2 * A[0, 1] + A[1, 1]) / 2
     found = terms(y, p, generator=Quadratic(A), notion="classwise")
-    np.testing.assert_allclose(
-        found, factor * terms(y, p, generator="brier", notion="classwise"), rtol=1e-12
-    )
+    np.testing.assert_allclose(found, factor * terms(y, p, generator="brier", notion="classwise"), rtol=1e-12)
     with pytest.raises(ValueError, match=r"(?s)matrix|Quadratic"):
         terms(y, p, generator=Quadratic(np.eye(4)), notion="classwise")
 

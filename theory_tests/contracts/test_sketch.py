@@ -110,9 +110,7 @@ def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
     indicators = (rng.uniform(size=(60, 3)) < y_proba).astype(int)
     sketch = made()
     sketch.update(indicators, y_proba)
-    wanted = propercal.decompose(
-        indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1
-    )
+    wanted = propercal.decompose(indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1)
     found = sketch.result(method="risk")
     assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
     assert set(found.standard_errors) == {"risk"}

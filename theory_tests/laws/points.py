@@ -22,12 +22,9 @@ ordinary = st.floats(0.01, 1.0)
 interior = st.lists(ordinary, min_size=K, max_size=K).map(_normalized)
 # Faces, vertices, and coordinates down to the smallest positive numbers.
 extreme = st.one_of(
-    ordinary,
-    st.just(0.0),
-    st.floats(-300, 0).map(lambda e: 10.0**e),
-    st.sampled_from([1e-300, 1e-310]),
+    ordinary, st.just(0.0), st.floats(-300, 0).map(lambda e: 10.0**e), st.sampled_from([1e-300, 1e-310])
 )
-anywhere = st.tuples(
-    ordinary, st.lists(extreme, min_size=K - 1, max_size=K - 1), st.integers(0, K - 1)
-).map(lambda t: np.roll(_normalized([t[0], *t[1]]), t[2]))
+anywhere = st.tuples(ordinary, st.lists(extreme, min_size=K - 1, max_size=K - 1), st.integers(0, K - 1)).map(
+    lambda t: np.roll(_normalized([t[0], *t[1]]), t[2])
+)
 vertex = st.integers(0, K - 1).map(lambda y: np.eye(K)[y])

@@ -60,9 +60,7 @@ def test_only_numbers_multiply_and_only_generators_add(other: Any) -> None:
 
 @given(p=anywhere, q=anywhere)
 @for_every([from_function(squares), NoGradient(), NoHessian()])
-def test_derived_generators_equal_the_closed_form(
-    generator: BregmanGenerator, p: Vector, q: Vector
-) -> None:
+def test_derived_generators_equal_the_closed_form(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
     pytest.importorskip("torch")
     p, q = np.stack([p, q]), np.stack([q, q])
     y = np.eye(K)[:2]

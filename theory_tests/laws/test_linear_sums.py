@@ -60,11 +60,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(prob, log_prob, label, weight / weight.sum(), uniform, 2)
 
 
-@given(
-    problem=problems(),
-    log_gamma=st.floats(math.log(1e-6), 0.0),
-    exclude_self=st.booleans(),
-)
+@given(problem=problems(), log_gamma=st.floats(math.log(1e-6), 0.0), exclude_self=st.booleans())
 def test_conditional_means_agree_with_sums_over_all_points(
     problem: Problem, log_gamma: float, exclude_self: bool
 ) -> None:
@@ -81,10 +77,7 @@ def test_conditional_means_agree_with_sums_over_all_points(
     np.testing.assert_allclose(mean[own], wanted_mean[own], rtol=10 * allowed, atol=0)
     # So is the density.
     np.testing.assert_allclose(
-        found.log_scale + np.log(total),
-        wanted.log_scale + np.log(wanted_total),
-        rtol=1e-12,
-        atol=10 * allowed,
+        found.log_scale + np.log(total), wanted.log_scale + np.log(wanted_total), rtol=1e-12, atol=10 * allowed
     )
 
 
@@ -130,15 +123,9 @@ def test_the_tolerance_is_met_on_a_full_sample(kind: str, gamma: float, toleranc
         assert difference > 1e-13
 
 
-@given(
-    order=st.integers(1, 24),
-    gamma=st.sampled_from([1e-9, 1e-5, 0.02, 1.0, 1e9]),
-    seed=st.integers(0, 2**32),
-)
+@given(order=st.integers(1, 24), gamma=st.sampled_from([1e-9, 1e-5, 0.02, 1.0, 1e9]), seed=st.integers(0, 2**32))
 @example(order=20, gamma=0.02, seed=0)
-def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(
-    order: int, gamma: float, seed: int
-) -> None:
+def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(order: int, gamma: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     prob, log_prob = pairs(rng.normal(0, 4, 60))
     placed = Placement(make_panels(gamma, order), prob, log_prob)
@@ -153,9 +140,7 @@ def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(
     np.testing.assert_allclose(at_nodes.T @ placed.spread(value), at_points.T @ value, atol=1e-9)
     np.testing.assert_allclose(placed.interpolate(at_nodes), at_points, atol=1e-10)
     np.testing.assert_allclose(polynomials(place, order), at_points.T, atol=1e-10)
-    np.testing.assert_allclose(
-        np.sort(node_place), np.sort(nodes), atol=1e-6
-    )
+    np.testing.assert_allclose(np.sort(node_place), np.sort(nodes), atol=1e-6)
 
 
 @given(gamma=st.floats(1e-9, 1e9), order=st.integers(1, 20))
@@ -170,9 +155,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
     assert number.max() < panels.n_panels
     mirrored, mirrored_place = panels.locate(prob[:, ::-1], log_prob[:, ::-1])
     off_centre = log_odds != 0
-    np.testing.assert_array_equal(
-        mirrored[off_centre], panels.n_panels - 1 - number[off_centre]
-    )
+    np.testing.assert_array_equal(mirrored[off_centre], panels.n_panels - 1 - number[off_centre])
     np.testing.assert_allclose(mirrored_place, place, atol=1e-12)
     # Nodes lie in their own panels, and angles bound them.
     numbers = np.arange(panels.n_panels)
@@ -193,9 +176,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
     weighted=st.booleans(),
     spread=st.sampled_from([1.0, 8.0]),
 )
-def test_fold_sums_agree_up_to_a_factor_for_each_row(
-    seed: int, gamma: float, weighted: bool, spread: float
-) -> None:
+def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, weighted: bool, spread: float) -> None:
     rng = np.random.default_rng(seed)
     n, n_folds = 90, 3
     points = interior(pairs(rng.normal(0, spread, n))[1])
@@ -241,9 +222,7 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     settings: dict[str, Any] = {"notion": "top-label", "method": "risk", "bandwidth": 0.05}
     bounded = propercal.decompose(y_true, y_proba, generator="brier", **settings)
     unbounded = propercal.decompose(y_true, y_proba, generator="itakura-saito", **settings)
-    forced = propercal.decompose(
-        y_true, y_proba, generator="itakura-saito", algorithm="linear", **settings
-    )
+    forced = propercal.decompose(y_true, y_proba, generator="itakura-saito", algorithm="linear", **settings)
     assert (bounded.algorithm, unbounded.algorithm) == ("linear", "exact")
     assert forced.algorithm == "linear"
     assert forced.calibration_error == pytest.approx(unbounded.calibration_error, rel=1e-6)
@@ -273,6 +252,4 @@ def test_linear_conditional_means_of_vectors_are_refused() -> None:
 def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
     y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="tolerance = "):
-        propercal.conditional_mean(
-            y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance
-        )
+        propercal.conditional_mean(y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance)

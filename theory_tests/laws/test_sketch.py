@@ -56,18 +56,14 @@ def test_logits_keep_what_no_probability_can_hold(scale: float, method: str) -> 
 def leave_one_out(kind: str, gamma: float, method: str) -> dict[str, Decomposition]:
     """Every generator's decomposition, from the same kernel sums over all pairs of rows."""
     y_true, y_proba = binary(kind, 4000)
-    found = propercal.decompose(
-        y_true, y_proba, generator=NAMED, method=method, bandwidth=gamma, algorithm="exact"
-    )
+    found = propercal.decompose(y_true, y_proba, generator=NAMED, method=method, bandwidth=gamma, algorithm="exact")
     return dict(zip(NAMED, found, strict=True))
 
 
 @pytest.mark.parametrize("generator", NAMED)
 @pytest.mark.parametrize("gamma", [0.1, 0.02, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("kind", ["uniform", "network"])
-def test_terms_are_those_of_the_leave_one_out_computation(
-    kind: str, gamma: float, generator: str
-) -> None:
+def test_terms_are_those_of_the_leave_one_out_computation(kind: str, gamma: float, generator: str) -> None:
     y_true, y_proba = binary(kind, 4000)
     sketch = CalibrationSketch(2, notion="canonical", generator=generator, bandwidth=gamma)
     sketch.update(y_true, y_proba)
@@ -107,9 +103,7 @@ def test_other_notions_and_their_errors(notion: str) -> None:
     seed=st.integers(0, 2**32),
     kind=st.sampled_from(["spread", "ties", "ends"]),
 )
-def test_order_and_grouping_change_nothing_but_rounding(
-    n: int, cuts: list[float], seed: int, kind: str
-) -> None:
+def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float], seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     y_true, y_proba = multiclass(n, seed)
     if kind == "ties":
@@ -252,10 +246,12 @@ def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) 
         return
     found = sketch.result()
     share = y_true[said > 0.5].mean(), y_true[said < 0.5].mean()
-    truth = np.mean([
-        as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
-        for r, g in zip(share, (1 - wrong, wrong), strict=True)
-    ])
+    truth = np.mean(
+        [
+            as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
+            for r, g in zip(share, (1 - wrong, wrong), strict=True)
+        ]
+    )
     assert found.calibration_error == pytest.approx(truth, rel=0.02)
     low, high = found.interval("calibration_error")
     assert low < truth < high

@@ -20,9 +20,7 @@ def test_the_interval_of_the_uncertainty_covers(k: int) -> None:
     p = np.full((n, k), 1 / k)
     for _ in range(400):
         y = rng.integers(0, k, n)
-        low, high = by_risk(
-            y, p, kernel="uniform-bins", bandwidth=1.0, exclude_self=False
-        ).interval("uncertainty")
+        low, high = by_risk(y, p, kernel="uniform-bins", bandwidth=1.0, exclude_self=False).interval("uncertainty")
         covered += low <= truth <= high
     assert covered >= 360
 
@@ -36,6 +34,4 @@ def test_the_interval_of_the_uncertainty_is_centred_for_weights() -> None:
     # −F is 2 ȳ (1 − ȳ); the exact plug-in bias is −2 Σ w² r (1 − r), estimated by
     # −Σ w²/(1 − w) |e − ȳ|², with |e − ȳ|² = 2 (y − ȳ)².
     mean = v @ y
-    assert centre == pytest.approx(
-        2 * mean * (1 - mean) + np.sum(v**2 / (1 - v) * 2 * (y - mean) ** 2), rel=1e-10
-    )
+    assert centre == pytest.approx(2 * mean * (1 - mean) + np.sum(v**2 / (1 - v) * 2 * (y - mean) ** 2), rel=1e-10)
