@@ -8,19 +8,20 @@ TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2 --dist worksteal
 STUDY_ARGS ?= --quick
 BENCHMARK_ARGS ?= --quick
-COVERAGE_TESTS ?=
+COVERAGE ?=
 
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test lint types unit test-base test-minimum coverage mutants benchmark book dist clean
+.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants benchmark book dist clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
-	@echo "make test       install what tests need (torch) and run lint, types and tests"
+	@echo "make test       install what tests need (torch) and run lint, types and tests, but for slow ones"
+	@echo "make test-all   the same, and the tests that take more than 5 s each"
 	@echo "make coverage   run all tests and count the lines and branches that they reach"
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
@@ -67,6 +68,8 @@ studies: $(VENV)/.studies-installed
 
 test: lint types unit
 
+test-all: test slow
+
 lint: $(VENV)/.test-installed
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
@@ -75,14 +78,22 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(bin)/mypy
 
-# Workers share the cores: with threads of their own they would wait for each other.
-unit: $(VENV)/.test-installed
-	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/python -m pytest $(PYTEST_ARGS)
+# Workers share the cores: with threads of their own they would wait for each other. COVERAGE=1 counts the lines and
+# branches that are reached, in child processes too, and makes tests half as slow again.
+pytest = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/$(if $(COVERAGE),coverage run,python) -m pytest $(PYTEST_ARGS)
 
-# Slow tests too, unless COVERAGE_TESTS='not slow'. Counting makes tests half as slow again. `patch = subprocess` (pyproject.toml) also counts what workers and child processes run.
-coverage: $(VENV)/.test-installed
+unit: $(VENV)/.test-installed
+	$(pytest) -m "not slow"
+
+slow: $(VENV)/.test-installed
+	$(pytest) -m slow
+
+coverage:
 	rm -rf build/coverage
-	OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/coverage run -m pytest $(PYTEST_ARGS) -m "$(COVERAGE_TESTS)"
+	$(MAKE) unit slow COVERAGE=1
+	$(MAKE) coverage-report
+
+coverage-report: $(VENV)/.test-installed
 	$(bin)/coverage combine --quiet
 	$(bin)/coverage report
 	$(bin)/coverage json --quiet -o build/coverage/report.json

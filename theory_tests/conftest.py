@@ -27,12 +27,7 @@ settings.register_profile(
 )
 # `make mutants` runs the tests thousands of times: few examples, and the same ones each time.
 settings.register_profile(
-    "mutants",
-    derandomize=True,
-    deadline=None,
-    database=None,
-    max_examples=20,
-    suppress_health_check=list(HealthCheck),
+    "mutants", derandomize=True, deadline=None, database=None, max_examples=20, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("nightly", deadline=None, print_blob=True, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "det" if "CI" in os.environ else "dev"))

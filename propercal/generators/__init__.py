@@ -19,7 +19,7 @@ from propercal.generators.closed_form import (
     Tsallis,
 )
 from propercal.generators.function import from_function
-from propercal.generators.registry import GeneratorLike, as_generator, available, register
+from propercal.generators.registry import as_generator, available, register
 
 __all__ = [
     "BregmanGenerator",

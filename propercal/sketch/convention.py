@@ -93,7 +93,7 @@ def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
         top = xp.max(prob, axis=1)
         others = xp.sum(xp.where(_is_top(prob), 0.0, prob), axis=1)
         n_large = xp.sum(xp.astype(prob > 0.5, prob.dtype), axis=1)
-        depends = xp.astype(n_large > xp.where(regular, 0.0, 1.0), prob.dtype)
+        depends = xp.astype(n_large > xp.astype(~regular, prob.dtype), prob.dtype)
         return xp.stack([xp.where(regular, others, 1 - top), depends], axis=1)
 
     with no_gradient(rows.prob):

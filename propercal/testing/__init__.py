@@ -1,4 +1,4 @@
-"""Check that a generator of your own obeys every law, and strategies to test other things with.
+"""Checks of generators against every law, strategies for data, and metamorphic transforms.
 
 Needs Hypothesis, but not pytest.
 
@@ -21,15 +21,21 @@ except ImportError as error:
         '`pip install "propercal[testing]"`.'
     ) from error
 
-from propercal.testing import strategies
+from propercal.testing import strategies, transforms
 from propercal.testing.checker import check_generator
 from propercal.testing.parametrize import parametrize_with_checks
 from propercal.testing.report import GeneratorCheckError, GeneratorReport
+from propercal.testing.strategies import array_forms, label_forms
+from propercal.testing.transforms import TRANSFORMS
 
 __all__ = [
+    "TRANSFORMS",
     "GeneratorCheckError",
     "GeneratorReport",
+    "array_forms",
     "check_generator",
+    "label_forms",
     "parametrize_with_checks",
     "strategies",
+    "transforms",
 ]

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: probabilities with their boundary cases, and what is made of them.
+"""Hypothesis strategies: probabilities with their boundary cases, tables, and forms of arrays.
 
 Everything is drawn so that it shrinks to simple numbers: 0, 1/4, 1/2, 1.
 
@@ -28,11 +28,16 @@ from propercal.generators import (
     Spherical,
     Tsallis,
 )
+from propercal.testing._forms import ARRAY_FORMS, LABEL_FORMS, array_forms, label_forms
 
 __all__ = [
+    "ARRAY_FORMS",
+    "LABEL_FORMS",
     "Predictions",
+    "array_forms",
     "generators",
     "joint_tables",
+    "label_forms",
     "markov_kernels",
     "pairs",
     "predictions",

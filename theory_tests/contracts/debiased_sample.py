@@ -10,12 +10,11 @@ import pytest
 
 from propercal import Decomposition
 from propercal.generators import Tsallis
-from theory_tests.laws.samples import TERMS
+from theory_tests.instances import TERMS, calibrated, values
 
 RNG = np.random.default_rng(0)
 N = 60
-P = RNG.dirichlet([1.0] * 3, N)
-Y = np.minimum((RNG.random(N)[:, None] > P.cumsum(axis=1)).sum(axis=1), 2)
+Y, P = calibrated(N, seed=RNG)
 TOP = P.argmax(axis=1)
 FAST: dict[str, Any] = {"bandwidth": 0.1}
 BOUNDED: list[Any] = ["log", "brier", "spherical", Tsallis(1.5)]
@@ -43,10 +42,10 @@ class Recalibrator:
 
 
 def is_sound(found: Decomposition) -> bool:
-    values = [*(getattr(found, term) for term in TERMS), found.lower_bound, found.kernel_share]
+    numbers = [*values(found), found.lower_bound, found.kernel_share]
     ends = [end for term in TERMS for end in found.interval(term)]
     return (
-        all(map(math.isfinite, [*values, *ends]))
+        all(map(math.isfinite, [*numbers, *ends]))
         and math.isclose(found.risk, found.calibration_error + found.refinement, rel_tol=1e-12, abs_tol=1e-12)
         and math.isclose(found.refinement, found.uncertainty - found.sharpness, rel_tol=1e-12, abs_tol=1e-12)
         and found.lower_bound <= found.calibration_error + 1e-12

@@ -17,13 +17,10 @@ N, K = 3000, 3
 Y_TRUE, Y_PROBA, _ = TemperatureScaledSimplex(K).sample(N, random_state=0)
 SETTINGS: dict[str, Any] = {"notion": "classwise", "method": "risk", "bandwidth": 0.02}
 IN_MEMORY = propercal.decompose(Y_TRUE, Y_PROBA, **SETTINGS)
-NAMES = np.array(["cat", "dog", "eel"])
 
 
 def lazy(*arrays: Any, chunks: Any = 700) -> list[Any]:
-    return [
-        da.from_array(each, chunks=chunks if each.ndim == 1 else (chunks, -1)) for each in arrays
-    ]
+    return [da.from_array(each, chunks=chunks if each.ndim == 1 else (chunks, -1)) for each in arrays]
 
 
 def unknown(array: Any) -> Any:

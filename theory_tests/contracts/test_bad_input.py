@@ -12,22 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import propercal
+from theory_tests.instances import P_HARD, Y_HARD, by_risk
 
 N, K = 6, 3
 Y = np.array([0, 1, 2, 0, 1, 2])
-P = np.array(
-    [
-        [0.6, 0.3, 0.1],
-        [0.2, 0.5, 0.3],
-        [0.1, 0.1, 0.8],
-        [0.7, 0.2, 0.1],
-        [0.3, 0.4, 0.3],
-        [0.25, 0.25, 0.5],
-    ]
-)
+P = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.25, 0.25, 0.5]])
 ONES = np.ones(N)
 
 
@@ -208,9 +201,7 @@ def check(found: str, case: Case) -> None:
     value, expected = found.split(": expected", 1)
     value = value.split("=", 1)[1]
     assert re.search(case.found, value, re.DOTALL), f"{case.found!r} is not named in: {found}"
-    assert re.search(case.fix, expected, re.DOTALL | re.IGNORECASE), (
-        f"{case.fix!r} is not said in: {found}"
-    )
+    assert re.search(case.fix, expected, re.DOTALL | re.IGNORECASE), f"{case.fix!r} is not said in: {found}"
     assert len(found) < 400, "too long to read"
 
 
@@ -239,10 +230,7 @@ def test_ids_are_distinct() -> None:
 
 
 # -------------------------------------------------------------- a warning, where that is right
-WARNED = {
-    "rows off by 1e-3": (P * 1.001, "row"),
-    "one row off by 1e-3": (put(P, 4, P[4] * 0.999), r"\b4\b"),
-}
+WARNED = {"rows off by 1e-3": (P * 1.001, "row"), "one row off by 1e-3": (put(P, 4, P[4] * 0.999), r"\b4\b")}
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
@@ -278,3 +266,59 @@ def test_no_wrong_number_after_a_refusal() -> None:
     with pytest.raises(ValueError, match="y_proba"):
         propercal.decompose(Y, P / 2, method="risk", bandwidth=0.1)
     assert propercal.decompose(Y, P, method="risk", bandwidth=0.1).calibration_error == first
+
+
+@pytest.mark.parametrize("argument", ["y_true", "y_proba", "sample_weight"])
+def test_masked_entries_are_refused(argument: str) -> None:
+    data = {"y_true": Y_HARD, "y_proba": P_HARD, "sample_weight": np.ones(len(Y_HARD))}
+    mask = np.zeros(data[argument].shape, dtype=bool)
+    mask[3] = True
+    data[argument] = np.ma.masked_array(data[argument], mask=mask)
+    with pytest.raises(ValueError, match=rf"^{argument} = masked entries at row 3\b"):
+        by_risk(data.pop("y_true"), data.pop("y_proba"), bandwidth=0.05, **data)
+
+
+@pytest.mark.parametrize("change", [{"labels": {"a", "b", "c"}}, {"labels": 5}, {"labels": [["a"], ["b"], ["c"]]}])
+def test_labels_need_an_order(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"^labels = "):
+        by_risk(np.array(list("abc"))[Y_HARD], P_HARD, bandwidth=0.05, **change)
+
+
+def test_column_names_that_name_classes_differ() -> None:
+    frame = pd.DataFrame(P_HARD, columns=["a", "a", "b"])
+    with pytest.raises(ValueError, match=r"^y_proba = columns named"):
+        by_risk(np.array(list("aab"))[Y_HARD], frame, bandwidth=0.05)
+
+
+def test_flags_are_flags() -> None:
+    for name in ("exclude_self", "from_logits"):
+        with pytest.raises(ValueError, match=rf"^{name} = 'no'"):
+            by_risk(Y_HARD, P_HARD, bandwidth=0.05, **{name: "no"})
+    with pytest.raises(ValueError, match=r"^confidence_level"):
+        by_risk(Y_HARD, P_HARD, bandwidth=0.05, confidence_level="0.9")
+
+
+def test_an_enormous_label_is_named_as_it_is() -> None:
+    y = Y_HARD.astype(float)
+    y[4] = 1e300
+    with pytest.raises(ValueError, match=r"1e\+300 at row 4"):
+        by_risk(y, P_HARD, bandwidth=0.05)
+
+
+def test_a_weight_that_requires_a_gradient_is_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^sample_weight = a tensor that requires a gradient"):
+        by_risk(Y_HARD, torch.tensor(P_HARD), bandwidth=0.05, sample_weight=torch.ones(len(Y_HARD), requires_grad=True))
+
+
+def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROPERCAL_NUM_THREADS", "many")
+    p = np.repeat(P_HARD, 10, axis=0)
+    with pytest.raises(ValueError, match="PROPERCAL_NUM_THREADS = 'many'"):
+        by_risk(np.repeat(Y_HARD, 10), p, bandwidth=0.05)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-14, 0.9e-9, 1.1e9, 1e300])
+def test_bandwidths_without_meaning(bandwidth: float) -> None:
+    with pytest.raises(ValueError, match=r"^bandwidth = "):
+        by_risk(Y_HARD, P_HARD, bandwidth=bandwidth)

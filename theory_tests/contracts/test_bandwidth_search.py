@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import pytest
 
+import propercal
 from propercal import select_bandwidth
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
@@ -13,6 +17,7 @@ from propercal._kernels.bandwidth import minimise, select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
 from propercal.generators import as_generator
+from theory_tests.instances import P_HARD, Y_HARD
 
 DIRICHLET, CANONICAL = as_kernel("dirichlet"), as_notion("canonical")
 N = 1200
@@ -78,9 +83,7 @@ def test_few_rows_first_find_what_all_rows_would(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["five", "peaked", "coarse"])
-def test_all_rows_are_evaluated_at_few_bandwidths(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_rows_are_evaluated_at_few_bandwidths(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[bool] = []
     real = bandwidth._leave_one_out_risks
 
@@ -100,18 +103,14 @@ def test_the_order_of_rows_does_not_matter(name: str) -> None:
     y, p = SAMPLES[name]
     order = np.random.default_rng(0).permutation(N)
     p = np.where(np.arange(N)[:, None] % 3 == 0, np.eye(p.shape[1])[y], p)
-    rows = [
-        bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)
-    ]
+    rows = [bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)]
     assert rows[0] is not None
     assert rows[1] is not None
     points = np.column_stack([y, p])
     first, second = points[rows[0]], points[order][rows[1]]
     assert len(rows[0]) == N // 4
     np.testing.assert_array_equal(first[np.lexsort(first.T)], second[np.lexsort(second.T)])
-    assert select_bandwidth(y, p, generator="brier") == select_bandwidth(
-        y[order], p[order], generator="brier"
-    )
+    assert select_bandwidth(y, p, generator="brier") == select_bandwidth(y[order], p[order], generator="brier")
 
 
 def test_generators_searched_together_choose_as_alone() -> None:
@@ -160,3 +159,69 @@ def test_all_rows_weigh_what_the_look_cannot_tell_apart() -> None:
         return min(0.1 + abs(x + 1.2), 3 * abs(x + 0.5))
 
     assert minimise(height, look) == pytest.approx(10**-0.5)
+
+
+def test_the_search_knows_the_weights() -> None:
+    rng = np.random.default_rng(13)
+    p = rng.dirichlet([2.0, 6.0, 12.0], size=120)
+    y = np.where(p[:, 1] > 0.3, 1, rng.choice([0, 2], size=120))
+    w = np.where(np.arange(120) < 80, 1.0, 0.0)
+    for criterion in ("risk", "likelihood"):
+        a = select_bandwidth(y, p, sample_weight=w, generator="brier", criterion=criterion)
+        b = select_bandwidth(y[:80], p[:80], generator="brier", criterion=criterion)
+        assert a == pytest.approx(b, rel=1e-4)  # a search stops somewhere in a flat valley
+
+
+def test_the_search_looks_at_every_decade() -> None:
+    """A narrow valley at any of them is found, at the ends too, where it says so."""
+    for exponent in range(-5, 2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = minimise(lambda gamma, at=10.0**exponent: float(abs(gamma / at - 1) > 1e-6))  # type: ignore[misc]
+        assert found == pytest.approx(10.0**exponent)
+        assert len(caught) == (exponent in {-5, 1})
+
+
+@pytest.mark.parametrize("end", [1e-5, 10.0])
+def test_the_search_warns_within_a_step_of_its_ends(end: float) -> None:
+    """Its lattice has 24 steps a decade; at one step inside it may as well have been stopped."""
+    inwards = 10 ** (1 / 24) if end < 1 else 10 ** (-1 / 24)
+
+    def away_from(place: float) -> float:
+        return minimise(lambda gamma: abs(np.log(gamma / place)))
+
+    with pytest.warns(UserWarning, match="an end of the interval 1e-05 to 10"):
+        away_from(end * inwards)
+    assert away_from(end * inwards**2) == pytest.approx(end * inwards**2)
+
+
+def test_infinite_rows_of_classwise_problems_are_a_mean() -> None:
+    """Two classes that occur once make one infinite row in two of three problems: 2/3, about 1."""
+    y = np.r_[0, 1, np.full(len(Y_HARD) - 2, 2)]
+    with pytest.warns(UserWarning, match="infinite in about 1 rows"):
+        propercal.select_bandwidth(y, P_HARD, notion="classwise")
+
+
+def test_the_search_knows_the_names_of_the_classes() -> None:
+    """Which column a name stands for decides whether the top label is right."""
+    y = np.where(np.arange(len(Y_HARD)) % 3 > 0, P_HARD.argmax(axis=1), Y_HARD)
+    names = np.array(["b", "c", "a"])
+
+    named = propercal.select_bandwidth(names[y], P_HARD, notion="top-label", labels=["b", "c", "a"])
+    assert named == propercal.select_bandwidth(y, P_HARD, notion="top-label")
+
+
+def test_a_bandwidth_for_logits_is_that_for_their_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, (200, 3))
+    prob = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y_true = rng.integers(0, 3, 200)
+    wanted = propercal.select_bandwidth(y_true, prob, criterion="likelihood")
+    assert propercal.select_bandwidth(y_true, logits, criterion="likelihood", from_logits=True) == wanted
+    names = np.array(["c", "b", "a"])
+    given: dict[str, Any] = {"bandwidth": 0.05, "labels": ["c", "b", "a"]}
+    np.testing.assert_allclose(
+        propercal.conditional_mean(names[y_true], logits, from_logits=True, **given),
+        propercal.conditional_mean(y_true, prob, bandwidth=0.05),
+        rtol=1e-9,
+    )

@@ -60,32 +60,17 @@ def test_dataset_holds_times_memory_and_growth(tiny: tuple[Path, str]) -> None:
     assert result["sample_size"].values.tolist() == [200, 400, 800]
     assert (result["error"] == "").all()
     measured = result["seconds_median"].notnull().sel(n_classes=3)
-    assert measured.values.tolist() == [
-        [True, False, True],
-        [False, True, False],
-        [False, False, True],
-    ]
+    assert measured.values.tolist() == [[True, False, True], [False, True, False], [False, False, True]]
     assert (result["seconds"].count("repetition") > 0).equals(result["seconds_median"].notnull())
     assert float(result["seconds"].min()) > 0
     assert float(result["memory"].min()) >= 0
-    assert (
-        result["data"].sel(series="canonical", n_classes=3, sample_size=800).item()
-        == 8 * 800 * 4 / 2**20
-    )
+    assert result["data"].sel(series="canonical", n_classes=3, sample_size=800).item() == 8 * 800 * 4 / 2**20
     # Relative to something called in turn with it, or to nothing.
     assert result["reference"].values.tolist() == ["bare limit", "", "reading"]
-    assert result["ratio"].notnull().any(("sample_size", "n_classes")).values.tolist() == [
-        True,
-        False,
-        True,
-    ]
-    times = (
-        result["seconds_median"].sel(series="canonical", n_classes=3, sample_size=[200, 800]).values
-    )
+    assert result["ratio"].notnull().any(("sample_size", "n_classes")).values.tolist() == [True, False, True]
+    times = result["seconds_median"].sel(series="canonical", n_classes=3, sample_size=[200, 800]).values
     expected = np.log(times[1] / times[0]) / np.log(4)
-    assert result["time_exponent"].sel(series="canonical", n_classes=3).item() == pytest.approx(
-        expected
-    )
+    assert result["time_exponent"].sel(series="canonical", n_classes=3).item() == pytest.approx(expected)
     assert result["time_exponent"].sel(series="sketch").isnull().all()
 
 
@@ -103,12 +88,7 @@ def test_dataset_says_what_it_was_made_with(tiny: tuple[Path, str]) -> None:
 def test_table_and_figure(tiny: tuple[Path, str]) -> None:
     folder, output = tiny
     lines = output.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == [
-        "canonical",
-        "canonical",
-        "classwise",
-        "sketch",
-    ]
+    assert [line.split()[0] for line in lines[1:5]] == ["canonical", "canonical", "classwise", "sketch"]
     assert any("time n^" in line for line in lines)
     assert {path.name for path in folder.iterdir()} == {"run.nc", "run.png", "run.svg"}
 
@@ -140,22 +120,11 @@ def test_code_of_others_is_called_as_documented(tmp_path: Path) -> None:
     assert result["ratio"].item() > 0
 
 
-def test_what_fails_is_recorded_and_the_run_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_recorded_and_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     path = tmp_path / "broken.py"
     path.write_text("def estimate(*_):\n    raise ValueError('of no use')\n")
-    arguments = [
-        "--tiny",
-        "--only",
-        "authors",
-        "classwise",
-        "--authors",
-        str(path),
-        "--authors-function",
-        "estimate",
-    ]
+    arguments = ["--tiny", "--only", "authors", "classwise", "--authors", str(path), "--authors-function", "estimate"]
     assert scale.main([*arguments, "--output", str(tmp_path / "run.nc")]) == 0
     result = xr.load_dataset(tmp_path / "run.nc", engine="h5netcdf").sel(n_classes=3)
     assert result["error"].sel(series="authors", sample_size=100).item() == "ValueError: of no use"
@@ -168,9 +137,7 @@ def test_a_case_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     assert run(Case("classwise", 400, 3), tmp_path, timeout=0.01).error == "stopped after 0 s"
 
 
-def test_interrupted_run_writes_what_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_run_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def one_and_interrupted(*_: object) -> Iterator[tuple[Case, Outcome]]:
         yield Case("classwise", 400, 3), Outcome(seconds=[1.0], memory_mib=1.0, data_mib=1.0)
         raise KeyboardInterrupt
@@ -184,9 +151,7 @@ def test_interrupted_run_writes_what_it_has(
 def test_slopes_are_those_of_the_largest_decade() -> None:
     sizes = np.array([10.0, 100.0, 300.0, 1000.0])
     # Flat where overheads rule, then quadratic; a missing value; a single one.
-    values = np.stack([[1, 1, 9, 100], [1, 1, np.nan, 100], [np.nan, np.nan, np.nan, 4]]).astype(
-        float
-    )[:, :, None]
+    values = np.stack([[1, 1, 9, 100], [1, 1, np.nan, 100], [np.nan, np.nan, np.nan, 4]]).astype(float)[:, :, None]
     found = slopes(sizes, values)[:, 0]
     np.testing.assert_allclose(found[:2], [2.0, 2.0], rtol=5e-3)
     assert np.isnan(found[2])
@@ -194,14 +159,8 @@ def test_slopes_are_those_of_the_largest_decade() -> None:
 
 def test_spread_is_half_the_distance_of_the_quartiles() -> None:
     case = Case("canonical", 10, 2)
-    result = dataset(
-        [(case, Outcome(seconds=[1.0, 2.0, 3.0, 4.0, 5.0], ratios=[2.0]))], {}
-    ).squeeze()
-    assert (
-        result["seconds_median"].item(),
-        result["seconds_spread"].item(),
-        result["ratio"].item(),
-    ) == (3, 1, 2)
+    result = dataset([(case, Outcome(seconds=[1.0, 2.0, 3.0, 4.0, 5.0], ratios=[2.0]))], {}).squeeze()
+    assert (result["seconds_median"].item(), result["seconds_spread"].item(), result["ratio"].item()) == (3, 1, 2)
 
 
 def test_expected_time_grows_as_the_series_does() -> None:
@@ -218,9 +177,7 @@ def test_cases_that_would_take_too_much_are_not_tried() -> None:
     assert not_tried(case, done, longest=99, left=200) == "not tried: expected to take 100 s"
     assert not_tried(case, done, longest=200, left=99) == "not tried: expected to take 100 s"
     assert not_tried(case, done, longest=200, left=0) == "not tried: the time of the run is used up"
-    assert not_tried(Case("authors", 10**6, 10), {}, longest=1, left=1).startswith(
-        "not tried: needs about 16"
-    )
+    assert not_tried(Case("authors", 10**6, 10), {}, longest=1, left=1).startswith("not tried: needs about 16")
 
 
 def test_presets_measure_every_series() -> None:

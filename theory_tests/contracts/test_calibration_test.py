@@ -13,12 +13,12 @@ import pytest
 from propercal.generators import ItakuraSaito, Quadratic, Spherical
 from propercal.inference import CalibrationTest, calibration_test
 from theory_tests.conftest import Backend
+from theory_tests.instances import NOTIONS
 
 RNG = np.random.default_rng(1)
 N = 50
 P = RNG.dirichlet([1.0] * 3, N)
 Y = RNG.integers(0, 3, N)
-NOTIONS = ("canonical", "classwise", "top-label")
 
 
 def run(y: Any, p: Any, **options: Any) -> CalibrationTest:
@@ -129,14 +129,6 @@ def test_tensors_that_require_a_gradient() -> None:
     torch = pytest.importorskip("torch")
     p = torch.tensor(P, requires_grad=True)
     assert run(Y, p).components == pytest.approx(run(Y, P).components, rel=1e-8, abs=1e-8)
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_logits(notion: str) -> None:
-    logits = np.log(P) + 3.0
-    expected = run(Y, P, notion=notion)
-    found = run(Y, logits, from_logits=True, notion=notion)
-    assert found.components == pytest.approx(expected.components, rel=1e-6, abs=1e-6)
 
 
 def test_one_column_is_the_positive_class() -> None:

@@ -71,9 +71,7 @@ def test_version(capsys: Captured) -> None:
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
 @pytest.mark.parametrize("method", ["direct", "risk"])
 @pytest.mark.parametrize("kernel", ["dirichlet", "uniform-bins", "quantile-bins"])
-def test_json_agrees_with_decompose(
-    good: Path, capsys: Captured, notion: str, method: str, kernel: str
-) -> None:
+def test_json_agrees_with_decompose(good: Path, capsys: Captured, notion: str, method: str, kernel: str) -> None:
     chosen = {"notion": notion, "method": method, "kernel": kernel}
     flags = [part for name, value in chosen.items() for part in (f"--{name}", value)]
     records = run_json(capsys, good, *flags, "--generator", "log", "--generator", "brier")
@@ -92,43 +90,28 @@ def test_json_agrees_with_decompose(
         assert record["file"] == str(good)
         assert record["generator"] == name
         assert {key: record[key] for key in chosen} == chosen
-        for key in (
-            "risk",
-            "calibration_error",
-            "refinement",
-            "sharpness",
-            "uncertainty",
-            "bandwidth",
-        ):
+        for key in ("risk", "calibration_error", "refinement", "sharpness", "uncertainty", "bandwidth"):
             assert record[key] == getattr(result, key)
         assert (record["n_samples"], record["n_classes"]) == (60, 3)
         assert record["infinite_loss_rows"] == []
         assert record["notes"] == [f"warning: {warning.message}" for warning in caught]
 
 
-def test_logits_and_tables_give_the_same_numbers(
-    good: Path, tmp_path: Path, capsys: Captured
-) -> None:
+def test_logits_and_tables_give_the_same_numbers(good: Path, tmp_path: Path, capsys: Captured) -> None:
     with np.load(good) as archive:
         labels, probs = archive["labels"], archive["probs"]
     np.savez(tmp_path / "logits.npz", labels=labels, logits=np.log(probs) + 3.0)
     rows = ["a,b,c,truth"]
-    rows += [
-        ",".join(map(repr, p.tolist())) + "," + "abc"[y] for p, y in zip(probs, labels, strict=True)
-    ]
+    rows += [",".join(map(repr, p.tolist())) + "," + "abc"[y] for p, y in zip(probs, labels, strict=True)]
     (tmp_path / "table.csv").write_text("\n".join(rows))
-    records = run_json(
-        capsys, good, tmp_path / "logits.npz", tmp_path / "table.csv", "--label-column", "truth"
-    )
+    records = run_json(capsys, good, tmp_path / "logits.npz", tmp_path / "table.csv", "--label-column", "truth")
     risks = [record["risk"] for record in records]
     np.testing.assert_allclose(risks, -np.log(probs[np.arange(60), labels]).mean(), rtol=1e-12)
     errors = [record["calibration_error"] for record in records]
     np.testing.assert_allclose(errors, errors[0], rtol=1e-9)
 
 
-def test_infinite_values_are_valid_json_and_name_their_rows(
-    infinite: Path, capsys: Captured
-) -> None:
+def test_infinite_values_are_valid_json_and_name_their_rows(infinite: Path, capsys: Captured) -> None:
     (record,) = run_json(capsys, infinite)
     assert record["risk"] == "Infinity"
     assert float(record["risk"]) == math.inf
@@ -137,9 +120,7 @@ def test_infinite_values_are_valid_json_and_name_their_rows(
 
 
 def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
-    code = main(
-        ["decompose", str(good), str(infinite), "--generator=log", "--generator=brier", *OPTIONS]
-    )
+    code = main(["decompose", str(good), str(infinite), "--generator=log", "--generator=brier", *OPTIONS])
     shown = capsys.readouterr()
     header, *rows = shown.out.splitlines()
     assert code == 0
@@ -149,9 +130,7 @@ def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
         [str(path), name] for path in (good, infinite) for name in ("log", "brier")
     ]
     with np.load(good) as archive:
-        expected = propercal.decompose(
-            archive["labels"], archive["probs"], method="risk", bandwidth=0.1
-        )
+        expected = propercal.decompose(archive["labels"], archive["probs"], method="risk", bandwidth=0.1)
     assert rows[0].split()[2:] == [
         f"{expected.risk:.6f}",
         f"{expected.calibration_error:.6f}",
@@ -289,21 +268,14 @@ def test_a_reader_that_stops_reading_is_no_error(good: Path) -> None:
         "sys.exit(main())\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code, "decompose", str(good), *OPTIONS],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code, "decompose", str(good), *OPTIONS], capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "folder", ["cifar10", "cifar100", "forecasts", "text", "llm", "imagenet16h"]
-)
+@pytest.mark.parametrize("folder", ["cifar10", "cifar100", "forecasts", "text", "llm", "imagenet16h"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label", "canonical"])
-def test_real_predictions(
-    shared: Path, tmp_path: Path, capsys: Captured, folder: str, notion: str
-) -> None:
+def test_real_predictions(shared: Path, tmp_path: Path, capsys: Captured, folder: str, notion: str) -> None:
     """The first 800 rows of every file: each term is a number, and both identities hold."""
     paths = []
     for path in sorted((shared / "data" / folder).glob("*.npz")):
@@ -316,8 +288,7 @@ def test_real_predictions(
     assert len(records) == 3 * len(paths) > 0
     for record in records:
         risk, error, refinement, sharpness, uncertainty = (
-            float(record[term])
-            for term in ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+            float(record[term]) for term in ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
         )
         assert not any(map(math.isnan, (risk, error, refinement, sharpness, uncertainty)))
         assert math.isinf(risk) == bool(record["infinite_loss_rows"])

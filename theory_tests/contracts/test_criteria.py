@@ -12,14 +12,13 @@ from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._kernels import bandwidth, linear
 from propercal._kernels.kernels import as_kernel
-from propercal.generators import as_generator
+from theory_tests.instances import calibrated, generators
 
 N, K = 90, 3
 RNG = np.random.default_rng(4)
-P = RNG.dirichlet([0.8] * K, N)
-Y = (RNG.uniform(size=(N, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(0, K - 1)
+Y, P = calibrated(N, K, RNG, concentration=0.8)
 WEIGHT = RNG.uniform(0.2, 3.0, N)
-GENERATORS = [as_generator(name) for name in ("log", "brier")]
+GENERATORS = generators("log", "brier")
 
 
 def expected(notion: str, rows: Any) -> list[float]:
@@ -27,18 +26,11 @@ def expected(notion: str, rows: Any) -> list[float]:
     weight = WEIGHT / WEIGHT.sum()
     mean = conditional_mean(Y, P, notion=notion, bandwidth=0.05, sample_weight=WEIGHT)
     if notion == "canonical":
-        problems = [(mean, Y)]
+        problems: Any = [(mean, Y)]
     else:
         problems = [(np.stack([1 - m, m], axis=1), 1 * (i == Y)) for i, m in enumerate(mean.T)]
     return [
-        float(
-            np.mean(
-                [
-                    np.sum((weight * generator.loss(r, np.eye(r.shape[1])[y]))[rows])
-                    for r, y in problems
-                ]
-            )
-        )
+        float(np.mean([np.sum((weight * generator.loss(r, np.eye(r.shape[1])[y]))[rows]) for r, y in problems]))
         for generator in GENERATORS
     ]
 
@@ -87,9 +79,7 @@ def lattice(function: Any) -> bandwidth._Lattice:
         *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
     ],
 )
-def test_of_a_parabola_its_bottom_is_found_at_once(
-    sides: tuple[int, int, int], bottom: float
-) -> None:
+def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], bottom: float) -> None:
     at = lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
     left, here, right = sides
     assert at(left) >= at(here) <= at(right)
@@ -135,9 +125,7 @@ def test_the_walk_ends_in_the_valley_after_few_steps(bottom: float, start: int) 
 
 
 @pytest.mark.parametrize("wins", [True, False])
-def test_auto_takes_linear_sums_where_they_win(
-    wins: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_takes_linear_sums_where_they_win(wins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "wins", lambda *_: wins)
     settings: dict[str, Any] = {"method": "risk", "bandwidth": 0.05}
     one_dimensional = decompose(Y, P, notion="classwise", **settings)

@@ -22,7 +22,6 @@ da: Any = pytest.importorskip("dask.array", reason="needs Dask")
 
 from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     IN_MEMORY,
-    NAMES,
     SETTINGS,
     Y_PROBA,
     Y_TRUE,
@@ -33,6 +32,7 @@ from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     never,
     unknown,
 )
+from theory_tests.instances import CLASS_NAMES  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -146,25 +146,15 @@ class Cubic(propercal.BregmanGenerator):
 def test_debiased_is_that_of_a_sketch() -> None:
     sketch = propercal.CalibrationSketch(K, bandwidth=0.02)
     sketch.update(Y_TRUE, Y_PROBA)
-    found = propercal.decompose(
-        *lazy(Y_TRUE, Y_PROBA), notion="classwise", bandwidth=0.02, confidence_level=0.5
-    )
+    found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), notion="classwise", bandwidth=0.02, confidence_level=0.5)
     wanted = sketch.result(confidence_level=0.5)
     check_same(found, wanted, rel=1e-12)
-    assert found.interval("calibration_error") == pytest.approx(
-        wanted.interval("calibration_error")
-    )
+    assert found.interval("calibration_error") == pytest.approx(wanted.interval("calibration_error"))
     assert found.method == "debiased"
 
 
-def test_bandwidths_are_chosen_from_rows_at_equal_distances(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    options: dict[str, Any] = {
-        "notion": "classwise",
-        "method": "risk",
-        "generator": ["log", "brier"],
-    }
+def test_bandwidths_are_chosen_from_rows_at_equal_distances(monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"notion": "classwise", "method": "risk", "generator": ["log", "brier"]}
     wanted = propercal.decompose(Y_TRUE, Y_PROBA, **options)
     for chunks in (700, (0, 1, 2999)):
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA, chunks=chunks), **options)
@@ -238,9 +228,7 @@ def test_what_both_are_made_from_is_computed_once() -> None:
     propercal.decompose(parts.y, parts[[0, 1, 2]], labels=[0, 1, 2], **SETTINGS)
     assert sum(reads) == N
     reads.clear()
-    table = da.from_array(frame.to_numpy(), chunks=(700, -1)).map_blocks(
-        counted, meta=np.empty((0, 4))
-    )
+    table = da.from_array(frame.to_numpy(), chunks=(700, -1)).map_blocks(counted, meta=np.empty((0, 4)))
     propercal.decompose(table[:, 3], table[:, :3], **SETTINGS)
     assert sum(reads) == N
 
@@ -253,8 +241,8 @@ def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), **options)
         for one, other in zip(found, propercal.decompose(Y_TRUE, Y_PROBA, **options), strict=True):
             check_same(one, other, rel=1e-13)
-    names = list(NAMES[::-1])
-    turned = lazy(NAMES[Y_TRUE], Y_PROBA[:, ::-1], chunks=(0, 1000, 2000))
+    names = list(CLASS_NAMES[::-1])
+    turned = lazy(CLASS_NAMES[Y_TRUE], Y_PROBA[:, ::-1], chunks=(0, 1000, 2000))
     check_same(propercal.decompose(*turned, labels=names, **SETTINGS), IN_MEMORY, rel=1e-12)
     monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):
@@ -262,9 +250,7 @@ def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch
     assert found.refinement != pytest.approx(IN_MEMORY.refinement, rel=1e-12)
 
 
-def test_losses_infinite_at_a_vertex_are_not_summed_over_pairs_of_many_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_losses_infinite_at_a_vertex_are_not_summed_over_pairs_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
     monkeypatch.setattr("propercal.sketch.dask.passes._FEW_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):

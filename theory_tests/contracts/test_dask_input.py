@@ -15,7 +15,6 @@ da: Any = pytest.importorskip("dask.array", reason="needs Dask")
 
 from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     IN_MEMORY,
-    NAMES,
     SETTINGS,
     Y_PROBA,
     Y_TRUE,
@@ -26,6 +25,7 @@ from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     never,
     unknown,
 )
+from theory_tests.instances import CLASS_NAMES  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -43,19 +43,17 @@ def test_names_of_classes() -> None:
     # A partition lacks a class, so that no partition alone could tell the order of the names.
     order = np.argsort(Y_TRUE, kind="stable")
     y_true, y_proba = Y_TRUE[order], Y_PROBA[order]
-    arrays = lazy(NAMES[y_true], y_proba)
+    arrays = lazy(CLASS_NAMES[y_true], y_proba)
     check_same(propercal.decompose(*arrays, **SETTINGS), IN_MEMORY)
-    check_same(propercal.decompose(*arrays, labels=list(NAMES), **SETTINGS), IN_MEMORY)
-    turned = lazy(NAMES[y_true], y_proba[:, ::-1])
-    check_same(propercal.decompose(*turned, labels=list(NAMES[::-1]), **SETTINGS), IN_MEMORY)
+    check_same(propercal.decompose(*arrays, labels=list(CLASS_NAMES), **SETTINGS), IN_MEMORY)
+    turned = lazy(CLASS_NAMES[y_true], y_proba[:, ::-1])
+    check_same(propercal.decompose(*turned, labels=list(CLASS_NAMES[::-1]), **SETTINGS), IN_MEMORY)
     with pytest.raises(ValueError, match=r"labels = \['cat', 'dog'\]: expected a list of 3"):
         propercal.decompose(*arrays, labels=["cat", "dog"], **SETTINGS)
     with pytest.raises(ValueError, match="y_true = 'eel' at row"):
         propercal.decompose(*arrays, labels=["cat", "dog", "fox"], **SETTINGS)
-    with pytest.raises(
-        ValueError, match=r"y_true = the names \['cat', 'dog'\]: expected 3 classes"
-    ):
-        propercal.decompose(*lazy(NAMES[y_true[y_true < 2]], y_proba[y_true < 2]), **SETTINGS)
+    with pytest.raises(ValueError, match=r"y_true = the names \['cat', 'dog'\]: expected 3 classes"):
+        propercal.decompose(*lazy(CLASS_NAMES[y_true[y_true < 2]], y_proba[y_true < 2]), **SETTINGS)
 
 
 def test_more_names_than_columns() -> None:
@@ -64,9 +62,7 @@ def test_more_names_than_columns() -> None:
         propercal.decompose(*lazy(names, Y_PROBA), **SETTINGS)
 
 
-def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     several = np.eye(K)[Y_TRUE]
     several[2000:] = 1
     logits = np.log(Y_PROBA)
@@ -81,28 +77,26 @@ def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(
 def test_data_frames() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
-    frame = pd.DataFrame(Y_PROBA, columns=NAMES).assign(y=NAMES[Y_TRUE], code=Y_TRUE)
-    frame["kind"] = pd.Categorical(frame.y, categories=NAMES)
+    frame = pd.DataFrame(Y_PROBA, columns=CLASS_NAMES).assign(y=CLASS_NAMES[Y_TRUE], code=Y_TRUE)
+    frame["kind"] = pd.Categorical(frame.y, categories=CLASS_NAMES)
     parts = dd.from_pandas(frame, npartitions=4)
-    turned = parts[list(NAMES[::-1])]
+    turned = parts[list(CLASS_NAMES[::-1])]
     for labels in ("y", "kind"):
-        wanted = propercal.decompose(frame[labels], frame[NAMES], **SETTINGS)
+        wanted = propercal.decompose(frame[labels], frame[CLASS_NAMES], **SETTINGS)
         check_same(wanted, IN_MEMORY)
-        check_same(propercal.decompose(parts[labels], parts[list(NAMES)], **SETTINGS), wanted)
+        check_same(propercal.decompose(parts[labels], parts[list(CLASS_NAMES)], **SETTINGS), wanted)
     # Names of columns, not their order, say which class they are.
     check_same(propercal.decompose(parts.y, turned, **SETTINGS), IN_MEMORY)
-    check_same(propercal.decompose(parts.code, parts[list(NAMES)], **SETTINGS), IN_MEMORY)
+    check_same(propercal.decompose(parts.code, parts[list(CLASS_NAMES)], **SETTINGS), IN_MEMORY)
     some = parts[parts.eel > 0.1]
     kept = (frame.eel > 0.1).to_numpy()
     wanted = propercal.decompose(Y_TRUE[kept], Y_PROBA[kept], **SETTINGS)
-    check_same(propercal.decompose(some.y, some[list(NAMES)], **SETTINGS), wanted)
+    check_same(propercal.decompose(some.y, some[list(CLASS_NAMES)], **SETTINGS), wanted)
     positive = propercal.decompose(parts.code == 2, parts[["eel"]], method="risk", bandwidth=0.02)
-    check_same(
-        propercal.decompose(parts.code == 2, parts.eel, method="risk", bandwidth=0.02), positive
-    )
+    check_same(propercal.decompose(parts.code == 2, parts.eel, method="risk", bandwidth=0.02), positive)
     wanted = propercal.decompose(Y_TRUE == 2, Y_PROBA[:, 2], method="risk", bandwidth=0.02)
     check_same(positive, wanted)
-    arrays = parts.code.to_dask_array(), parts[list(NAMES)]
+    arrays = parts.code.to_dask_array(), parts[list(CLASS_NAMES)]
     check_same(propercal.decompose(*arrays, **SETTINGS), IN_MEMORY)
 
 
@@ -136,7 +130,7 @@ def test_the_name_of_a_single_column_names_no_class() -> None:
 def test_categories_say_the_order_of_names() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
-    labels = pd.Series(pd.Categorical(NAMES[Y_TRUE], categories=NAMES[::-1]))
+    labels = pd.Series(pd.Categorical(CLASS_NAMES[Y_TRUE], categories=CLASS_NAMES[::-1]))
     parts = dd.from_pandas(labels, npartitions=4)
     turned = Y_PROBA[:, ::-1]
     check_same(propercal.decompose(labels, turned, **SETTINGS), IN_MEMORY)
@@ -149,9 +143,7 @@ def test_warnings_of_partitions_are_passed_on_once() -> None:
     y_proba = Y_PROBA.copy()
     y_proba[700:] *= 0.99
     with pytest.warns(UserWarning, match="partition 1") as caught:
-        propercal.decompose(
-            *lazy(Y_TRUE, y_proba, chunks=500), generator=["log", "brier"], **SETTINGS
-        )
+        propercal.decompose(*lazy(Y_TRUE, y_proba, chunks=500), generator=["log", "brier"], **SETTINGS)
     assert len(caught) == 1
     said = str(caught[0].message)
     assert said.startswith("partition 1: y_proba has rows that sum to 0.99")
@@ -210,9 +202,7 @@ ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("data", "changed", "message"), ERRORS)
-def test_what_cannot_be_used(
-    data: Callable[[], Any], changed: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_used(data: Callable[[], Any], changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         propercal.decompose(*data(), **{**SETTINGS, **changed})
 
@@ -222,11 +212,6 @@ def test_wrong_settings_are_told_before_data_are_read() -> None:
     y_proba = y_proba.map_blocks(never, meta=np.empty((0, K)))
     with pytest.raises(AssertionError, match="was read"):
         propercal.decompose(y_true, y_proba, **SETTINGS)
-    for changed in (
-        {"bandwidth": 1e-8},
-        {"labels": ["a"]},
-        {"notion": "canonical"},
-        {"confidence_level": 2},
-    ):
+    for changed in ({"bandwidth": 1e-8}, {"labels": ["a"]}, {"notion": "canonical"}, {"confidence_level": 2}):
         with pytest.raises(ValueError, match=next(iter(changed))):
             propercal.decompose(y_true, y_proba, **{**SETTINGS, **changed})

@@ -25,7 +25,7 @@ from theory_tests.contracts.debiased_sample import (
     is_sound,
     leans_on_the_kernel,
 )
-from theory_tests.laws.samples import NOTIONS, TERMS
+from theory_tests.instances import NOTIONS, TERMS
 
 # ------------------------------------------------------------------ arguments
 

@@ -10,31 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from numpy.typing import NDArray
 
 import propercal
 from propercal import generators
+from theory_tests import instances
+from theory_tests.instances import NAMED, NOTIONS, PLAIN_METHODS, TERMS, Floats, Labels, calibrated
 
-Floats = NDArray[np.float64]
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
-NOTIONS = ("canonical", "classwise", "top-label")
-METHODS = ("direct", "risk")
-KERNELS = {"dirichlet": 0.03, "uniform-bins": 0.5, "quantile-bins": 0.5}
-GENERATORS: dict[str, Any] = {
-    "log": "log",
-    "brier": "brier",
-    "spherical": "spherical",
-    "tsallis": generators.Tsallis(alpha=1.7),
-    "sum": 2.0 * generators.Log() + generators.Brier(),
-}
+KERNELS = {**instances.KERNELS, "dirichlet": 0.03}
+GENERATORS = {name: instances.GENERATORS[name] for name in (*NAMED, "tsallis-1.7", "sum")}
 
 
-def sample(n: int = 100, k: int = 3, seed: int = 40) -> tuple[NDArray[np.int64], Floats]:
-    rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.ones(k), size=n)
-    y = (rng.uniform(size=(n, 1)) > p.cumsum(1)).sum(1).clip(0, k - 1)
-    g = p**1.5
-    return y, g / g.sum(1, keepdims=True)
+def sample(n: int = 100) -> tuple[Labels, Floats]:
+    return calibrated(n, 3, 40, power=1.5)
 
 
 Y, P = sample()
@@ -42,31 +29,24 @@ Y, P = sample()
 
 # ---------------------------------------------------------------- identities
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("generator", GENERATORS)
 def test_identities(generator: str, notion: str, method: str, kernel: str) -> None:
     found = propercal.decompose(
-        Y,
-        P,
-        generator=GENERATORS[generator],
-        notion=notion,
-        method=method,
-        kernel=kernel,
-        bandwidth=KERNELS[kernel],
+        Y, P, generator=GENERATORS[generator], notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel]
     )
     # Identities of real numbers: one rounding on either side.
     assert found.risk == pytest.approx(found.calibration_error + found.refinement, rel=1e-14)
     assert found.refinement == pytest.approx(found.uncertainty - found.sharpness, rel=1e-14)
 
 
-@pytest.mark.parametrize("generator", ["log", "brier", "spherical", "tsallis"])
+@pytest.mark.parametrize("generator", ["log", "brier", "spherical", "tsallis-1.7"])
 def test_direct_minus_risk(generator: str) -> None:
     """Exact on any sample: the two estimates differ by mean ⟨∇F(g), y − r̂⟩."""
     F = generators.as_generator(GENERATORS[generator])
     direct, risk = (
-        propercal.calibration_error(Y, P, generator=F, method=method, bandwidth=0.05)
-        for method in METHODS
+        propercal.calibration_error(Y, P, generator=F, method=method, bandwidth=0.05) for method in PLAIN_METHODS
     )
     r = propercal.conditional_mean(Y, P, notion="canonical", kernel="dirichlet", bandwidth=0.05)
     gap = (F.gradient(P) * (np.eye(3)[Y] - r)).sum(1).mean()
@@ -78,9 +58,7 @@ def test_direct_is_never_negative() -> None:
     for generator in GENERATORS.values():
         for notion in NOTIONS:
             for gamma in (1e-3, 0.1, 1.0):
-                found = propercal.decompose(
-                    Y, P, generator=generator, notion=notion, method="direct", bandwidth=gamma
-                )
+                found = propercal.decompose(Y, P, generator=generator, notion=notion, method="direct", bandwidth=gamma)
                 assert found.calibration_error >= 0
 
 
@@ -89,12 +67,10 @@ def test_uncertainty_and_risk_need_no_kernel() -> None:
     for notion in NOTIONS:
         values = {
             (found.risk, found.uncertainty)
-            for method in METHODS
+            for method in PLAIN_METHODS
             for kernel in KERNELS
             for found in [
-                propercal.decompose(
-                    Y, P, notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel]
-                )
+                propercal.decompose(Y, P, notion=notion, method=method, kernel=kernel, bandwidth=KERNELS[kernel])
             ]
         }
         spread = np.ptp(np.array(list(values)), axis=0)
@@ -108,12 +84,7 @@ def test_units() -> None:
         for found in propercal.decompose(
             Y,
             P,
-            generator=[
-                "log",
-                "brier",
-                generators.Log() + generators.Brier(),
-                3.0 * generators.Log(),
-            ],
+            generator=["log", "brier", generators.Log() + generators.Brier(), 3.0 * generators.Log()],
             method="risk",
             bandwidth=0.05,
         )
@@ -151,9 +122,7 @@ def test_defaults() -> None:
 
 
 def test_what_the_result_says_about_itself() -> None:
-    found = propercal.decompose(
-        Y, P, generator="spherical", notion="classwise", method="direct", bandwidth=0.03
-    )
+    found = propercal.decompose(Y, P, generator="spherical", notion="classwise", method="direct", bandwidth=0.03)
     assert isinstance(found, propercal.Decomposition)
     assert found.bandwidth == 0.03
     assert (found.method, found.notion, found.kernel) == ("direct", "classwise", "dirichlet")
@@ -212,7 +181,7 @@ def test_each_generator_of_a_list_has_its_own_bandwidth_when_it_chooses() -> Non
 
 
 @pytest.mark.parametrize("name", ["calibration_error", "refinement", "sharpness"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_shortcuts(method: str, name: str) -> None:
     args: dict[str, Any] = {
         "generator": "brier",
@@ -242,7 +211,7 @@ def test_the_same_call_gives_the_same_digits() -> None:
 
 # ---------------------------------------------------------------- intervals
 @pytest.mark.parametrize("name", ["risk", "uncertainty"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_interval_holds_the_estimate_and_grows_with_confidence(method: str, name: str) -> None:
     args: dict[str, Any] = {"generator": "brier", "method": method, "bandwidth": 0.05}
     widths = []
@@ -255,7 +224,7 @@ def test_interval_holds_the_estimate_and_grows_with_confidence(method: str, name
 
 
 @pytest.mark.parametrize("name", ["calibration_error", "refinement", "sharpness"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_no_interval_around_an_estimate_of_unknown_bias(method: str, name: str) -> None:
     """At γ = 0.02 the bias is many standard errors: such an interval would be a wrong number."""
     found = propercal.decompose(Y, P, method=method, bandwidth=0.05)

@@ -9,20 +9,27 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
-from theory_tests.contracts.forms import (
-    METHODS,
+from propercal.generators import ItakuraSaito
+from theory_tests.instances import (
     NOTIONS,
+    P_HARD,
+    PLAIN_METHODS,
     TERMS,
+    Y_HARD,
     Floats,
-    N,
-    sample,
+    by_risk,
+    calibrated,
+    risk_of,
+    same,
     terms,
 )
+
+N = 60
 
 
 # ---------------------------------------------------------------- degenerate samples
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_two_samples_are_enough(method: str, notion: str) -> None:
     """Each one's estimate is the other's label."""
     p = np.array([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]])
@@ -35,9 +42,9 @@ def test_two_samples_are_enough(method: str, notion: str) -> None:
 
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_a_class_that_never_occurs(method: str, notion: str, generator: str) -> None:
-    y, p = sample()
+    y, p = calibrated(N, concentration=0.8)
     y = np.where(y == 2, 0, y)
     found = terms(y, p, notion=notion, method=method, generator=generator)
     assert np.isfinite(found).all()
@@ -48,10 +55,10 @@ def test_a_class_that_never_occurs(method: str, notion: str, generator: str) -> 
 
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_one_class_only(method: str, notion: str, generator: str) -> None:
     """r̂ is a vertex everywhere, so nothing is uncertain and the whole risk is miscalibration."""
-    _, p = sample()
+    _, p = calibrated(N, concentration=0.8)
     y = np.full(N, 1)
     risk, error, *rest = terms(y, p, notion=notion, method=method, generator=generator)
     assert risk > 0.01
@@ -84,7 +91,7 @@ def test_perfect_and_sharp() -> None:
     p = np.eye(3)[y]
     for generator in ("log", "brier", "spherical"):
         for notion in ("canonical", "classwise"):
-            for method in METHODS:
+            for method in PLAIN_METHODS:
                 found = terms(y, p, notion=notion, method=method, generator=generator)
                 np.testing.assert_allclose(found[:3], 0, atol=1e-12)
                 assert found[3] == pytest.approx(found[4], rel=1e-12)
@@ -94,7 +101,7 @@ def test_perfect_and_sharp() -> None:
 # ---------------------------------------------------------------- vertices, faces, zero-probability events
 def on_the_boundary() -> tuple[NDArray[np.int64], Floats]:
     """Vertices and faces, each occupied often enough, where only what has probability > 0 occurs."""
-    y, p = sample(n=80, seed=5)
+    y, p = calibrated(80, seed=5, concentration=0.8)
     p[:8] = [1.0, 0.0, 0.0]
     y[:8] = 0
     p[8:14] = [0.0, 1.0, 0.0]
@@ -117,7 +124,7 @@ def test_the_boundary_is_finite(generator: str, notion: str, bandwidth: float) -
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_the_boundary_has_no_infinite_brier_score(method: str, notion: str) -> None:
     y, p = on_the_boundary()
     y[:4] = 2  # impossible events cost a Brier score of 2, no more
@@ -125,7 +132,7 @@ def test_the_boundary_has_no_infinite_brier_score(method: str, notion: str) -> N
     assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_an_impossible_event_makes_the_log_loss_infinite(method: str) -> None:
     y, p = on_the_boundary()
     y[[5, 17]] = 2
@@ -163,9 +170,7 @@ def test_an_impossible_event_class_by_class() -> None:
     y, p = on_the_boundary()
     y[[5, 17]] = 2
     with pytest.warns(UserWarning, match=r"(?is)(?=.*\b5\b)(?=.*\b17\b)(?=.*row)"):
-        found = propercal.decompose(
-            y, p, generator="log", notion="classwise", method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, p, generator="log", notion="classwise", method="risk", bandwidth=0.05)
     assert found.risk == math.inf
     assert found.infinite_loss_rows == (5, 17)
 
@@ -176,9 +181,7 @@ def test_an_impossible_event_at_the_top_label() -> None:
     p[14:30, :2] = [0.55, 0.45]
     y[[5, 17]] = 2
     with pytest.warns(UserWarning, match=r"(?i)\b5\b"):
-        found = propercal.decompose(
-            y, p, generator="log", notion="top-label", method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, p, generator="log", notion="top-label", method="risk", bandwidth=0.05)
     assert found.risk == math.inf
     assert found.infinite_loss_rows == (5,)
 
@@ -195,7 +198,7 @@ def test_rows_are_numbered_as_the_caller_sees_them() -> None:
 
 
 def test_many_impossible_events_are_all_listed_but_not_all_shouted() -> None:
-    y, p = sample(n=400)
+    y, p = calibrated(400, concentration=0.8)
     p[:100] = [0.5, 0.5, 0.0]
     y[:100] = 2
     with pytest.warns(UserWarning, match="100|95 more") as caught:
@@ -224,3 +227,40 @@ def test_a_lone_vertex_far_from_all_others() -> None:
     mean = propercal.conditional_mean(y, p, notion="canonical", kernel="dirichlet", bandwidth=1e-3)
     assert np.isfinite(mean).all()
     np.testing.assert_allclose(mean.sum(1), 1, rtol=1e-12)
+
+
+def test_weight_zero_removes_an_impossible_event_too() -> None:
+    """0 × ∞: a row that counts for nothing cannot make the log loss infinite, nor earn a warning."""
+    y, p = calibrated(N, concentration=0.8)
+    p[7], y[7] = [0.5, 0.5, 0.0], 2
+    w = np.ones(N)
+    w[7] = 0
+    keep = w > 0
+    for notion in NOTIONS:
+        same(terms(y, p, notion=notion, sample_weight=w), terms(y[keep], p[keep], notion=notion))
+
+
+@pytest.mark.parametrize("bandwidth", [1e-9, 1e-6, 1e9])
+@pytest.mark.parametrize("kernel", ["dirichlet", "quantile-bins"])
+@pytest.mark.filterwarnings("ignore:y_proba has rows that sum", "ignore:bandwidth = .* alone")
+def test_extreme_bandwidths_and_rows_off_by_a_tenth(bandwidth: float, kernel: str) -> None:
+    p = P_HARD * np.random.default_rng(1).uniform(0.91, 1.09, len(Y_HARD))[:, None]
+    found = by_risk(Y_HARD, np.minimum(p, 1), generator="brier", bandwidth=bandwidth, kernel=kernel)
+    assert -2 <= found.calibration_error <= 4
+    mean = propercal.conditional_mean(Y_HARD, np.minimum(p, 1), bandwidth=bandwidth, kernel=kernel)
+    np.testing.assert_allclose(mean.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_infinite_terms_are_never_silent() -> None:
+    y = np.repeat([0, 1, 2], 20)
+    p = np.repeat([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]], 20, axis=0)
+    with pytest.warns(UserWarning, match="estimated probability is 0"):
+        found = by_risk(y, p, generator=ItakuraSaito(), bandwidth=1e-4)
+    assert found.refinement == -np.inf
+
+
+def test_callers_who_raise_on_underflow() -> None:
+    with np.errstate(all="raise"):
+        assert risk_of(Y_HARD, P_HARD, bandwidth=1e-3) == risk_of(Y_HARD, P_HARD, bandwidth=1e-3)
+        propercal.select_bandwidth(Y_HARD, P_HARD, generator="brier")
+        propercal.conditional_mean(Y_HARD, P_HARD, bandwidth=1e-3)

@@ -8,38 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Spherical,
-    Tsallis,
-    from_function,
-)
+from propercal.generators import BregmanGenerator, Brier, Log, Quadratic, from_function
 from theory_tests.conftest import Backend
+from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
 
 # Interior points, a near-vertex, a vertex and a face; q meets p in the fourth row.
-P = np.asarray(
-    [[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]
-)
-Q = np.asarray(
-    [[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]]
-)
+P = np.asarray([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0]])
+Q = np.asarray([[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]])
 Y = np.eye(3)[[0, 1, 2, 0, 0]]
-GENERATORS: list[BregmanGenerator] = [
-    Log(),
-    Brier(),
-    Spherical(),
-    Tsallis(0.5),
-    Tsallis(1.5),
-    Tsallis(2),
-    Tsallis(3),
-    ItakuraSaito(),
-    Quadratic([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]),
-    2 * Log() + Brier(),
-]
+GENERATORS = generators(
+    "log",
+    "brier",
+    "spherical",
+    "tsallis-0.5",
+    "tsallis-1.5",
+    "tsallis-2",
+    "tsallis-3",
+    "itakura-saito",
+    "ranked",
+    "sum",
+)
 every_generator = pytest.mark.parametrize("generator", GENERATORS, ids=repr)
 
 METHODS: dict[str, Callable[[BregmanGenerator, Any, Any, Any], Any]] = {
@@ -57,9 +45,7 @@ def _cubic(p: Any) -> Any:
 
 @every_generator
 @pytest.mark.parametrize("method", METHODS)
-def test_same_numbers_in_every_library(
-    generator: BregmanGenerator, method: str, xp: Backend
-) -> None:
+def test_same_numbers_in_every_library(generator: BregmanGenerator, method: str, xp: Backend) -> None:
     arrays = [xp.array(a) for a in (P, Q, Y)]
     result = METHODS[method](generator, *arrays)
     expected = METHODS[method](generator, P, Q, Y)
@@ -187,3 +173,19 @@ def test_a_quadratic_form_counts_on_vectors_that_sum_to_zero() -> None:
     v = np.array([1.0, -1.0, 0.0])
     with pytest.raises(ValueError, match="curvature"):
         Quadratic(form - 2 * np.outer(v, v))
+
+
+def test_inference_mode_changes_no_number() -> None:
+    torch = pytest.importorskip("torch")
+    f = from_function(lambda q: (q * q).sum(-1) - 1)
+    expected = risk_of(Y_HARD, P_HARD, generator="brier")
+    with torch.inference_mode():
+        assert risk_of(Y_HARD, P_HARD, generator=f) == pytest.approx(expected, rel=1e-12)
+        assert risk_of(Y_HARD, torch.tensor(P_HARD), generator=f) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_detached_function_is_no_function() -> None:
+    pytest.importorskip("torch")
+    f = from_function(lambda q: (q * q).detach().sum(-1))
+    with pytest.raises(ValueError, match="does not depend on its argument"):
+        risk_of(Y_HARD, P_HARD, generator=f)

@@ -10,26 +10,17 @@ import pytest
 
 from propercal.generators import (
     BregmanGenerator,
-    Brier,
     ItakuraSaito,
     Log,
     Quadratic,
-    Spherical,
     Tsallis,
     from_function,
 )
+from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
 
-GENERATORS: list[BregmanGenerator] = [
-    Log(),
-    Brier(),
-    Spherical(),
-    Tsallis(0.5),
-    Tsallis(1.5),
-    Tsallis(3.0),
-    ItakuraSaito(),
-    Quadratic([[2.0, 0.5], [0.5, 1.0]]),
-    2.0 * Log() + Brier(),
-]
+GENERATORS = generators(
+    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-3", "itakura-saito", "of two classes", "sum"
+)
 P, Q = np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([[0.5, 0.5], [0.1, 0.9]])
 
 
@@ -106,3 +97,49 @@ def test_an_infinite_slope_in_a_direction_that_is_not_taken_counts_nothing(gener
     near = generator.loss(np.array([[1e-14, 0.4, 0.6 - 1e-14]]), y[:1])
     assert loss[0] == pytest.approx(near[0], rel=1e-5)
     assert loss[1] == np.inf
+
+
+class _Square(BregmanGenerator):
+    def value(self, p: Any) -> Any:
+        return (p**2).sum(-1) - 1
+
+    def gradient(self, p: Any) -> Any:
+        return 2 * p
+
+
+class _OneValue(_Square):
+    def value(self, p: Any) -> Any:
+        return (p**2).sum() - 1
+
+
+class _PythonFloat(_Square):
+    def value(self, p: Any) -> Any:  # noqa: ARG002
+        return 1.0
+
+
+class _OneGradient(_Square):
+    def gradient(self, p: Any) -> Any:
+        return 2 * p.mean(axis=0)
+
+
+class _Complex(_Square):
+    def value(self, p: Any) -> Any:
+        return (p**2).sum(-1) - 1 + 0j
+
+
+@pytest.mark.parametrize("generator", [_OneValue(), _PythonFloat(), _OneGradient(), _Complex()])
+def test_a_generator_of_the_wrong_shape_or_type(generator: BregmanGenerator) -> None:
+    with pytest.raises(ValueError, match="check_generator"):
+        risk_of(Y_HARD, P_HARD, generator=generator)
+
+
+def test_a_generator_cannot_change_the_data() -> None:
+    class Halving(_Square):
+        def value(self, p: Any) -> Any:
+            p *= 0.5
+            return (p**2).sum(-1) - 1
+
+    before = P_HARD.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        risk_of(Y_HARD, P_HARD, generator=Halving())
+    np.testing.assert_array_equal(P_HARD, before)

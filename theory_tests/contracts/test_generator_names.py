@@ -17,8 +17,8 @@ from propercal.generators import (
     register,
     registry,
 )
+from theory_tests.instances import NoGradient, NoHessian, squares
 from theory_tests.laws.points import RANKED
-from theory_tests.laws.squares import NoGradient, NoHessian, squares
 
 
 def test_as_generator() -> None:

@@ -1,8 +1,11 @@
-"""Every form of the same data gives the same numbers: labels, probabilities, order, logits."""
+"""Every form of the same data gives the same numbers: labels, probabilities, weights, logits."""
 
 from __future__ import annotations
 
+import decimal
+import fractions
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,51 +14,36 @@ import pytest
 import xarray as xr
 
 import propercal
-from theory_tests.contracts.forms import (
-    METHODS,
+from propercal.testing.strategies import ARRAY_FORMS, LABEL_FORMS
+from theory_tests.instances import (
+    CLASS_NAMES,
+    KERNELS,
     NOTIONS,
+    P_HARD,
+    PLAIN_METHODS,
     TERMS,
+    Y_HARD,
     Floats,
-    K,
-    N,
-    p0,
+    Labels,
+    calibrated,
+    risk_of,
     same,
-    sample,
     terms,
-    y0,
 )
 
 # ---------------------------------------------------------------- labels
-NAMES = np.array(["cat", "dog", "eel"])
-LABELS = {
-    "int8": y0.astype(np.int8),
-    "uint8": y0.astype(np.uint8),
-    "float": y0.astype(float),
-    "list": y0.tolist(),
-    "tuple": tuple(y0.tolist()),
-    "strings": NAMES[y0],
-    "object strings": NAMES[y0].astype(object),
-    "list of strings": NAMES[y0].tolist(),
-    "one-hot int": np.eye(K, dtype=int)[y0],
-    "one-hot bool": np.eye(K, dtype=bool)[y0],
-    "one-hot float": np.eye(K)[y0],
-    "one-hot list": np.eye(K, dtype=int)[y0].tolist(),
-    "one-hot frame": pd.DataFrame(np.eye(K, dtype=int)[y0], columns=list(NAMES)),
-    "series": pd.Series(y0, index=np.arange(N)[::-1]),
-    "series of strings": pd.Series(NAMES[y0], index=np.arange(N)[::-1]),
-    "categorical": pd.Series(pd.Categorical(NAMES[y0], categories=list(NAMES))),
-    "nullable": pd.Series(y0, dtype="Int64"),
-    "xarray": xr.DataArray(y0, dims="sample"),
-    "read-only": y0.copy(),
-    "strided": np.repeat(y0, 2)[::2],
-}
-LABELS["read-only"].setflags(write=False)
+N, K = 60, 3
+y0, p0 = calibrated(N, K, concentration=0.8)
+
+
+def sample(k: int = K) -> tuple[Labels, Floats]:
+    return calibrated(N, k, concentration=0.8)
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("form", LABELS)
+@pytest.mark.parametrize("form", LABEL_FORMS)
 def test_forms_of_labels(form: str, notion: str) -> None:
-    same(terms(LABELS[form], p0, notion=notion), terms(y0, p0, notion=notion))
+    same(terms(LABEL_FORMS[form](y0, K), p0, notion=notion), terms(y0, p0, notion=notion))
 
 
 def test_boolean_labels() -> None:
@@ -79,39 +67,45 @@ def test_labels_names_the_columns() -> None:
 
 def test_labels_lets_a_named_class_be_absent() -> None:
     y = np.where(y0 == 1, 0, y0)
-    same(terms(NAMES[y], p0, labels=list(NAMES)), terms(y, p0))
+    same(terms(CLASS_NAMES[y], p0, labels=list(CLASS_NAMES)), terms(y, p0))
+
+
+def test_names_of_classes_are_a_permutation_too() -> None:
+    p = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [0.3, 0.4, 0.3]])
+    y = np.array([1, 0, 2, 2])
+    named = np.array(["b", "c", "a"])[y]
+    expected = terms(y, p, bandwidth=0.1)
+    assert (terms(named, p, bandwidth=0.1, labels=["b", "c", "a"]) == expected).all()
+    np.testing.assert_allclose(terms(named, p[:, [2, 0, 1]], bandwidth=0.1), expected, rtol=1e-12)
 
 
 # ---------------------------------------------------------------- probabilities
-def strided(a: Any) -> Any:
-    return np.repeat(np.repeat(a, 2, axis=0), 3, axis=1)[::2, ::3]
-
-
-def backwards(a: Any) -> Any:
-    return a[::-1, ::-1].copy()[::-1, ::-1]
-
-
-PROBABILITIES = {
-    "list": p0.tolist(),
-    "Fortran": np.asfortranarray(p0),
-    "transposed": np.ascontiguousarray(p0.T).T,
-    "strided": strided(p0),
-    "backwards": backwards(p0),
-    "read-only": p0.copy(),
-    "frame": pd.DataFrame(p0, index=np.arange(N)[::-1]),
-    "frame with names": pd.DataFrame(p0, columns=list(NAMES)),
-    "xarray": xr.DataArray(p0, dims=("sample", "class")),
-    "big-endian": p0.astype(">f8"),
-}
-PROBABILITIES["read-only"].setflags(write=False)
-
-
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("form", PROBABILITIES)
+@pytest.mark.parametrize("form", ARRAY_FORMS)
 def test_forms_of_probabilities(form: str, notion: str, method: str) -> None:
-    given = terms(y0, PROBABILITIES[form], notion=notion, method=method)
+    given = terms(y0, ARRAY_FORMS[form](p0), notion=notion, method=method)
     same(given, terms(y0, p0, notion=notion, method=method))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_forms_of_weights(notion: str, method: str, kernel: str) -> None:
+    # Cells of a whole simplex would leave points alone in theirs.
+    y, p = calibrated(90, 2 if (kernel, notion) == ("quantile-bins", "canonical") else 3, concentration=0.8)
+    w = np.random.default_rng(3).uniform(0.1, 3, 90)
+    args: dict[str, Any] = {
+        "notion": notion,
+        "method": method,
+        "kernel": kernel,
+        "generator": "brier",
+        "bandwidth": KERNELS[kernel],
+    }
+    weighted = terms(y, p, sample_weight=w, **args)
+    for form in ARRAY_FORMS.values():
+        same(terms(y, p, sample_weight=form(w), **args), weighted)
+    assert not np.allclose(weighted, terms(y, p, **args), rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -124,7 +118,7 @@ def test_narrow_floats_lose_only_their_rounding(notion: str, dtype: Any) -> None
     np.testing.assert_allclose(found, wanted, atol=40 * np.finfo(dtype).eps + 1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("generator", ["log", "brier"])
 def test_shapes_of_a_binary_problem(generator: str, notion: str, method: str) -> None:
@@ -176,65 +170,7 @@ def test_the_callers_arrays_stay_as_they_were(notion: str, frozen: bool) -> None
         assert a.dtype == b.dtype
 
 
-# ---------------------------------------------------------------- order
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
-def test_order_of_the_samples(method: str, notion: str) -> None:
-    y, p = sample()
-    p[10:20] = p[0]  # ties, whose order must not matter either
-    order = np.random.default_rng(1).permutation(N)
-    w = np.random.default_rng(2).uniform(0.2, 2, N)
-    a = terms(y, p, notion=notion, method=method, sample_weight=w)
-    b = terms(y[order], p[order], notion=notion, method=method, sample_weight=w[order])
-    same(a, b)
-
-
-@pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])
-def test_order_of_tied_samples_in_bins(kernel: str) -> None:
-    """Ties fall in one bin together, whatever their order."""
-    rng = np.random.default_rng(6)
-    x = rng.choice([0.1, 0.2, 0.4, 0.45, 0.8, 0.9], size=80)
-    y = rng.integers(0, 2, 80)
-    order = rng.permutation(80)
-    a = terms(y, x, kernel=kernel, bandwidth=0.25, generator="brier")
-    b = terms(y[order], x[order], kernel=kernel, bandwidth=0.25, generator="brier")
-    same(a, b)
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
-def test_order_of_the_classes(generator: str, method: str, notion: str) -> None:
-    y, p = sample(k=4)
-    order = np.array([2, 0, 3, 1])
-    a = terms(y, p, notion=notion, method=method, generator=generator)
-    b = terms(order.argsort()[y], p[:, order], notion=notion, method=method, generator=generator)
-    same(a, b)
-
-
 # ---------------------------------------------------------------- logits
-def softmax(z: Floats) -> Floats:
-    e = np.exp(z - z.max(1, keepdims=True))
-    return np.asarray(e / e.sum(1, keepdims=True))
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
-def test_logits_are_the_same_predictions(generator: str, method: str, notion: str) -> None:
-    y, _ = sample()
-    z = np.random.default_rng(7).normal(0, 2, (N, K))
-    args: dict[str, Any] = {"notion": notion, "method": method, "generator": generator}
-    wanted = terms(y, softmax(z), **args)
-    found = terms(y, z, from_logits=True, **args)
-    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-13)
-    shifted = z + np.linspace(-300, 300, N)[:, None]
-    # Adding c to a row changes nothing; the sum z + c itself rounds by 300 ε.
-    np.testing.assert_allclose(
-        terms(y, shifted, from_logits=True, **args), wanted, rtol=1e-10, atol=1e-11
-    )
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_logits_of_a_binary_problem(notion: str) -> None:
     y, _ = sample(k=2)
@@ -254,19 +190,15 @@ def test_logits_of_a_multilabel_problem() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-11)
 
 
-SATURATED = np.array(
-    [[0.0, 1000.0, -500.0], [1000.0, 0.0, 0.0], [0.0, 30.0, 800.0], [2.0, 1.0, 0.0]]
-)
+SATURATED = np.array([[0.0, 1000.0, -500.0], [1000.0, 0.0, 0.0], [0.0, 30.0, 800.0], [2.0, 1.0, 0.0]])
 Y_SATURATED = np.array([0, 0, 1, 2])
 """Losses 1000, 0, 770 and log(e² + e + 1), in units where exp(−770) is 0."""
 
 
 def test_canonical_log_loss_of_saturated_logits() -> None:
     losses = [1000.0, 0.0, 770.0, math.log(math.e**2 + math.e + 1)]
-    for method in METHODS:
-        found = propercal.decompose(
-            Y_SATURATED, SATURATED, from_logits=True, method=method, bandwidth=0.05
-        )
+    for method in PLAIN_METHODS:
+        found = propercal.decompose(Y_SATURATED, SATURATED, from_logits=True, method=method, bandwidth=0.05)
         assert found.risk == pytest.approx(np.mean(losses), rel=1e-15)
         assert found.infinite_loss_rows == ()
         assert all(math.isfinite(getattr(found, term)) for term in TERMS)
@@ -303,21 +235,57 @@ def test_saturated_float32_logits() -> None:
     y = np.array([0, 0, 1, 1])
     wanted = np.mean(np.log1p(np.exp([25.0, -30.0, -20.0, 22.0])))
     for notion in NOTIONS:
-        found = propercal.decompose(
-            y, z, from_logits=True, notion=notion, method="risk", bandwidth=0.05
-        )
+        found = propercal.decompose(y, z, from_logits=True, notion=notion, method="risk", bandwidth=0.05)
         assert found.risk == pytest.approx(wanted, rel=2e-7)
 
 
 def test_neighbours_where_every_probability_has_underflowed() -> None:
     z = np.array([[0.0, 900.0], [0.0, 901.0], [900.0, 0.0], [901.0, 0.0]])
     mean = propercal.conditional_mean(
-        np.array([0, 1, 1, 0]),
-        z,
-        notion="canonical",
-        kernel="dirichlet",
-        bandwidth=0.1,
-        from_logits=True,
+        np.array([0, 1, 1, 0]), z, notion="canonical", kernel="dirichlet", bandwidth=0.1, from_logits=True
     )
     # Each point's only near neighbour is the other of its pair.
     np.testing.assert_allclose(mean, [[0, 1], [1, 0], [1, 0], [0, 1]], atol=1e-12)
+
+
+def test_an_empty_mask_changes_nothing() -> None:
+    assert risk_of(np.ma.masked_array(Y_HARD), np.ma.masked_array(P_HARD)) == risk_of(Y_HARD, P_HARD)
+
+
+def test_number_objects_and_nullable_columns() -> None:
+    q = np.round(P_HARD[:, 0] * 1024) / 1024
+    y = (Y_HARD == 0).astype(int)
+    expected = risk_of(y, q)
+    assert risk_of(y, [fractions.Fraction(v) for v in q]) == expected
+    assert risk_of(y, [decimal.Decimal(v) for v in q]) == expected
+    assert risk_of(pd.array(y, dtype="Int64"), pd.Series(q, dtype="Float64")) == expected
+    assert risk_of(np.array([np.int64(v) for v in y], dtype=object), q) == expected
+
+
+def test_matrix_subclass() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        assert risk_of(Y_HARD, np.matrix(P_HARD)) == risk_of(Y_HARD, P_HARD)
+
+
+def test_categories_have_their_own_order() -> None:
+    names = ["low", "mid", "high"]
+    y = pd.Series(pd.Categorical.from_codes(Y_HARD.tolist(), categories=pd.Index(names)))
+    assert risk_of(y, P_HARD) == risk_of(Y_HARD, P_HARD)
+
+
+@pytest.mark.parametrize(
+    ("column", "y_true", "risk"),
+    [
+        # Of two names that occur, the column's own is the positive class, whatever the alphabet says.
+        ("ham", ["ham", "spam", "ham"], [0.8, 0.7, 0.6]),
+        ("spam", ["spam", "ham", "spam"], [0.8, 0.7, 0.6]),
+        # A number is a position, not a name: classes are 0 and 1.
+        (1, [1, 1, 1], [0.8, 0.3, 0.6]),
+        (0, [1, 1, 0], [0.8, 0.3, 0.4]),
+    ],
+)
+def test_the_one_column_of_a_frame_is_the_positive_class(column: Any, y_true: Any, risk: Any) -> None:
+    frame = pd.DataFrame({column: [0.8, 0.3, 0.6]})
+    found = propercal.decompose(y_true, frame, method="risk", bandwidth=0.1)
+    assert found.risk == pytest.approx(-np.log(risk).mean())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import propercal
 from propercal import generators
-from theory_tests.contracts.test_backends import METHODS, NOTIONS, Floats, sample
+from theory_tests.instances import NOTIONS, PLAIN_METHODS, Floats, scored
 
 
 @pytest.fixture
@@ -21,22 +21,16 @@ def torch() -> Any:
     return pytest.importorskip("torch", reason="gradients come from torch")
 
 
-def check_gradients(
-    torch: Any, f: Callable[[Any], list[Any]], z: Floats, *, step: float = 1e-5
-) -> Floats:
+def check_gradients(torch: Any, f: Callable[[Any], list[Any]], z: Floats, *, step: float = 1e-5) -> Floats:
     """Compare the gradients of several values of f with central differences, entry by entry."""
     x = torch.tensor(z, requires_grad=True)
-    found = np.stack(
-        [torch.autograd.grad(value, x, retain_graph=True)[0].numpy() for value in f(x)]
-    )
+    found = np.stack([torch.autograd.grad(value, x, retain_graph=True)[0].numpy() for value in f(x)])
     numeric = np.empty_like(found)
     for place in np.ndindex(*z.shape):
         up, down = z.copy(), z.copy()
         up[place] += step
         down[place] -= step
-        above, below = (
-            np.array([value.item() for value in f(torch.tensor(at))]) for at in (up, down)
-        )
+        above, below = (np.array([value.item() for value in f(torch.tensor(at))]) for at in (up, down))
         numeric[:, *place] = (above - below) / (2 * step)
     # Truncation h² f‴/6 with f‴ up to 1/γ³ = 1e3 and |f'| near 1/n: about 1e-8; rounding 1e-11.
     np.testing.assert_allclose(found, numeric, rtol=1e-5, atol=1e-7)
@@ -45,7 +39,7 @@ def check_gradients(
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient(method: str, notion: str, torch: Any) -> None:
     """Of every term that depends on the predictions, for several generators at once."""
     rng = np.random.default_rng(51)
@@ -74,7 +68,7 @@ def test_gradient(method: str, notion: str, torch: Any) -> None:
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient_with_weights_and_self(method: str, notion: str, torch: Any) -> None:
     rng = np.random.default_rng(52)
     z, y, w = rng.normal(size=(8, 3)), rng.integers(0, 3, 8), rng.uniform(0.2, 2, 8)
@@ -82,13 +76,7 @@ def test_gradient_with_weights_and_self(method: str, notion: str, torch: Any) ->
 
     def f(x: Any) -> list[Any]:
         value = propercal.calibration_error(
-            y,
-            torch.softmax(x, 1),
-            sample_weight=w,
-            exclude_self=False,
-            notion=notion,
-            method=method,
-            bandwidth=0.1,
+            y, torch.softmax(x, 1), sample_weight=w, exclude_self=False, notion=notion, method=method, bandwidth=0.1
         )
         return [value]
 
@@ -104,24 +92,20 @@ def test_gradient_of_a_generator_by_automatic_differentiation(torch: Any) -> Non
     def f(x: Any) -> list[Any]:
         p = torch.softmax(x, 1)
         args: dict[str, Any] = {"method": "direct", "bandwidth": 0.1}
-        return [
-            propercal.calibration_error(y, p, generator=lambda q: (q**3).sum(-1) - 1, **args)
-        ]
+        return [propercal.calibration_error(y, p, generator=lambda q: (q**3).sum(-1) - 1, **args)]
 
     check_gradients(torch, f, z)
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradient_across_tiles(method: str, notion: str, torch: Any) -> None:
     """A sample of many blocks, along one random direction."""
     rng = np.random.default_rng(54)
     z, y, d = rng.normal(size=(700, 3)), rng.integers(0, 3, 700), rng.normal(size=(700, 3))
 
     def f(x: Any) -> Any:
-        return propercal.calibration_error(
-            y, x, from_logits=True, notion=notion, method=method, bandwidth=0.05
-        )
+        return propercal.calibration_error(y, x, from_logits=True, notion=notion, method=method, bandwidth=0.05)
 
     x = torch.tensor(z, requires_grad=True)
     (gradient,) = torch.autograd.grad(f(x), x)
@@ -133,7 +117,7 @@ def test_gradient_across_tiles(method: str, notion: str, torch: Any) -> None:
 
 
 def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
-    y, p = sample(n=30, seed=55)
+    y, p = scored(n=30, seed=55)
     if kind == "vertices":
         p[:4], y[:4] = [1.0, 0.0, 0.0], 0
         p[4:8], y[4:8] = [0.0, 1.0, 0.0], 1
@@ -153,12 +137,11 @@ def boundary(kind: str) -> tuple[NDArray[np.int64], Floats]:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    ["vertices", "faces", "absent class", "one class", "class of one sample", "duplicates"],
+    "kind", ["vertices", "faces", "absent class", "one class", "class of one sample", "duplicates"]
 )
 @pytest.mark.parametrize("bandwidth", [1e-3, 0.1])
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 @pytest.mark.parametrize("generator", ["log", "brier", "spherical"])
 def test_gradients_stay_finite(
     generator: str, method: str, notion: str, bandwidth: float, kind: str, torch: Any
@@ -179,14 +162,12 @@ def test_gradients_stay_finite(
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_gradients_of_saturated_logits_stay_finite(method: str, notion: str, torch: Any) -> None:
-    y, p = sample(n=30, seed=56)
+    y, p = scored(n=30, seed=56)
     for scale in (50.0, 2000.0):
         x = torch.tensor(np.log(p) * scale, requires_grad=True)
-        value = propercal.calibration_error(
-            y, x, from_logits=True, method=method, notion=notion, bandwidth=0.05
-        )
+        value = propercal.calibration_error(y, x, from_logits=True, method=method, notion=notion, bandwidth=0.05)
         (gradient,) = torch.autograd.grad(value, x)
         assert math.isfinite(value.item())
         assert torch.isfinite(gradient).all()
@@ -203,20 +184,18 @@ def test_gradient_of_the_saturated_risk(torch: Any) -> None:
 
 def test_gradient_with_the_chosen_bandwidth(torch: Any) -> None:
     """γ is a choice, not a function to differentiate: the gradient is that at a fixed γ."""
-    y, p = sample(n=80, seed=57)
+    y, p = scored(n=80, seed=57)
     y = (p.cumsum(1) < np.random.default_rng(0).uniform(size=(80, 1))).sum(1).clip(0, 2)
     x = torch.tensor(p, requires_grad=True)
     auto = propercal.decompose(y, x, generator="brier", method="risk", bandwidth="auto")
-    fixed = propercal.decompose(
-        y, x, generator="brier", method="risk", bandwidth=auto.bandwidth
-    )
+    fixed = propercal.decompose(y, x, generator="brier", method="risk", bandwidth=auto.bandwidth)
     (a,) = torch.autograd.grad(auto.calibration_error, x)
     (b,) = torch.autograd.grad(fixed.calibration_error, x)
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12)
 
 
 def test_gradient_in_float32(torch: Any) -> None:
-    y, p = sample(n=40, seed=58)
+    y, p = scored(n=40, seed=58)
     for dtype in (torch.float32, torch.float64):
         x = torch.tensor(p, dtype=dtype, requires_grad=True)
         propercal.calibration_error(y, x, method="risk", bandwidth=0.1).backward()
@@ -237,11 +216,7 @@ def test_training_on_the_calibration_error_lowers_it(torch: Any) -> None:
     errors = []
     for _ in range(15):
         error = propercal.calibration_error(
-            y,
-            logits * torch.exp(-log_temperature),
-            from_logits=True,
-            method="direct",
-            bandwidth=0.05,
+            y, logits * torch.exp(-log_temperature), from_logits=True, method="direct", bandwidth=0.05
         )
         errors.append(error.item())
         (slope,) = torch.autograd.grad(error, log_temperature)
@@ -249,3 +224,22 @@ def test_training_on_the_calibration_error_lowers_it(torch: Any) -> None:
             log_temperature -= 1.0 * slope
     assert errors[-1] < 0.5 * errors[0]
     assert 1.5 < math.exp(log_temperature.item()) < 5
+
+
+def test_a_gradient_does_not_keep_the_tiles() -> None:
+    """What the graph holds grows like n: the tiles of 2000² pairs alone would take 30 MiB."""
+    torch = pytest.importorskip("torch")
+
+    def nodes(n: int) -> int:
+        rng = np.random.default_rng(0)
+        p = torch.tensor(rng.uniform(size=n), requires_grad=True)
+        value = propercal.calibration_error(rng.integers(0, 2, n), p, method="risk", bandwidth=0.05)
+        seen, stack = set(), [value.grad_fn]
+        while stack:
+            node = stack.pop()
+            if node is not None and node not in seen:
+                seen.add(node)
+                stack += [parent for parent, _ in node.next_functions]
+        return len(seen)
+
+    assert nodes(2048) < 2.5 * nodes(1024)

@@ -56,10 +56,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: statistical_information("log", NEGATIVE),
         "joint = -0.2 at [1, 0]: expected probabilities ≥ 0; correct the table.",
     ),
-    "joint of a map": (
-        lambda: apply_markov_map(PRIOR, MAP),
-        "joint = an array of shape (2,): expected 2 dimensions, ",
-    ),
+    "joint of a map": (lambda: apply_markov_map(PRIOR, MAP), "joint = an array of shape (2,): expected 2 dimensions, "),
     "kernel": (
         lambda: apply_markov_map(JOINT, MAP * [1.0, 0.5]),
         "kernel = an array with a sum of 0.625: expected a sum of 1; every row must sum to 1.",

@@ -80,9 +80,7 @@ def test_csv_label_column_is_named(tmp_path: Path) -> None:
     assert data.class_names == ("label", "b", "c")
 
 
-@pytest.mark.parametrize(
-    "labels", [("0", "1"), ("False", "True"), ("false", "true"), ("0.0", "1.0")]
-)
+@pytest.mark.parametrize("labels", [("0", "1"), ("False", "True"), ("false", "true"), ("0.0", "1.0")])
 def test_csv_with_one_class_column_is_binary(tmp_path: Path, labels: tuple[str, str]) -> None:
     data = read_predictions(csv(tmp_path, f"p,label\n.2,{labels[0]}\n.7,{labels[1]}\n"))
     np.testing.assert_array_equal(data.y_true, [0, 1])
@@ -109,9 +107,7 @@ def test_parquet(tmp_path: Path, labels: Any) -> None:
     assert_table(read_predictions(path))
 
 
-def test_parquet_without_pyarrow_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"propercal\[parquet\]"):
         read_predictions(tmp_path / "file.parquet")

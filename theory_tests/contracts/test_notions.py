@@ -6,53 +6,39 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import propercal
+from theory_tests import instances
+from theory_tests.instances import NAMED, PLAIN_METHODS, Floats, Labels, calibrated
 
-Floats = NDArray[np.float64]
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
-METHODS = ("direct", "risk")
-GENERATORS = ("log", "brier", "spherical")
-KERNELS = {"dirichlet": 0.05, "uniform-bins": 0.5, "quantile-bins": 0.25}
+KERNELS = {**instances.KERNELS, "quantile-bins": 0.25}
 # Only the order of summation and the rounding of 1 − p differ between the two sides.
 RTOL, ATOL = 1e-11, 1e-13
 
 
-def sample(n: int = 80, k: int = 4, seed: int = 30) -> tuple[NDArray[np.int64], Floats]:
-    rng = np.random.default_rng(seed)
-    p = rng.dirichlet(np.ones(k), size=n)
-    return (rng.uniform(size=(n, 1)) > p.cumsum(1)).sum(1).clip(0, k - 1), p
+def sample(k: int = 4) -> tuple[Labels, Floats]:
+    return calibrated(80, k, 30)
 
 
 def terms(y: Any, p: Any, kernel: str = "dirichlet", **more: Any) -> Floats:
-    options = {"method": "risk", "bandwidth": KERNELS[kernel], **more}
-    found = propercal.decompose(y, p, kernel=kernel, **options)
-    return np.array([getattr(found, term) for term in TERMS])
+    return instances.terms(y, p, **{"kernel": kernel, "bandwidth": KERNELS[kernel], **more})
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
-def test_classwise_is_the_mean_of_one_against_the_rest(
-    generator: str, method: str, kernel: str
-) -> None:
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
+def test_classwise_is_the_mean_of_one_against_the_rest(generator: str, method: str, kernel: str) -> None:
     y, p = sample()
     w = np.random.default_rng(1).uniform(0.5, 2, len(y))
-    args: dict[str, Any] = {
-        "generator": generator,
-        "method": method,
-        "kernel": kernel,
-        "sample_weight": w,
-    }
+    args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel, "sample_weight": w}
     each = [terms(y == i, p[:, i], notion="canonical", **args) for i in range(4)]
     found = terms(y, p, notion="classwise", **args)
     np.testing.assert_allclose(found, np.mean(each, axis=0), rtol=RTOL, atol=ATOL)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_top_label_is_the_problem_of_being_right(generator: str, method: str, kernel: str) -> None:
     y, p = sample()
     args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel}
@@ -62,30 +48,25 @@ def test_top_label_is_the_problem_of_being_right(generator: str, method: str, ke
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_two_classes_canonical_equals_classwise(generator: str, method: str, kernel: str) -> None:
     """The pair of class 0 is that of class 1 in reverse, and these generators are symmetric."""
     y, p = sample(k=2)
     args: dict[str, Any] = {"generator": generator, "method": method, "kernel": kernel}
     np.testing.assert_allclose(
-        terms(y, p, notion="classwise", **args),
-        terms(y, p, notion="canonical", **args),
-        rtol=RTOL,
-        atol=ATOL,
+        terms(y, p, notion="classwise", **args), terms(y, p, notion="canonical", **args), rtol=RTOL, atol=ATOL
     )
 
 
 def test_the_notions_differ_where_they_should() -> None:
     y, p = sample()
-    values = {
-        notion: terms(y, p, notion=notion)[1] for notion in ("canonical", "classwise", "top-label")
-    }
+    values = {notion: terms(y, p, notion=notion)[1] for notion in ("canonical", "classwise", "top-label")}
     assert len({round(value, 4) for value in values.values()}) == 3
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("method", PLAIN_METHODS)
+@pytest.mark.parametrize("generator", NAMED)
 def test_multilabel_columns_are_problems_of_their_own(generator: str, method: str) -> None:
     """Rows need not sum to 1, neither those of y_true nor those of y_proba."""
     rng = np.random.default_rng(31)
@@ -162,9 +143,7 @@ def test_quadratic_generator_of_pairs_in_the_classwise_notion() -> None:
     # pᵀAp on pairs differs from a multiple of Brier by nothing but its factor: v = (−d, d).
     factor = (A[0, 0] - 2 * A[0, 1] + A[1, 1]) / 2
     found = terms(y, p, generator=Quadratic(A), notion="classwise")
-    np.testing.assert_allclose(
-        found, factor * terms(y, p, generator="brier", notion="classwise"), rtol=1e-12
-    )
+    np.testing.assert_allclose(found, factor * terms(y, p, generator="brier", notion="classwise"), rtol=1e-12)
     with pytest.raises(ValueError, match=r"(?s)matrix|Quadratic"):
         terms(y, p, generator=Quadratic(np.eye(4)), notion="classwise")
 

@@ -42,9 +42,7 @@ def _no_figure_left() -> Iterator[None]:
 
 
 def results() -> list[Decomposition]:
-    found = decompose(
-        Y_TRUE, Y_PROBA, generator=["log", "brier"], method="debiased", random_state=0
-    )
+    found = decompose(Y_TRUE, Y_PROBA, generator=["log", "brier"], method="debiased", random_state=0)
     assert isinstance(found, list)
     return found
 
@@ -136,9 +134,7 @@ def test_a_new_figure_otherwise_labelled_without_overlap(name: str) -> None:
 
 @pytest.mark.parametrize("name", DRAW)
 def test_axes_of_another_kind_are_named(name: str) -> None:
-    with pytest.raises(
-        ValueError, match=r"ax = an object of type ndarray: expected a matplotlib Axes"
-    ):
+    with pytest.raises(ValueError, match=r"ax = an object of type ndarray: expected a matplotlib Axes"):
         DRAW[name](plt.subplots(1, 2)[1])
 
 
@@ -242,10 +238,7 @@ def test_convergence_draws_estimates_limits_and_truth() -> None:
 
 def test_convergence_averages_replicates() -> None:
     values = np.array([[1.0, 3.0, 5.0], [2.0, 4.0, np.nan]])
-    data = xr.Dataset(
-        {"calibration_error": (("sample_size", "replicate"), values)},
-        coords={"sample_size": [10, 20]},
-    )
+    data = xr.Dataset({"calibration_error": (("sample_size", "replicate"), values)}, coords={"sample_size": [10, 20]})
     ax = convergence(data)
     np.testing.assert_allclose(points(ax)["calibration error"][1], [3.0, 3.0])
     half = np.array([2 / np.sqrt(3), np.sqrt(2) / np.sqrt(2)])
@@ -295,62 +288,32 @@ def test_layer_curves_are_means_with_standard_errors() -> None:
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "notion": (
-        lambda: reliability_diagram(Y_TRUE, Y_PROBA, notion="claswise"),
-        "did you mean 'classwise'",
-    ),
+    "notion": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, notion="claswise"), "did you mean 'classwise'"),
     "no event": (
         lambda: reliability_diagram(Y_TRUE, Y_PROBA, notion="classwise"),
         "event = None: expected a column from 0 to 2",
     ),
-    "event": (
-        lambda: reliability_diagram(Y_TRUE, Y_PROBA, event=3),
-        "event = 3: expected a column from 0 to 2",
-    ),
-    "bins": (
-        lambda: reliability_diagram(Y_TRUE, Y_PROBA, n_bins=0),
-        "n_bins = 0: expected a whole number",
-    ),
-    "level": (
-        lambda: reliability_diagram(Y_TRUE, Y_PROBA, confidence_level=95),
-        "confidence_level = 95",
-    ),
+    "event": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, event=3), "event = 3: expected a column from 0 to 2"),
+    "bins": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, n_bins=0), "n_bins = 0: expected a whole number"),
+    "level": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, confidence_level=95), "confidence_level = 95"),
     "data": (lambda: reliability_diagram(Y_TRUE, 2 * Y_PROBA), "y_proba = "),
     "results": (lambda: decomposition_bars([]), "results = 0 results"),
     "result": (lambda: decomposition_bars([results()[0], 1]), r"results\[1\] = of type int"),  # type: ignore[list-item]
     "not results": (lambda: decomposition_bars(1.0), "results = an object of type float"),  # type: ignore[arg-type]
     "names": (lambda: decomposition_bars(results(), names=["one"]), "expected 2 strings"),
     "no dataset": (lambda: convergence([1, 2]), "dataset = an object of type list"),  # type: ignore[arg-type]
-    "dimension": (
-        lambda: convergence(sizes().rename(sample_size="n")),
-        "expected a dimension 'sample_size'",
-    ),
+    "dimension": (lambda: convergence(sizes().rename(sample_size="n")), "expected a dimension 'sample_size'"),
     "estimate": (lambda: convergence(sizes(), estimate="men"), "did you mean 'mean'"),
-    "no sizes": (
-        lambda: convergence(sizes(), estimate="truth"),
-        "expected truth along 'sample_size'",
-    ),
+    "no sizes": (lambda: convergence(sizes(), estimate="truth"), "expected truth along 'sample_size'"),
     "lines": (lambda: convergence(sizes().isel(method=[0] * 7)), "7 lines"),
     "layer": (lambda: layer_curves(layers().isel(layer=0)), "expected a dimension 'layer'"),
     "term": (lambda: layer_curves(layers(), term="sharpnes"), "did you mean 'sharpness'"),
     "one array": (lambda: pareto_front([0.5]), "calibration_error = None"),
-    "lengths": (
-        lambda: pareto_front([0.5, 0.6], [0.1]),
-        r"calibration_error = an array of shape \(1,\)",
-    ),
-    "infinite": (
-        lambda: pareto_front([0.5, np.nan], [0.1, 0.1]),
-        "accuracy = values that are not finite",
-    ),
+    "lengths": (lambda: pareto_front([0.5, 0.6], [0.1]), r"calibration_error = an array of shape \(1,\)"),
+    "infinite": (lambda: pareto_front([0.5, np.nan], [0.1, 0.1]), "accuracy = values that are not finite"),
     "both": (lambda: pareto_front(layers(), [0.1]), "calibration_error = an array: expected None"),
-    "variables": (
-        lambda: pareto_front(layers()),
-        "accuracy = 'accuracy': expected one of 'sharpness'",
-    ),
-    "point names": (
-        lambda: pareto_front([0.5], [0.1], names="a b"),
-        "names = 'a b': expected 1 strings",
-    ),
+    "variables": (lambda: pareto_front(layers()), "accuracy = 'accuracy': expected one of 'sharpness'"),
+    "point names": (lambda: pareto_front([0.5], [0.1], names="a b"), "names = 'a b': expected 1 strings"),
 }
 
 
@@ -380,9 +343,7 @@ def test_names_of_near_points_do_not_lie_on_each_other() -> None:
     from matplotlib.figure import Figure
 
     figure = Figure()
-    axis = pareto_front(
-        [0.9, 0.903, 0.5], [0.020, 0.0201, 0.05], names=["one", "two", "far"], ax=figure.subplots()
-    )
+    axis = pareto_front([0.9, 0.903, 0.5], [0.020, 0.0201, 0.05], names=["one", "two", "far"], ax=figure.subplots())
     figure.canvas.draw()
     one, two, far = (text.get_window_extent() for text in axis.texts)
     assert not one.overlaps(two)

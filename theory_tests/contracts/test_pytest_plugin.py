@@ -41,7 +41,7 @@ wrong = WeightedPower(factor=2)
 '''
 
 # To be run with the name of a module and its arguments: torch cannot be found in that process.
-WITHOUT_TORCH = '''
+WITHOUT_TORCH = """
 import importlib.machinery
 import runpy
 import sys
@@ -59,10 +59,10 @@ importlib.machinery.PathFinder.find_spec = AllButTorch().find_spec
 sys.path.insert(0, "")
 sys.argv = sys.argv[1:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-'''
+"""
 
 # Without hessian(p); without gradient(p) too.
-NO_HESSIAN = '''
+NO_HESSIAN = """
 from propercal.generators import BregmanGenerator
 
 
@@ -82,7 +82,7 @@ class CubicSignError(Cubic):
 class CubicValue(BregmanGenerator):
     def value(self, p):
         return (p**3).sum(-1)
-'''
+"""
 
 
 @pytest.fixture
@@ -190,4 +190,3 @@ def test_without_torch_a_missing_gradient_is_one_failure_in_one_line(folder: Pat
     assert out.count('pip install "propercal[torch]"') <= 2, "the failure, and pytest's summary"
     assert "Traceback" not in out
     assert ".py:" not in out.partition("= FAILURES =")[2].partition("short test summary")[0]
-

@@ -19,9 +19,9 @@ import pytest
 from numpy.typing import NDArray
 
 import propercal
+from theory_tests.instances import TERMS
 
 ALL = os.environ.get("PROPERCAL_ALL_FILES", "") not in ("", "0")
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 FOLDERS = ("cifar10", "cifar100", "cifar10_longtail", "forecasts", "text", "llm", "imagenet16h")
 FEW = (
     "cifar10/kull_resnet110_val.npz",
@@ -37,9 +37,7 @@ FEW = (
 N_ROWS = None if ALL else 500
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = (
-    sorted(
-        str(path.relative_to(DATA)) for folder in FOLDERS for path in DATA.glob(f"{folder}/*.npz")
-    )
+    sorted(str(path.relative_to(DATA)) for folder in FOLDERS for path in DATA.glob(f"{folder}/*.npz"))
     if ALL
     else list(FEW)
 )
@@ -86,9 +84,7 @@ def test_no_nan(file: str, notion: str, shared: Path) -> None:
         values = {term: float(getattr(result, term)) for term in TERMS}
         assert not any(math.isnan(value) for value in values.values())
         # Whatever the losses, what the labels and r̂ say is finite.
-        assert all(
-            math.isfinite(values[term]) for term in ("refinement", "sharpness", "uncertainty")
-        )
+        assert all(math.isfinite(values[term]) for term in ("refinement", "sharpness", "uncertainty"))
         if result.infinite_loss_rows:
             assert values["risk"] == math.inf
             assert repr(result.generator) == "Log()"
@@ -117,13 +113,7 @@ def test_manifest(file: str, shared: Path) -> None:
         # float16 rows, and rows rounded by their source, miss 1.
         warnings.simplefilter("ignore", UserWarning)
         risk = propercal.decompose(
-            y,
-            p,
-            from_logits=from_logits,
-            sample_weight=finite,
-            method="risk",
-            kernel="uniform-bins",
-            bandwidth=1.0,
+            y, p, from_logits=from_logits, sample_weight=finite, method="risk", kernel="uniform-bins", bandwidth=1.0
         ).risk
     # The manifest clips a probability of 0 at 1e-12; here such rows have weight 0.
     nll = (risk * finite.sum() - len(zeros) * math.log(1e-12)) / len(y)
@@ -147,7 +137,10 @@ CIFAR10: dict[str, tuple[float, float]] = {
 OUTSIDE: dict[str, tuple[float, float]] = {
     "kull_resnet110_test.npz": (3.56863145, 1.01024897),  # NLL 0.358: less calibrated than theirs
     "netcal_lenet-5-cifar-10.npz": (3.76742828, 2.23353674),  # accuracy 53 %
-    "netcal_wideresnet-16-4-cifar-10.npz": (3.54556196, 1.41528913),  # accuracy 91 %, a quarter of the top probabilities exactly 1
+    "netcal_wideresnet-16-4-cifar-10.npz": (
+        3.54556196,
+        1.41528913,
+    ),  # accuracy 91 %, a quarter of the top probabilities exactly 1
 }
 DEFAULT = ("kull_resnet110_val.npz", "peterson_densenet_BC_100_12.npz")
 
@@ -155,13 +148,7 @@ DEFAULT = ("kull_resnet110_val.npz", "peterson_densenet_BC_100_12.npz")
 def classwise(file: str) -> tuple[float, float]:
     y, p, from_logits = load(f"cifar10/{file}")
     log, brier = propercal.decompose(
-        y,
-        p,
-        from_logits=from_logits,
-        generator=["log", "brier"],
-        notion="classwise",
-        method="risk",
-        bandwidth=0.02,
+        y, p, from_logits=from_logits, generator=["log", "brier"], notion="classwise", method="risk", bandwidth=0.02
     )
     return 100 * log.calibration_error, 100 * brier.calibration_error
 

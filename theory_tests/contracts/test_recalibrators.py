@@ -27,9 +27,7 @@ def test_copies_are_fitted_to_other_rows_whatever_their_labels() -> None:
     decompose((Y + 1) % 3, P, recalibrator=relabelled, kernel=None)
     assert not hasattr(given, "fitted_to")
     # Several threads fit, in any order.
-    fits, others = (
-        {frozenset(map(tuple, copy.fitted_to[0])) for copy in each.calls} for each in (given, relabelled)
-    )
+    fits, others = ({frozenset(map(tuple, copy.fitted_to[0])) for copy in each.calls} for each in (given, relabelled))
     assert fits == others
     assert len(given.calls) == len(fits)
     # Without each of 5 folds, and each of 10 pairs of them.

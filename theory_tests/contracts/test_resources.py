@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from propercal import _threads
 from propercal._array import free_memory, namespace
 from propercal._kernels import tiles
 from propercal._kernels.kernels import DirichletKernel
 from propercal._kernels.tiles import Groups
+from theory_tests.instances import risk_of
 
 N, K = 50, 3
 
@@ -35,9 +37,7 @@ class Recorder:
         self.addresses: set[int] = set()
         self.threads: set[int] = set()
 
-    def __call__(
-        self, result: Any, tile: Any, columns: slice, groups: Groups, in_place: bool
-    ) -> Any:
+    def __call__(self, result: Any, tile: Any, columns: slice, groups: Groups, in_place: bool) -> Any:
         self.tiles.append((tile.shape, columns, in_place))
         self.threads.add(threading.get_ident())
         if isinstance(tile, np.ndarray):
@@ -89,9 +89,7 @@ def test_memory_for_a_tile_is_never_larger_than_the_sums(monkeypatch: pytest.Mon
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize(
-    ("threads", "n_rows", "pool"), [("1", 50, None), ("3", 50, 3), ("3", 40, None), ("2", 41, 2)]
-)
+@pytest.mark.parametrize(("threads", "n_rows", "pool"), [("1", 50, None), ("3", 50, 3), ("3", 40, None), ("2", 41, 2)])
 def test_threads_share_blocks_of_rows(
     threads: str, n_rows: int, pool: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,9 +154,7 @@ def test_a_tile_is_overwritten_only_where_no_gradient_needs_it(gradient: str | N
 def test_a_target_is_left_out_where_it_is_among_the_sources(exclude_self: bool) -> None:
     target, source, groups = features()
     ids = np.array([3, 17, 33, 34, 49])
-    found = sums(
-        tiles.add_by_class, target[ids], source, groups, rows=ids, exclude_self=exclude_self
-    )
+    found = sums(tiles.add_by_class, target[ids], source, groups, rows=ids, exclude_self=exclude_self)
     values = np.exp(target[ids] @ source)
     if exclude_self:
         values[np.arange(len(ids)), ids] = 0.0
@@ -166,9 +162,7 @@ def test_a_target_is_left_out_where_it_is_among_the_sources(exclude_self: bool) 
 
 
 @pytest.mark.parametrize("memory", [10**9, 10**6, 1000, 10**12])
-def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(
-    memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "free_memory", lambda _: memory)
     target = np.zeros((10, 5))
     for n in (100, 100_000):
@@ -207,11 +201,7 @@ def test_a_tile_of_a_tensor_is_one(dtype: str) -> None:
     for where in ("cpu", "meta"):
         reference = torch.zeros(2, dtype=getattr(torch, dtype), device=where)
         tile = tiles.empty_tile((3, 4), reference)
-        assert (tuple(tile.shape), tile.dtype, tile.device) == (
-            (3, 4),
-            reference.dtype,
-            reference.device,
-        )
+        assert (tuple(tile.shape), tile.dtype, tile.device) == ((3, 4), reference.dtype, reference.device)
 
 
 def test_one_thread_per_core_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,3 +275,15 @@ def test_blas_has_one_thread_within_the_sums() -> None:
     sums(step, *features())
     assert found
     assert all(numbers <= {1} for numbers in found)
+
+
+def test_concurrent_calls_leave_blas_as_it_was() -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 2, 1500), rng.uniform(size=1500)
+    before = [library["num_threads"] for library in threadpool_info()]
+    threads = [threading.Thread(target=risk_of, args=(y[:m], p[:m])) for m in range(500, 1500, 125)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [library["num_threads"] for library in threadpool_info()] == before

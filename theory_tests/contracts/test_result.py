@@ -30,13 +30,7 @@ def made(**changes: Any) -> Decomposition:
         "n_samples": 100,
         "n_classes": 3,
         "confidence_level": 0.9,
-        "centres": {
-            "risk": 0.5,
-            "calibration_error": 0.04,
-            "refinement": 0.46,
-            "sharpness": 0.2,
-            "uncertainty": 0.66,
-        },
+        "centres": {"risk": 0.5, "calibration_error": 0.04, "refinement": 0.46, "sharpness": 0.2, "uncertainty": 0.66},
         "standard_errors": {
             "risk": 0.01,
             "calibration_error": 0.008,
@@ -62,9 +56,7 @@ def test_intervals_are_normal_or_normal_for_the_square_root(level: float | None)
         ((root - z * error) ** 2, (root + z * error) ** 2)
     )
     root, error = math.sqrt(0.2), 0.03 / (2 * math.sqrt(0.2))
-    assert result.interval("sharpness", level) == pytest.approx(
-        ((root - z * error) ** 2, (root + z * error) ** 2)
-    )
+    assert result.interval("sharpness", level) == pytest.approx(((root - z * error) ** 2, (root + z * error) ** 2))
 
 
 @pytest.mark.parametrize(("value", "upper"), [(0.002, 0.002 + 0.008), (-0.005, 0.003), (-0.5, 0.0)])
@@ -77,9 +69,7 @@ def test_an_interval_that_reaches_zero(value: float, upper: float) -> None:
 @pytest.mark.parametrize("part", ["centres", "standard_errors"])
 def test_an_infinite_term_has_no_interval(part: str) -> None:
     with pytest.raises(ValueError, match="name = 'risk': expected a finite term"):
-        made(
-            **{part: {"risk": math.inf, **({"risk": math.inf} if part == "centres" else {})}}
-        ).interval("risk")
+        made(**{part: {"risk": math.inf, **({"risk": math.inf} if part == "centres" else {})}}).interval("risk")
 
 
 def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
@@ -106,12 +96,7 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
     assert (data["lower_bound"].item(), data["kernel_share"].item()) == (0.03, 0.25)
     assert (data["lower_bound"].attrs, data["kernel_share"].attrs) == ({"units": "nats"}, {})
     plain = dataclasses.replace(
-        result,
-        generator=Brier(),
-        centres={},
-        standard_errors={},
-        lower_bound=None,
-        kernel_share=None,
+        result, generator=Brier(), centres={}, standard_errors={}, lower_bound=None, kernel_share=None
     )
     data = plain.to_xarray()
     assert set(data.variables) == set(TERMS)
@@ -138,10 +123,7 @@ def test_the_text_and_the_html_say_what_the_numbers_are() -> None:
     html = result._repr_html_()
     assert "k = 3<br>[ ]: 90% interval<br>infinite loss at row 3</small>" in html
     assert "<caption>log loss, canonical calibration, in nats</caption>" in html
-    assert (
-        f"<th style='text-align:left'>calibration error</th><td>0.04</td><td>[{low:.6g}, {high:.6g}]</td>"
-        in html
-    )
+    assert f"<th style='text-align:left'>calibration error</th><td>0.04</td><td>[{low:.6g}, {high:.6g}]</td>" in html
     assert "infinite loss at row 3" in html
 
 
@@ -151,10 +133,7 @@ def test_the_text_says_why_there_is_no_interval_and_no_kernel() -> None:
     text = str(result)
     assert text.startswith("brier loss, canonical calibration\n")
     assert "method risk, no kernel correction, n = 100, k = 3" in text
-    assert (
-        "[ ]: 90% interval; the other terms have a bias that depends on the bandwidth, so none"
-        in text
-    )
+    assert "[ ]: 90% interval; the other terms have a bias that depends on the bandwidth, so none" in text
     assert "uncertainty               0.66\n" in text
     assert "infinite loss" not in text
     assert "the other terms" not in str(made())

@@ -10,11 +10,7 @@ import pytest
 
 import propercal
 from propercal import CalibrationSketch, generators
-
-
-def sample(n: int = 50, k: int = 3, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, k, n), rng.dirichlet([1.0] * k, n)
+from theory_tests.instances import unrelated
 
 
 def made(**settings: Any) -> CalibrationSketch:
@@ -42,12 +38,12 @@ def test_settings_that_cannot_be_used(settings: dict[str, Any], message: str) ->
 
 def test_rows_that_cannot_be_used_leave_no_trace() -> None:
     sketch = made()
-    sketch.update(*sample())
+    sketch.update(*unrelated(50))
     before = sketch.to_bytes()
-    y_true, y_proba = sample(k=4)
+    y_true, y_proba = unrelated(50, 4)
     with pytest.raises(ValueError, match="y_proba = 4 classes: expected 3"):
         sketch.update(y_true, y_proba)
-    y_true, y_proba = sample()
+    y_true, y_proba = unrelated(50)
     y_proba[3, 1] = np.nan
     with pytest.raises(ValueError, match="y_proba = nan at row 3"):
         sketch.update(y_true, y_proba)
@@ -59,7 +55,7 @@ def test_nothing_to_decompose(method: str) -> None:
     sketch = made()
     with pytest.raises(ValueError, match="n_samples = 0"):
         getattr(sketch, method)()
-    sketch.update(*sample(1))
+    sketch.update(*unrelated(1))
     with pytest.raises(ValueError, match="n_samples = 1"):
         getattr(sketch, method)()
     with pytest.raises(ValueError, match="method = 'risky'"):
@@ -84,7 +80,7 @@ def test_sketches_of_other_settings_are_not_merged(settings: dict[str, Any]) -> 
 
 
 def test_single_rows_add_up() -> None:
-    y_true, y_proba = sample(30)
+    y_true, y_proba = unrelated(30)
     whole, one_by_one = made(), made()
     whole.update(y_true, y_proba)
     for row in range(30):
@@ -96,7 +92,7 @@ def test_single_rows_add_up() -> None:
 
 
 def test_names_of_classes_need_not_occur_in_every_chunk() -> None:
-    y_true, y_proba = sample()
+    y_true, y_proba = unrelated(50)
     names = np.array(["cat", "dog", "eel"])
     sketch, numbers = made(labels=["cat", "dog", "eel"]), made()
     for rows in (y_true == 0, y_true == 1, y_true == 2):
@@ -114,27 +110,11 @@ def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
     indicators = (rng.uniform(size=(60, 3)) < y_proba).astype(int)
     sketch = made()
     sketch.update(indicators, y_proba)
-    wanted = propercal.decompose(
-        indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1
-    )
+    wanted = propercal.decompose(indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1)
     found = sketch.result(method="risk")
     assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
     assert set(found.standard_errors) == {"risk"}
     assert set(sketch.result().standard_errors) == {"risk", "calibration_error", "refinement"}
-
-
-def test_logits_and_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    y_true, y_proba = sample(200)
-    logits = np.log(y_proba)
-    plain, from_logits, tensors = made(), made(from_logits=True), made()
-    plain.update(y_true, y_proba)
-    from_logits.update(y_true, logits)
-    given = torch.tensor(y_proba, requires_grad=True)
-    tensors.update(torch.tensor(y_true), given)
-    for other in (from_logits, tensors):
-        assert other.result().refinement == pytest.approx(plain.result().refinement, rel=1e-9)
-    assert given.grad is None
 
 
 def test_infinite_losses_are_counted_and_named() -> None:
@@ -164,7 +144,7 @@ def test_what_nodes_may_leave_out_is_warned_of(monkeypatch: pytest.MonkeyPatch) 
 def test_generators_of_ones_own_are_given_again() -> None:
     mixed = 2.0 * generators.Log() + generators.Brier()
     sketch = made(generator=mixed)
-    sketch.update(*sample())
+    sketch.update(*unrelated(50))
     written = sketch.to_bytes()
     again = CalibrationSketch.from_bytes(written, generator=mixed)
     assert again.result().refinement == sketch.result().refinement
@@ -182,7 +162,7 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 
 def test_a_sketch_can_be_pickled() -> None:
     sketch = made()
-    sketch.update(*sample())
+    sketch.update(*unrelated(50))
     again = pickle.loads(pickle.dumps(sketch))  # noqa: S301
     assert again.result().refinement == sketch.result().refinement
 
@@ -248,7 +228,7 @@ def test_only_bytes_are_read(data: Any) -> None:
 
 def test_damaged_bytes_are_refused() -> None:
     sketch = made()
-    sketch.update(*sample())
+    sketch.update(*unrelated(50))
     written = sketch.to_bytes()
     for cut in (written[:100], written[:-30], written[40:]):
         with pytest.raises(ValueError, match="expected"):

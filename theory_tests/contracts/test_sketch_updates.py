@@ -17,6 +17,7 @@ import propercal
 from propercal import CalibrationSketch
 from propercal.result import TERMS
 from propercal.sketch.contents import ENOUGH
+from theory_tests.instances import Floats, Labels, unrelated
 
 READS: list[Callable[[CalibrationSketch], Any]] = [
     lambda sketch: quietly(sketch.result),
@@ -34,9 +35,8 @@ def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.05, **settings})
 
 
-def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    return rng.integers(0, k, n), rng.dirichlet([0.5] * k, n)
+def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Labels, Floats]:
+    return unrelated(n, k, seed, concentration=0.5)
 
 
 def quietly(function: Callable[[], Any]) -> Any:
@@ -100,9 +100,7 @@ def test_rows_that_wait_are_rows_like_others(
 
 
 @settings(max_examples=20)
-@given(
-    left=st.integers(0, 300), right=st.integers(0, 300), step=st.sampled_from([1, 13, 300])
-)
+@given(left=st.integers(0, 300), right=st.integers(0, 300), step=st.sampled_from([1, 13, 300]))
 def test_rows_may_wait_on_either_side_of_a_merge(left: int, right: int, step: int) -> None:
     y_true, y_proba = sample(left + right + 1)
     whole, one, other = made(), made(), made()

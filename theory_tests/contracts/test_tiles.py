@@ -13,8 +13,7 @@ from propercal import _threads
 from propercal._kernels import tiles
 from propercal._methods import cross_fitting
 from propercal.recalibration.families import TrainingSet
-
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+from theory_tests.instances import Floats, values
 
 
 def sample(n: int = 83, k: int = 4) -> tuple[Any, Any, Any]:
@@ -25,14 +24,12 @@ def sample(n: int = 83, k: int = 4) -> tuple[Any, Any, Any]:
     return rng.integers(0, k, n), prob, rng.uniform(0.1, 3, n)
 
 
-def terms(**settings: Any) -> list[list[float]]:
+def terms(**settings: Any) -> list[Floats]:
     y_true, y_proba, weight = sample()
     found = []
     for sample_weight in (None, weight):
-        result = propercal.decompose(
-            y_true, y_proba, sample_weight=sample_weight, algorithm="exact", **settings
-        )
-        found.append([getattr(result, term) for term in TERMS])
+        result = propercal.decompose(y_true, y_proba, sample_weight=sample_weight, algorithm="exact", **settings)
+        found.append(values(result))
     return found
 
 
@@ -75,12 +72,7 @@ def test_nor_do_they_for_the_debiased_method(
     assert (threading.get_ident() in used) is (threads == "1")
 
 
-def check_same(
-    settings: dict[str, Any],
-    shape: tuple[int, int],
-    threads: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def check_same(settings: dict[str, Any], shape: tuple[int, int], threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = terms(**settings)
     monkeypatch.setattr(tiles, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
@@ -90,9 +82,7 @@ def check_same(
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
 def test_a_number_of_threads_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", value)
-    with pytest.raises(
-        ValueError, match=f"PROPERCAL_NUM_THREADS = '{value}': expected a whole number"
-    ):
+    with pytest.raises(ValueError, match=f"PROPERCAL_NUM_THREADS = '{value}': expected a whole number"):
         _threads.n_threads()
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "3")
     assert _threads.n_threads() == 3

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 
 from propercal.generators import BregmanGenerator
 from propercal.testing.strategies import Predictions, generators, predictions
+from theory_tests.instances import KERNELS, NOTIONS
 
-KERNELS = ("dirichlet", "uniform-bins", "quantile-bins")
-NOTIONS = ("canonical", "classwise", "top-label")
 #: An estimate costs more than a sum over a table: a quarter of the profile's examples.
 fewer = settings(max_examples=settings().max_examples // 4)
-
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
 
 class Sample(NamedTuple):
@@ -64,7 +61,7 @@ def samples(
     draw: st.DrawFn,
     *,
     boundary: bool = True,
-    kernels: tuple[str, ...] = KERNELS,
+    kernels: tuple[str, ...] = tuple(KERNELS),
     notions: tuple[str, ...] = NOTIONS,
 ) -> Sample:
     """2 to 8 predictions of 2 to 4 classes, at least two of positive weight."""

@@ -29,12 +29,13 @@ import pytest
 from propercal import decompose
 from propercal.generators import Brier, Log
 from propercal.simulation import TemperatureScaledSimplex
+from theory_tests.instances import generators
 from theory_tests.laws.populations import Floats
 
 GAMMA = 0.1
 SIZES = (32, 64, 128, 256)
 REPLICATES = (1000, 1000, 700, 400)
-GENERATORS = (Log(), Brier())
+GENERATORS = generators("log", "brier")
 Z = 5.3
 MODEL = TemperatureScaledSimplex(2)
 
@@ -61,7 +62,7 @@ def estimates(method: str) -> dict[str, Means]:
         differences = np.empty((n_replicates, len(GENERATORS)))
         for i in range(n_replicates):
             rows = slice(i * size, (i + 1) * size)
-            found = decompose(y[rows], g[rows], generator=list(GENERATORS), method=method, bandwidth=GAMMA)
+            found = decompose(y[rows], g[rows], generator=GENERATORS, method=method, bandwidth=GAMMA)
             differences[i] = [
                 float(result.calibration_error) - s[rows].mean() for result, s in zip(found, saved, strict=True)
             ]

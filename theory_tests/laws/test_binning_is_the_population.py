@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from propercal._kernels.bins import _mid_rank
 from propercal.generators import BregmanGenerator
 from propercal.testing.strategies import generators, joint_tables
+from theory_tests.instances import NOTIONS, TERMS
 from theory_tests.laws.populations import Population, conditional_mean, decompose
-from theory_tests.laws.samples import NOTIONS, TERMS, fewer
+from theory_tests.laws.samples import fewer
 
 # Predictions are whole eighths, and a sixteenth has at most one of them, 1 included.
 BANDWIDTH = 1 / 16

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propercal.generators import BregmanGenerator, Brier, Log, Spherical, from_function
+from theory_tests.instances import NoGradient, NoHessian, squares
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import K, Vector, anywhere, interior
-from theory_tests.laws.squares import NoGradient, NoHessian, squares
 
 
 def _everything(p: Vector, q: Vector, y: Vector) -> list[Callable[[BregmanGenerator], Any]]:
@@ -60,9 +60,7 @@ def test_only_numbers_multiply_and_only_generators_add(other: Any) -> None:
 
 @given(p=anywhere, q=anywhere)
 @for_every([from_function(squares), NoGradient(), NoHessian()])
-def test_derived_generators_equal_the_closed_form(
-    generator: BregmanGenerator, p: Vector, q: Vector
-) -> None:
+def test_derived_generators_equal_the_closed_form(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
     pytest.importorskip("torch")
     p, q = np.stack([p, q]), np.stack([q, q])
     y = np.eye(K)[:2]

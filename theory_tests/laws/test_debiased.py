@@ -18,10 +18,10 @@ from scipy.stats import binom, norm
 
 from propercal import decompose
 from propercal._methods import cross_fitting, one_step
-from propercal.generators import BregmanGenerator, Brier, Log, Spherical, Tsallis, from_function
+from propercal.generators import BregmanGenerator, Brier, Log, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex
-from theory_tests.laws.samples import NOTIONS, TERMS
+from theory_tests.instances import NOTIONS, TERMS, generators
 
 #: Of a test whose assertion is true, over its random seeds.
 FALSE_ALARM = 1e-6
@@ -42,7 +42,7 @@ class Quartic(BregmanGenerator):
         return 12 * p[..., None] ** 2 * np.eye(p.shape[-1])
 
 
-GENERATORS = [Log(), Brier(), Spherical(), Tsallis(0.5), Quartic()]
+GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), Quartic()]
 
 
 class Known:
@@ -123,21 +123,6 @@ def test_an_affine_term_in_f_changes_no_divergence() -> None:
 
 
 # ------------------------------------------------------------------ symmetries
-
-
-def test_the_order_of_rows_and_of_classes_does_not_matter() -> None:
-    rng = np.random.default_rng(1)
-    weight = rng.uniform(0.5, 2, len(Y))
-    rows, classes = rng.permutation(len(Y)), np.array([2, 0, 1])
-    expected = decompose(Y, G, generator=["log", "spherical"], sample_weight=weight)
-    by_row = decompose(Y[rows], G[rows], generator=["log", "spherical"], sample_weight=weight[rows])
-    by_class = decompose(
-        np.argsort(classes)[Y], G[:, classes], generator=["log", "spherical"], sample_weight=weight
-    )
-    for a, b, c in zip(expected, by_row, by_class, strict=True):
-        np.testing.assert_allclose(terms_of(b), terms_of(a), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(terms_of(c), terms_of(a), rtol=1e-7, atol=1e-9)
-        assert a.bandwidth == b.bandwidth == c.bandwidth
 
 
 @pytest.mark.parametrize("notion", ["canonical", "top-label"])
@@ -236,6 +221,7 @@ def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------ bias and coverage
 
 
+@pytest.mark.slow
 def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> None:
     """k = 2, n = 300: bias within a tenth of the calibration error, up to the error of 120 samples.
 

@@ -33,25 +33,15 @@ from propercal.generators import (
     Brier,
     ItakuraSaito,
     Log,
-    Quadratic,
     Spherical,
-    Tsallis,
 )
 from propercal.recalibration import logit
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
+from theory_tests.instances import generators
 
 K = 3
-GENERATORS = [
-    Log(),
-    Brier(),
-    Spherical(),
-    Tsallis(0.5),
-    Tsallis(3),
-    ItakuraSaito(),
-    Quadratic([[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 3.0]]),
-    Log() + 0.5 * Spherical(),
-]
+GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-3", "itakura-saito", "of three classes", "log-spherical")
 
 
 class Cubic(BregmanGenerator):

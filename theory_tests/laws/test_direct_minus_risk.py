@@ -41,8 +41,7 @@ def correction(sample: Sample) -> tuple[float, float]:
 @given(samples(boundary=False))
 def test_direct_minus_risk_is_the_mean_of_gradient_times_residual(sample: Sample) -> None:
     direct, risk = (
-        decompose(*sample.arguments, method=method, **sample.options).calibration_error
-        for method in ("direct", "risk")
+        decompose(*sample.arguments, method=method, **sample.options).calibration_error for method in ("direct", "risk")
     )
     expected, size = correction(sample)
     # r̂ of a row of weight 0 is not part of the estimate, and its weight here is 0. Kernel weights carry

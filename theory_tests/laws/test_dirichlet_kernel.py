@@ -75,9 +75,7 @@ def test_integral_over_the_triangle_is_one(gamma: float, source: tuple[float, ..
     step = 0.15
     u = np.arange(-35, 35, step)
     s, rest = 1 / (1 + np.exp(-u)), 1 / (1 + np.exp(u))
-    t = np.stack(
-        [np.repeat(s, u.size), np.outer(rest, s).ravel(), np.outer(rest, rest).ravel()], axis=1
-    )
+    t = np.stack([np.repeat(s, u.size), np.outer(rest, s).ravel(), np.outer(rest, rest).ravel()], axis=1)
     area = np.outer(s * rest * rest, s * rest).ravel()
     density = np.exp(log_kernel(t, np.array([source]), gamma)[:, 0])
     assert step**2 * float(density @ area) == pytest.approx(1, abs=1e-9)
@@ -213,9 +211,7 @@ def test_features_give_the_formula_also_for_rows_that_do_not_sum_to_one(total: f
     features = DirichletKernel().features(prob, np.log(prob), gamma)
     found = features.log_scale[:, None] + features.target @ features.source
     u = prob / gamma
-    wanted = (
-        gammaln(u.sum(axis=1) + 3)[None, :] - gammaln(u + 1).sum(axis=1)[None, :] + np.log(prob) @ u.T
-    )
+    wanted = gammaln(u.sum(axis=1) + 3)[None, :] - gammaln(u + 1).sum(axis=1)[None, :] + np.log(prob) @ u.T
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 / gamma)
     assert (features.target @ features.source).max() <= HEADROOM
 
@@ -223,9 +219,7 @@ def test_features_give_the_formula_also_for_rows_that_do_not_sum_to_one(total: f
 @pytest.mark.parametrize("exclude_self", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("algorithm", ["exact", "linear"])
-def test_the_density_is_the_weighted_mean_of_the_kernel(
-    algorithm: str, weighted: bool, exclude_self: bool
-) -> None:
+def test_the_density_is_the_weighted_mean_of_the_kernel(algorithm: str, weighted: bool, exclude_self: bool) -> None:
     rng = np.random.default_rng(2)
     p = rng.uniform(0.01, 0.99, 40)
     prob = np.stack([1 - p, p], axis=1)

@@ -25,9 +25,9 @@ from propercal.generators import (
     available,
     from_function,
 )
+from theory_tests.instances import squares
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import RANKED, K, Vector, anywhere, interior, vertex
-from theory_tests.laws.squares import squares
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -116,29 +116,21 @@ def test_value_and_gradient_equal_the_exact_ones(generator: BregmanGenerator, p:
         orders = np.eye(K, dtype=int).tolist()
         gradient = [mp.diff(lambda *x: exact(x), tuple(point), tuple(n)) for n in orders]
         np.testing.assert_allclose(generator.value(p), float(exact(point)), rtol=1e-13, atol=1e-14)
-        np.testing.assert_allclose(
-            generator.gradient(p), [float(g) for g in gradient], rtol=1e-13, atol=1e-14
-        )
+        np.testing.assert_allclose(generator.gradient(p), [float(g) for g in gradient], rtol=1e-13, atol=1e-14)
 
 
 @given(p=interior)
 @for_every(EXACT)
 def test_closed_forms_equal_automatic_derivatives(generator: BregmanGenerator, p: Vector) -> None:
     pytest.importorskip("torch")
-    np.testing.assert_allclose(
-        generator.gradient(p), autodiff.gradient(generator.value, p), rtol=1e-12, atol=1e-13
-    )
-    np.testing.assert_allclose(
-        generator.hessian(p), autodiff.jacobian(generator.gradient, p), rtol=1e-12, atol=1e-13
-    )
+    np.testing.assert_allclose(generator.gradient(p), autodiff.gradient(generator.value, p), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(generator.hessian(p), autodiff.jacobian(generator.gradient, p), rtol=1e-12, atol=1e-13)
 
 
 @every_generator
 def test_gradient_from_log_equals_gradient(generator: BregmanGenerator) -> None:
     p = np.asarray([[0.2, 0.3, 0.5], [1e-200, 0.4, 0.6]])
-    np.testing.assert_allclose(
-        generator.gradient_from_log(np.log(p)), generator.gradient(p), rtol=1e-12
-    )
+    np.testing.assert_allclose(generator.gradient_from_log(np.log(p)), generator.gradient(p), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +206,7 @@ def test_divergence_equals_the_exact_one(generator: BregmanGenerator, p: Vector,
 
 @given(p=anywhere)
 @for_every(EXACT)
-def test_divergence_of_a_point_from_itself_is_exactly_zero(
-    generator: BregmanGenerator, p: Vector
-) -> None:
+def test_divergence_of_a_point_from_itself_is_exactly_zero(generator: BregmanGenerator, p: Vector) -> None:
     strided = np.asfortranarray(np.stack([p, p[::-1]]))[0]
     assert generator.divergence(p, p) == 0
     assert generator.divergence(p, strided) == 0
@@ -272,13 +262,9 @@ def test_loss_is_proper(generator: BregmanGenerator, p: Vector, q: Vector) -> No
 
 @given(q=anywhere, y=vertex)
 @for_every(FINITE)
-def test_loss_is_the_divergence_from_the_outcome(
-    generator: BregmanGenerator, q: Vector, y: Vector
-) -> None:
+def test_loss_is_the_divergence_from_the_outcome(generator: BregmanGenerator, q: Vector, y: Vector) -> None:
     loss, divergence = float(generator.loss(q, y)), float(generator.divergence(y, q))
-    assert loss == pytest.approx(
-        divergence, rel=1e-13, abs=_rounding(generator, y, q) if loss < np.inf else 0
-    )
+    assert loss == pytest.approx(divergence, rel=1e-13, abs=_rounding(generator, y, q) if loss < np.inf else 0)
 
 
 FAMILIAR: list[tuple[BregmanGenerator, Callable[[Vector, int], float], tuple[int, ...]]] = [
@@ -292,9 +278,7 @@ FAMILIAR: list[tuple[BregmanGenerator, Callable[[Vector, int], float], tuple[int
 ]
 
 
-@pytest.mark.parametrize(
-    ("generator", "familiar", "k"), [(g, loss, k) for g, loss, sizes in FAMILIAR for k in sizes]
-)
+@pytest.mark.parametrize(("generator", "familiar", "k"), [(g, loss, k) for g, loss, sizes in FAMILIAR for k in sizes])
 def test_loss_is_the_familiar_one(
     generator: BregmanGenerator, familiar: Callable[[Vector, int], float], k: int
 ) -> None:
@@ -319,12 +303,8 @@ def test_loss_is_the_familiar_one(
     ],
     ids=repr,
 )
-def test_loss_of_a_certain_prediction(
-    generator: BregmanGenerator, right: float, wrong: float
-) -> None:
-    np.testing.assert_array_equal(
-        generator.loss(np.asarray([1.0, 0.0, 0.0]), np.eye(K)[:2]), [right, wrong]
-    )
+def test_loss_of_a_certain_prediction(generator: BregmanGenerator, right: float, wrong: float) -> None:
+    np.testing.assert_array_equal(generator.loss(np.asarray([1.0, 0.0, 0.0]), np.eye(K)[:2]), [right, wrong])
 
 
 def test_log_probabilities_keep_what_underflows() -> None:

@@ -31,9 +31,7 @@ def test_any_markov_kernel_loses_information(
 
 
 @given(tables(), st.integers(0, 2), st.data())
-def test_an_injective_map_keeps_it(
-    case: tuple[BregmanGenerator, Floats], n_more: int, data: st.DataObject
-) -> None:
+def test_an_injective_map_keeps_it(case: tuple[BregmanGenerator, Floats], n_more: int, data: st.DataObject) -> None:
     generator, joint = case
     kernel = data.draw(markov_kernels(len(joint), max(2, len(joint) + n_more), injective=True))
     after = sharpness_divergence(generator, apply_markov_map(joint, kernel))

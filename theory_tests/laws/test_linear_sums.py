@@ -23,6 +23,7 @@ from propercal._kernels.kernels import DirichletKernel
 from propercal._kernels.panels import Placement, chebyshev, make_panels, polynomials
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal.recalibration.points import interior
+from theory_tests.instances import calibrated
 
 KERNEL = DirichletKernel()
 
@@ -59,11 +60,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(prob, log_prob, label, weight / weight.sum(), uniform, 2)
 
 
-@given(
-    problem=problems(),
-    log_gamma=st.floats(math.log(1e-6), 0.0),
-    exclude_self=st.booleans(),
-)
+@given(problem=problems(), log_gamma=st.floats(math.log(1e-6), 0.0), exclude_self=st.booleans())
 def test_conditional_means_agree_with_sums_over_all_points(
     problem: Problem, log_gamma: float, exclude_self: bool
 ) -> None:
@@ -80,10 +77,7 @@ def test_conditional_means_agree_with_sums_over_all_points(
     np.testing.assert_allclose(mean[own], wanted_mean[own], rtol=10 * allowed, atol=0)
     # So is the density.
     np.testing.assert_allclose(
-        found.log_scale + np.log(total),
-        wanted.log_scale + np.log(wanted_total),
-        rtol=1e-12,
-        atol=10 * allowed,
+        found.log_scale + np.log(total), wanted.log_scale + np.log(wanted_total), rtol=1e-12, atol=10 * allowed
     )
 
 
@@ -99,7 +93,7 @@ def test_a_zero_is_read_as_the_kernel_reads_it(gamma: float) -> None:
 
 
 def test_single_precision_pairs_are_close_enough_to_be_pairs() -> None:
-    y_true, y_proba = sample(3000)
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     y_proba = y_proba.astype(np.float32)
     settings: dict[str, Any] = {"notion": "classwise", "method": "risk", "bandwidth": 0.02}
     automatic = propercal.decompose(y_true, y_proba, **settings)
@@ -129,15 +123,9 @@ def test_the_tolerance_is_met_on_a_full_sample(kind: str, gamma: float, toleranc
         assert difference > 1e-13
 
 
-@given(
-    order=st.integers(1, 24),
-    gamma=st.sampled_from([1e-9, 1e-5, 0.02, 1.0, 1e9]),
-    seed=st.integers(0, 2**32),
-)
+@given(order=st.integers(1, 24), gamma=st.sampled_from([1e-9, 1e-5, 0.02, 1.0, 1e9]), seed=st.integers(0, 2**32))
 @example(order=20, gamma=0.02, seed=0)
-def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(
-    order: int, gamma: float, seed: int
-) -> None:
+def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(order: int, gamma: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     prob, log_prob = pairs(rng.normal(0, 4, 60))
     placed = Placement(make_panels(gamma, order), prob, log_prob)
@@ -152,9 +140,7 @@ def test_moving_points_onto_nodes_keeps_the_sum_of_every_polynomial(
     np.testing.assert_allclose(at_nodes.T @ placed.spread(value), at_points.T @ value, atol=1e-9)
     np.testing.assert_allclose(placed.interpolate(at_nodes), at_points, atol=1e-10)
     np.testing.assert_allclose(polynomials(place, order), at_points.T, atol=1e-10)
-    np.testing.assert_allclose(
-        np.sort(node_place), np.sort(nodes), atol=1e-6
-    )
+    np.testing.assert_allclose(np.sort(node_place), np.sort(nodes), atol=1e-6)
 
 
 @given(gamma=st.floats(1e-9, 1e9), order=st.integers(1, 20))
@@ -169,9 +155,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
     assert number.max() < panels.n_panels
     mirrored, mirrored_place = panels.locate(prob[:, ::-1], log_prob[:, ::-1])
     off_centre = log_odds != 0
-    np.testing.assert_array_equal(
-        mirrored[off_centre], panels.n_panels - 1 - number[off_centre]
-    )
+    np.testing.assert_array_equal(mirrored[off_centre], panels.n_panels - 1 - number[off_centre])
     np.testing.assert_allclose(mirrored_place, place, atol=1e-12)
     # Nodes lie in their own panels, and angles bound them.
     numbers = np.arange(panels.n_panels)
@@ -192,9 +176,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
     weighted=st.booleans(),
     spread=st.sampled_from([1.0, 8.0]),
 )
-def test_fold_sums_agree_up_to_a_factor_for_each_row(
-    seed: int, gamma: float, weighted: bool, spread: float
-) -> None:
+def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, weighted: bool, spread: float) -> None:
     rng = np.random.default_rng(seed)
     n, n_folds = 90, 3
     points = interior(pairs(rng.normal(0, spread, n))[1])
@@ -219,16 +201,10 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(
 # ---------------------------------------------------------------- what users see
 
 
-def sample(n: int = 3000, k: int = 3) -> tuple[Any, Any]:
-    rng = np.random.default_rng(8)
-    prob = rng.dirichlet([0.3] * k, n)
-    return (prob.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1).clip(max=k - 1), prob
-
-
 @pytest.mark.parametrize("method", ["debiased", "direct", "risk"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: str) -> None:
-    y_true, y_proba = sample()
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     settings: dict[str, Any] = {"notion": notion, "method": method, "generator": ["log", "brier"]}
     if method != "debiased":
         settings["bandwidth"] = 0.01
@@ -241,14 +217,12 @@ def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: 
 
 
 def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_otherwise() -> None:
-    y_true, y_proba = sample()
+    y_true, y_proba = calibrated(3000, seed=8, concentration=0.3)
     y_proba = 0.9 * y_proba + 0.1 / 3
     settings: dict[str, Any] = {"notion": "top-label", "method": "risk", "bandwidth": 0.05}
     bounded = propercal.decompose(y_true, y_proba, generator="brier", **settings)
     unbounded = propercal.decompose(y_true, y_proba, generator="itakura-saito", **settings)
-    forced = propercal.decompose(
-        y_true, y_proba, generator="itakura-saito", algorithm="linear", **settings
-    )
+    forced = propercal.decompose(y_true, y_proba, generator="itakura-saito", algorithm="linear", **settings)
     assert (bounded.algorithm, unbounded.algorithm) == ("linear", "exact")
     assert forced.algorithm == "linear"
     assert forced.calibration_error == pytest.approx(unbounded.calibration_error, rel=1e-6)
@@ -263,21 +237,19 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     ],
 )
 def test_linear_sums_of_vectors_or_bins_are_refused(settings: dict[str, Any]) -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
         propercal.decompose(y_true, y_proba, algorithm="linear", **settings)
 
 
 def test_linear_conditional_means_of_vectors_are_refused() -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
         propercal.conditional_mean(y_true, y_proba, bandwidth=0.1, algorithm="linear")
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1e-13, 0.1, float("nan"), "small", True])
 def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
-    y_true, y_proba = sample(60)
+    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="tolerance = "):
-        propercal.conditional_mean(
-            y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance
-        )
+        propercal.conditional_mean(y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance)

@@ -33,9 +33,7 @@ def test_refinement_is_uncertainty_minus_sharpness(case: tuple[BregmanGenerator,
 
 
 @given(populations())
-def test_risk_is_uncertainty_minus_sharpness_plus_calibration_error(
-    case: tuple[BregmanGenerator, Population],
-) -> None:
+def test_risk_is_uncertainty_minus_sharpness_plus_calibration_error(case: tuple[BregmanGenerator, Population]) -> None:
     generator, population = case
     risk, error = population.risk(generator), population.calibration_error(generator)
     sharpness = statistical_information(generator, population.merged[0])

@@ -15,20 +15,13 @@ from scipy import integrate
 from scipy.special import betaln, gammaln, roots_legendre
 
 from propercal import decompose
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Spherical,
-    Tsallis,
-)
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Quadratic
 from propercal.simulation import SimulatedSample, TemperatureScaledSimplex
+from theory_tests.instances import generators
 
 # Two-sided, 1e-5: no test here repeats more than a hundred comparisons.
 Z = 4.4
-GENERATORS: list[BregmanGenerator] = [Log(), Brier(), Spherical(), Tsallis(1.5)]
+GENERATORS = generators("log", "brier", "spherical", "tsallis-1.5")
 
 
 @cache
@@ -63,9 +56,7 @@ def test_truth_of_two_classes_is_the_integral_over_a_uniform_q(
 
 
 @pytest.mark.parametrize("generator", [Log(), Brier()], ids=repr)
-def test_canonical_truth_of_three_classes_is_an_integral_over_the_triangle(
-    generator: BregmanGenerator,
-) -> None:
+def test_canonical_truth_of_three_classes_is_an_integral_over_the_triangle(generator: BregmanGenerator) -> None:
     # Gauss-Legendre on the square, mapped to one sixth of the triangle q_1 > q_2 > q_3.
     node, weight = np.polynomial.legendre.leggauss(200)
     x, y = np.meshgrid(0.5 + 0.5 * node, (0.5 + 0.5 * node) ** 3)
@@ -80,14 +71,8 @@ def test_canonical_truth_of_three_classes_is_an_integral_over_the_triangle(
     assert abs(truth.value - expected) <= truth.error + 1e-6 * expected
 
 
-@pytest.mark.parametrize(
-    ("k", "generator"),
-    [*((k, g) for k in (3, 5) for g in GENERATORS), (10, Log())],
-    ids=str,
-)
-def test_canonical_truth_is_the_mean_divergence_of_a_sample(
-    k: int, generator: BregmanGenerator
-) -> None:
+@pytest.mark.parametrize(("k", "generator"), [*((k, g) for k in (3, 5) for g in GENERATORS), (10, Log())], ids=str)
+def test_canonical_truth_is_the_mean_divergence_of_a_sample(k: int, generator: BregmanGenerator) -> None:
     _, g, p = big_sample(k)
     divergence = generator.divergence(p[:100_000], g[:100_000])
     truth = TemperatureScaledSimplex(k).truth(generator, "canonical")
@@ -164,10 +149,7 @@ def test_itakura_saito_truth_comes_from_the_faces() -> None:
 
 def test_a_generator_that_tells_classes_apart_weighs_exchangeable_classes() -> None:
     model = TemperatureScaledSimplex(3)
-    weighted, brier = (
-        model.truth(Quadratic(np.diag([3.0, 1, 1])), "canonical"),
-        model.truth("brier", "canonical"),
-    )
+    weighted, brier = (model.truth(Quadratic(np.diag([3.0, 1, 1])), "canonical"), model.truth("brier", "canonical"))
     assert abs(weighted.value - 5 / 3 * brier.value) <= weighted.error + 5 / 3 * brier.error
 
 
@@ -195,9 +177,7 @@ LIMITS = {
 
 @pytest.mark.parametrize(("gamma", "method"), LIMITS)
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
-def test_limits_of_two_classes_are_the_published_table(
-    gamma: float, method: str, notion: str
-) -> None:
+def test_limits_of_two_classes_are_the_published_table(gamma: float, method: str, notion: str) -> None:
     model = TemperatureScaledSimplex(2)
     for generator, expected in zip(("log", "brier"), LIMITS[gamma, method], strict=True):
         limit = model.limit(generator, notion, method, gamma)
@@ -293,9 +273,7 @@ def test_sample_has_the_model_s_law(k: int) -> None:
     # p^0.9 is uniform on the simplex up to scale: its first share is Beta(1, k − 1).
     q = p**0.9 / (p**0.9).sum(axis=1, keepdims=True)
     assert abs(q[:, 0].mean() - 1 / k) < Z * q[:, 0].std() / math.sqrt(n)
-    np.testing.assert_allclose(
-        g, p ** (1 / 0.6) / (p ** (1 / 0.6)).sum(axis=1, keepdims=True), rtol=1e-10, atol=1e-300
-    )
+    np.testing.assert_allclose(g, p ** (1 / 0.6) / (p ** (1 / 0.6)).sum(axis=1, keepdims=True), rtol=1e-10, atol=1e-300)
 
 
 def test_random_state_takes_seeds_sequences_and_generators() -> None:
@@ -318,8 +296,7 @@ def test_unknown_notions_name_those_whose_truth_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"),
-    [((1,), "n_classes"), ((2.5,), "n_classes"), ((3, 0.0), "label"), ((3, 1, -1), "score")],
+    ("arguments", "name"), [((1,), "n_classes"), ((2.5,), "n_classes"), ((3, 0.0), "label"), ((3, 1, -1), "score")]
 )
 def test_a_model_out_of_range_is_refused(arguments: Any, name: str) -> None:
     with pytest.raises(ValueError, match=name):

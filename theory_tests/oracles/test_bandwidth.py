@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import propercal
+from theory_tests.instances import Floats
 from theory_tests.oracles.transcription import (
     BRIER,
     LOG,
-    Floats,
     Plain,
     assert_agree,
     conditional_mean,
@@ -51,18 +51,11 @@ def miscalibrated(n: int, k: int, seed: int) -> tuple[Floats, NDArray[np.int64]]
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
 @pytest.mark.parametrize("criterion", ["risk", "likelihood"])
 @pytest.mark.parametrize("plain", [LOG, BRIER], ids=repr)
-def test_selected_bandwidth_is_as_good_as_a_fine_grid(
-    plain: Plain, criterion: str, notion: str
-) -> None:
+def test_selected_bandwidth_is_as_good_as_a_fine_grid(plain: Plain, criterion: str, notion: str) -> None:
     p, y = miscalibrated(200, 3, 21)
-    selected = propercal.select_bandwidth(
-        y, p, generator=plain.name, notion=notion, criterion=criterion
-    )
+    selected = propercal.select_bandwidth(y, p, generator=plain.name, notion=notion, criterion=criterion)
     assert isinstance(selected, float)
-    best = min(
-        criterion_value(p, y, notion, criterion, plain, gamma)
-        for gamma in np.geomspace(2e-3, 1.0, 40)
-    )
+    best = min(criterion_value(p, y, notion, criterion, plain, gamma) for gamma in np.geomspace(2e-3, 1.0, 40))
     # The search may stop within a few per cent of the minimiser; there the criterion is flat, and the
     # loss it gives away is second order. Its own standard error here is about 0.03.
     assert criterion_value(p, y, notion, criterion, plain, selected) <= best + 1e-4
@@ -71,9 +64,7 @@ def test_selected_bandwidth_is_as_good_as_a_fine_grid(
 @pytest.mark.parametrize(
     ("coarse", "fine", "frequency", "wanted"), [(0.25, 0.22, 60, "fine"), (0.28, 0.2, 100, "coarse")]
 )
-def test_selection_is_not_caught_in_the_wrong_valley(
-    coarse: float, fine: float, frequency: int, wanted: str
-) -> None:
+def test_selection_is_not_caught_in_the_wrong_valley(coarse: float, fine: float, frequency: int, wanted: str) -> None:
     """E[Y | g] on two scales makes the risk criterion bimodal in the bandwidth."""
     x = np.linspace(0.02, 0.98, 481)
     share = 0.5 + coarse * np.sin(2 * np.pi * x) + fine * np.sign(np.sin(frequency * np.pi * x))
@@ -83,9 +74,7 @@ def test_selection_is_not_caught_in_the_wrong_valley(
     values = [criterion_value(p, y, "canonical", "risk", BRIER, gamma) for gamma in grid]
     valleys = [i for i in range(1, 49) if values[i] < min(values[i - 1], values[i + 1])]
     assert len(valleys) == 2
-    selected = propercal.select_bandwidth(
-        y, p, generator="brier", notion="canonical", criterion="risk"
-    )
+    selected = propercal.select_bandwidth(y, p, generator="brier", notion="canonical", criterion="risk")
     assert (selected < 3e-3) == (wanted == "fine")
     assert criterion_value(p, y, "canonical", "risk", BRIER, selected) <= min(values) + 1e-4
 
@@ -93,11 +82,7 @@ def test_selection_is_not_caught_in_the_wrong_valley(
 def test_auto_is_the_risk_criterion() -> None:
     p, y = miscalibrated(150, 3, 22)
     for notion in ("canonical", "classwise"):
-        found = propercal.decompose(
-            y, p, generator="brier", notion=notion, method="risk", bandwidth="auto"
-        )
-        selected = propercal.select_bandwidth(
-            y, p, generator="brier", notion=notion, criterion="risk"
-        )
+        found = propercal.decompose(y, p, generator="brier", notion=notion, method="risk", bandwidth="auto")
+        selected = propercal.select_bandwidth(y, p, generator="brier", notion=notion, criterion="risk")
         assert found.bandwidth == selected
         assert_agree(found, expected(p, y, BRIER, notion, "risk", selected))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import propercal
+from theory_tests.instances import Floats
 from theory_tests.oracles.transcription import (
     ATOL,
     BRIER,
@@ -23,7 +24,6 @@ from theory_tests.oracles.transcription import (
     LOG,
     RTOL,
     SMALLEST_LOG,
-    Floats,
     Plain,
     assert_agree,
     conditional_mean,
@@ -65,9 +65,7 @@ NEXT_TO_A_VERTEX = np.array([[4e-11, 1 - 4e-11], [0.9, 0.1], [0.3, 0.7], [0.6, 0
 @settings(deadline=None, max_examples=25)
 @given(sample=samples(boundary=False), exclude_self=st.booleans())
 @example(sample=Sample(NEXT_TO_A_VERTEX, np.array([0, 0, 1, 1]), None, 1.0), exclude_self=False)
-def test_decompose_inside_the_simplex(
-    method: str, notion: str, sample: Sample, exclude_self: bool
-) -> None:
+def test_decompose_inside_the_simplex(method: str, notion: str, sample: Sample, exclude_self: bool) -> None:
     k = sample.p.shape[1] if notion == "canonical" else 2
     found = propercal.decompose(
         sample.y,
@@ -81,14 +79,7 @@ def test_decompose_inside_the_simplex(
     )
     for plain, result in zip(INTERIOR, found, strict=True):
         wanted = expected(
-            sample.p,
-            sample.y,
-            plain,
-            notion,
-            method,
-            sample.bandwidth,
-            sample.weights,
-            exclude_self=exclude_self,
+            sample.p, sample.y, plain, notion, method, sample.bandwidth, sample.weights, exclude_self=exclude_self
         )
         assert_agree(result, wanted)
 
@@ -97,9 +88,7 @@ def test_decompose_inside_the_simplex(
 @pytest.mark.parametrize("method", ["direct", "risk"])
 @settings(deadline=None, max_examples=25)
 @given(sample=samples(boundary=True), exclude_self=st.booleans())
-def test_decompose_on_vertices_faces_and_ties(
-    method: str, notion: str, sample: Sample, exclude_self: bool
-) -> None:
+def test_decompose_on_vertices_faces_and_ties(method: str, notion: str, sample: Sample, exclude_self: bool) -> None:
     # Top-label is left out: a tie for the largest entry has no unique top label.
     k = sample.p.shape[1] if notion == "canonical" else 2
     found = propercal.decompose(
@@ -114,14 +103,7 @@ def test_decompose_on_vertices_faces_and_ties(
     )
     for plain, result in zip(FINITE, found, strict=True):
         wanted = expected(
-            sample.p,
-            sample.y,
-            plain,
-            notion,
-            method,
-            sample.bandwidth,
-            sample.weights,
-            exclude_self=exclude_self,
+            sample.p, sample.y, plain, notion, method, sample.bandwidth, sample.weights, exclude_self=exclude_self
         )
         assert_agree(result, wanted)
 
@@ -152,9 +134,7 @@ def test_itakura_saito_with_its_infinite_boundary(method: str, notion: str) -> N
     # A wide bandwidth keeps every r̂ away from 0, where this F is infinite.
     rng = np.random.default_rng(3)
     p, y = rng.dirichlet(np.full(3, 4.0), size=40), rng.integers(0, 3, 40)
-    found = propercal.decompose(
-        y, p, generator="itakura-saito", notion=notion, method=method, bandwidth=0.3
-    )
+    found = propercal.decompose(y, p, generator="itakura-saito", notion=notion, method=method, bandwidth=0.3)
     wanted = expected(p, y, ITAKURA_SAITO, notion, method, 0.3)
     assert_agree(found, wanted)
 
@@ -196,9 +176,7 @@ def test_conditional_mean(exclude_self: bool, sample: Sample) -> None:
         exclude_self=exclude_self,
         sample_weight=sample.weights,
     )
-    wanted = conditional_mean(
-        sample.p, np.eye(k)[sample.y], sample.bandwidth, w, exclude_self=exclude_self
-    )
+    wanted = conditional_mean(sample.p, np.eye(k)[sample.y], sample.bandwidth, w, exclude_self=exclude_self)
     assert found.shape == (n, k)
     np.testing.assert_allclose(found, wanted, rtol=RTOL, atol=ATOL)
 
@@ -216,10 +194,7 @@ def test_conditional_mean_class_by_class(sample: Sample) -> None:
         bandwidth=sample.bandwidth,
         sample_weight=sample.weights,
     )
-    wanted = [
-        conditional_mean(q, Y, sample.bandwidth, w)[:, 1]
-        for q, Y in problems(sample.p, sample.y, "classwise")
-    ]
+    wanted = [conditional_mean(q, Y, sample.bandwidth, w)[:, 1] for q, Y in problems(sample.p, sample.y, "classwise")]
     assert found.shape == (n, k)
     np.testing.assert_allclose(found, np.stack(wanted, 1), rtol=RTOL, atol=ATOL)
 
@@ -268,9 +243,7 @@ def test_conditional_mean_against_fifty_digits(bandwidth: float) -> None:
             for c in range(3):
                 part = sum(weight[j] for j in range(10) if y[j] == c)
                 wanted[h, c] = float(part / sum(weight))
-    found = propercal.conditional_mean(
-        y, p, notion="canonical", kernel="dirichlet", bandwidth=bandwidth
-    )
+    found = propercal.conditional_mean(y, p, notion="canonical", kernel="dirichlet", bandwidth=bandwidth)
     np.testing.assert_allclose(found, wanted, rtol=RTOL, atol=ATOL)
     plain = conditional_mean(p, np.eye(3)[y], bandwidth, np.ones(10))
     np.testing.assert_allclose(plain, wanted, rtol=RTOL, atol=ATOL)
@@ -302,9 +275,7 @@ def test_bins_of_a_binary_problem(method: str, kernel: str, exclude_self: bool) 
     p, y = binary_sample(200, 12)
     w = np.random.default_rng(5).uniform(0.5, 2, 200) if kernel == "uniform-bins" else np.ones(200)
     x = p[:, 1]
-    edges = (
-        np.linspace(0, 1, 11) if kernel == "uniform-bins" else np.quantile(x, np.arange(11) / 10)
-    )
+    edges = np.linspace(0, 1, 11) if kernel == "uniform-bins" else np.quantile(x, np.arange(11) / 10)
     hit = bin_mean(x, y.astype(float), edges, w, exclude_self=exclude_self)
     r = np.stack([1 - hit, hit], 1)
     found = propercal.decompose(

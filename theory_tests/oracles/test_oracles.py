@@ -39,12 +39,7 @@ def decomposed(file: str, backend: str, notion: str, method: str) -> dict[str, A
 
         y, p = torch.from_numpy(y), torch.from_numpy(p)
     results = propercal.decompose(
-        y,
-        p,
-        generator=["log", "brier"],
-        notion=notion,
-        method=method,
-        bandwidth=stored(file)["bandwidth"],
+        y, p, generator=["log", "brier"], notion=notion, method=method, bandwidth=stored(file)["bandwidth"]
     )
     return dict(zip(("log", "brier"), results, strict=True))
 
@@ -82,9 +77,7 @@ def test_uncertainty_of_the_stored_labels(file: str, notion: str, shared: Path) 
     mean = np.bincount(y) / y.size
     pairs = np.stack([1 - mean, mean], 1) if notion == "classwise" else mean[None]
     entropy = float(-(pairs * np.log(pairs)).sum(1).mean())
-    assert decomposed(file, "numpy", notion, "risk")["log"].uncertainty == pytest.approx(
-        entropy, rel=1e-12
-    )
+    assert decomposed(file, "numpy", notion, "risk")["log"].uncertainty == pytest.approx(entropy, rel=1e-12)
     values = stored(file)
     both = values[f"{notion}_refinement_log"] + values[f"{notion}_sharpness_log"]
     assert both == pytest.approx(entropy, rel=1e-12)

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp, xlogy
 
 from propercal import Decomposition, generators
-
-Floats = NDArray[np.float64]
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+from theory_tests.instances import TERMS, Floats
 
 # gammaln(1/γ) is about 1e5 at γ = 1e-4, so a log weight carries a rounding error near 1e-11 whichever
 # way it is summed, and r̂ the same relative error; 1e-8 leaves room for the sums and the division.
@@ -142,9 +140,7 @@ def log_kernel(target: Floats, source: Floats, bandwidth: float) -> Floats:
     return np.asarray(constant[None, :] + powers)
 
 
-def conditional_mean(
-    p: Floats, Y: Floats, bandwidth: float, weights: Floats, *, exclude_self: bool = True
-) -> Floats:
+def conditional_mean(p: Floats, Y: Floats, bandwidth: float, weights: Floats, *, exclude_self: bool = True) -> Floats:
     """Weighted form of the ratio in Equation 13, computed in log space."""
     log_w = log_kernel(p, p, bandwidth) + np.log(weights)[None, :]
     if exclude_self:
@@ -153,14 +149,7 @@ def conditional_mean(
 
 
 def one_problem(
-    p: Floats,
-    Y: Floats,
-    plain: Plain,
-    method: str,
-    bandwidth: float,
-    weights: Floats,
-    *,
-    exclude_self: bool,
+    p: Floats, Y: Floats, plain: Plain, method: str, bandwidth: float, weights: Floats, *, exclude_self: bool
 ) -> dict[str, float]:
     r = conditional_mean(p, Y, bandwidth, weights, exclude_self=exclude_self)
     mean = weights / weights.sum()
@@ -212,14 +201,11 @@ def expected(
 ) -> dict[str, float]:
     w = np.ones(len(y)) if weights is None else weights
     parts = [
-        one_problem(q, Y, plain, method, bandwidth, w, exclude_self=exclude_self)
-        for q, Y in problems(p, y, notion)
+        one_problem(q, Y, plain, method, bandwidth, w, exclude_self=exclude_self) for q, Y in problems(p, y, notion)
     ]
     return {term: float(np.mean([part[term] for part in parts])) for term in TERMS}
 
 
 def assert_agree(found: Decomposition, wanted: dict[str, float]) -> None:
     for term in TERMS:
-        np.testing.assert_allclose(
-            getattr(found, term), wanted[term], rtol=RTOL, atol=ATOL, err_msg=term
-        )
+        np.testing.assert_allclose(getattr(found, term), wanted[term], rtol=RTOL, atol=ATOL, err_msg=term)
