@@ -36,13 +36,13 @@ class Table:
         if not self._has_header:
             heads = ["risk", "cal. error", "refinement", "sharpness", "uncertainty", "bandwidth"]
             cells = [f"{head:>11}" for head in heads]
-            if result.method == "debiased":
+            if "calibration_error" in result.standard_errors:
                 cells.insert(2, f"{f'{result.confidence_level:.0%} interval':>22}")
             numbers = "  ".join(cells)
             self._print("file", "generator", f"{numbers}  {'n':>7}  {'k':>4}  notes")
             self._has_header = True
         cells = [f"{float(getattr(result, term)):>11.6f}" for term in TERMS]
-        if result.method == "debiased":
+        if "calibration_error" in result.standard_errors:
             ends = _intervals(result).get("calibration_error", ())
             cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
         numbers = "  ".join(cells)
