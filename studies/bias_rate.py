@@ -165,7 +165,7 @@ def summarise(design: StudyDesign, replicates: xr.Dataset, n_workers: int) -> xr
             "bias against the truth, relative to the truth",
             percent,
         ),
-        "relative_bias_se": (relative * noise, its, percent),
+        "relative_bias_se": (relative.drop_attrs() * noise, its, percent),
     }
     summary = known.assign({name: _described(*of) for name, of in described.items()})
     return summary.assign(_slopes(summary, noise, design))

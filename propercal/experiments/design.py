@@ -107,7 +107,8 @@ class StudyDesign(Factors):
         """Return the expected time of a cell, in arbitrary units."""
         # One kernel pass is n² exponentials; class-wise takes one for each class.
         passes = sum(1.5 if notion == "canonical" else cell.n_classes for notion in self.notions)
-        return len(self.bandwidths) * len(self.methods) * passes * (cell.sample_size**2 + 5e5)
+        repeats = len(self.bandwidths) * len(self.methods)
+        return float(repeats * passes * (cell.sample_size**2 + 5e5))
 
     def settings(self) -> dict[str, Any]:
         """Return the fields, generators by name."""

@@ -1,11 +1,11 @@
-"""The factors of a study, their levels, the options that set them, and the cells they cross into."""
+"""The factors of a study: their levels, their options, and the cells they cross into."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Self
 from zlib import crc32
 
 from propercal._data.messages import bad_value, unknown_name
@@ -61,7 +61,7 @@ def factor(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-class Cell(tuple[Any, ...]):
+class Cell(tuple[Any, ...]):  # noqa: SLOT001
     """One draw of a study: a level of every factor between cells, by the name of its dimension.
 
     It equals, sorts and hashes as the tuple of its levels.
@@ -75,7 +75,7 @@ class Cell(tuple[Any, ...]):
 
     names: tuple[str, ...]
 
-    def __new__(cls, **levels: Any) -> Cell:
+    def __new__(cls, **levels: Any) -> Self:  # noqa: D102
         self = super().__new__(cls, levels.values())
         self.names = tuple(levels)
         return self

@@ -83,7 +83,8 @@ def run(
     replicates = measured(study, factors, path.with_name("replicates.nc"), data=data, **places)
     summary = _earlier(path, replicates.attrs)
     if summary is None:
-        print("Summarising ...", file=sys.stderr)
+        if progress:
+            sys.stderr.write("Summarising ...\n")
         summary = study.summarise(factors, replicates, n_workers or n_cores())
         summary = summary.assign_attrs(replicates.attrs)
         write_dataset(summary, path)
