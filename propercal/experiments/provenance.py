@@ -17,7 +17,7 @@ def provenance(factors: Factors) -> dict[str, str]:
     versions = {"propercal": _own_version(), **{name: version(name) for name in packages}}
     return {
         "design": factors.to_json(),
-        "seed": str(factors.entropy),
+        "seed": str(getattr(factors, "seed", 0)),
         "versions": json.dumps({**versions, "python": platform.python_version()}),
         "platform": f"{platform.system()} {platform.machine()}",
         "commit": _commit(),

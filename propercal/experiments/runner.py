@@ -102,7 +102,31 @@ def measured(
     progress: bool = True,
 ) -> xr.Dataset:
     """Compute the cells that are missing, and write or read the dataset they make."""
-    path = Path(path)
+    measure = study.measure
+    if study.read is not None:
+        measure = partial(measure, data=Path(data or study.data or "."))
+    return collected(
+        partial(run_cell, measure, factors),
+        factors,
+        Path(path),
+        partial(assemble, study, factors),
+        n_workers=n_workers,
+        scheduler=scheduler,
+        progress=progress,
+    )
+
+
+def collected(
+    task: Callable[[Any], CellResult],
+    factors: Factors,
+    path: Path,
+    assembled: Callable[[Iterable[CellResult]], xr.Dataset],
+    *,
+    n_workers: int | None,
+    scheduler: str | None,
+    progress: bool,
+) -> xr.Dataset:
+    """Give `task` the cells that no journal has, and write the dataset of all."""
     if n_workers is not None and n_workers < 1:
         raise bad_value("n_workers", repr(n_workers), "1 or more", "leave it out for all cores")
     attributes = provenance(factors)
@@ -117,10 +141,6 @@ def measured(
     # A journal has the levels of a cell without their names.
     results = [CellResult(cells[done], numbers) for done, numbers in journal.finished]
     missing = [cell for cell in cells if cell not in {done.cell for done in results}]
-    measure = study.measure
-    if study.read is not None:
-        measure = partial(measure, data=Path(data or study.data or "."))
-    task = partial(run_cell, measure, factors)
     with journal:
         computed = (
             on_cluster(task, missing, scheduler)
@@ -130,7 +150,7 @@ def measured(
         for result in _with_progress(computed, factors, results) if progress else computed:
             journal.append(result)
             results.append(result)
-    dataset = assemble(study, factors, results).assign_attrs(attributes)
+    dataset = assembled(results).assign_attrs(attributes)
     write_dataset(dataset, path)
     journal.path.unlink()
     return read_dataset(path)
