@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from studies.figures import COLOURS, STYLE, legend, write
+from propercal.experiments.figures import COLOURS, STYLE, legend, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,18 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from collections.abc import Iterator
 
 import xarray as xr
 
-from studies import preset_command, simulated_command, simulated_figures, simulated_table
-from studies.contests import Contest, contest
-from studies.posthoc_table import SYMBOLS
-from studies.simulated_design import Design
+from propercal.experiments import Claim, main, selections
+from studies import simulated
+from studies.simulated import NOTIONS, SYMBOLS, Contest, Design
 
 QUICK = Design(
     smoothers=("γ = 0.02", "γ = 0.001"),
@@ -36,7 +31,6 @@ FULL = dataclasses.replace(
     sample_sizes=(100, 300, 1000, 3000, 10_000),
     n_replicates=(20, 20, 20, 12, 5),
 )
-_NOTIONS = {"classwise": "class-wise"}
 
 
 def contests(summary: xr.Dataset) -> dict[tuple[str, str, str], Contest]:
@@ -44,59 +38,55 @@ def contests(summary: xr.Dataset) -> dict[tuple[str, str, str], Contest]:
     names = summary["estimator"].values.tolist()
     smoothers = [n.partition(", ")[2] for n in names if n.startswith("direct, ")]
     return {
-        (generator, notion, smoother): contest(
-            summary.sel(generator=generator, notion=notion),
-            f"direct, {smoother}",
-            f"risk, {smoother}",
-        )
-        for generator in summary["generator"].values.tolist()
-        for notion in summary["notion"].values.tolist()
+        (*levels, smoother): simulated.contest(at, f"direct, {smoother}", f"risk, {smoother}")
+        for levels, at in selections(summary, "generator", "notion")
         for smoother in smoothers
     }
 
 
-def table(summary: xr.Dataset) -> str:
-    """Return biases, comparisons and the verdict."""
-    return simulated_table.table(summary, _verdict(summary))
+def _judge(summary: xr.Dataset) -> tuple[str, str]:
+    found = {key[1:]: each for key, each in contests(summary).items() if key[0] == "log"}
+    cells = "; ".join(f"{', '.join(key)} {each}" for key, each in found.items())
+    said = "; ".join(f"{', '.join(key)}: {each.said}" for key, each in found.items())
+    return f"Cells in which it is nearer : risk is : undecided. {cells}", said
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
     yield "Claim: the direct estimate performs even better than via the risk (class-wise CE_KL)."
     for (generator, notion, smoother), each in contests(summary).items():
         head = f"{SYMBOLS.get(generator, generator)}, {notion}"
-        yield simulated_table.line(f"{head}, {smoother}: direct nearer than risk", each)
-    for notion in summary["notion"].values.tolist():
-        yield f"{_NOTIONS.get(notion, notion)}:"
-        yield from simulated_table.debiased_lines(summary.sel(notion=notion))
-    yield simulated_table.coverage(summary)
+        yield simulated.line(f"{head}, {smoother}: direct nearer than risk", each)
+    for (notion,), at in selections(summary, "notion"):
+        yield f"{NOTIONS.get(notion, notion)}:"
+        yield from simulated.debiased_lines(at)
+    yield simulated.coverage(summary)
 
 
-def rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
+def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
     """Show a row of panels for each notion."""
-    return {
-        f"({_NOTIONS.get(notion, notion)})": summary.sel(notion=notion)
-        for notion in summary["notion"].values.tolist()
-    }
+    return {f"({NOTIONS.get(name, name)})": at for (name,), at in selections(summary, "notion")}
 
 
-STUDY = simulated_command.study(
+STUDY = simulated.study(
     name="direct_vs_risk",
     about=__doc__ or "",
     presets={
         "tiny": (TINY, "two sample sizes, seconds"),
-        "quick": (QUICK, "about a minute on two cores (default)"),
+        "quick": (QUICK, "about a minute on two cores"),
         "full": (FULL, "to ten classes and 10 000 samples, about half an hour of processor time"),
     },
-    table=table,
-    save=partial(
-        simulated_figures.save, rows, "Direct estimate and via the risk, mean ± standard error"
-    ),
+    verdict=_verdict,
+    claims=[
+        Claim(
+            "The direct estimate performs even better than that via risk",
+            _judge,
+            "section 6.1, Fig. 2b",
+        )
+    ],
+    rows=_rows,
+    title="Direct estimate and via the risk, mean ± standard error",
+    source="Fig. 2b",
 )
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return preset_command.main(STUDY, arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(STUDY))

@@ -11,19 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import xarray as xr
 
-from propercal.methods import PUBLISHED_METHODS
-from studies import preset_command, simulated_command, simulated_figures, simulated_table
-from studies.contests import Contest, sum_of
-from studies.posthoc_table import SYMBOLS
-from studies.simulated_design import DEBIASED, SMOOTHERS, Design
+from propercal.experiments import Claim, main
+from studies import simulated
+from studies.simulated import DEBIASED, KERNEL_METHODS, SMOOTHERS, SYMBOLS, Contest, Design
 
 QUICK = Design(
     smoothers=tuple(SMOOTHERS),
@@ -52,62 +47,64 @@ def contests(summary: xr.Dataset, generator: str, method: str) -> dict[tuple[str
     of = summary.sel(generator=generator)
     dirichlet, bins = kernels(summary)
     return {
-        (one, other): simulated_table.against(of, [(f"{method}, {one}", f"{method}, {other}")])
+        (one, other): simulated.contest(of, f"{method}, {one}", f"{method}, {other}")
         for one in dirichlet
         for other in bins
     }
 
 
-def table(summary: xr.Dataset) -> str:
-    """Return biases, comparisons and the verdict."""
-    return simulated_table.table(summary, _verdict(summary))
+def _judge(method: str, summary: xr.Dataset) -> tuple[str, str]:
+    found = contests(summary, "log", method)
+    cells = "; ".join(f"{one} against {other} {each}" for (one, other), each in found.items())
+    said = simulated.sum_of(found.values()).said
+    return f"Cells in which it is nearer : bins are : undecided. {cells}", said
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
     yield "Claim: the Dirichlet kernel performs better than bins (class-wise CE_KL)."
     for generator in summary["generator"].values.tolist():
-        for method in PUBLISHED_METHODS:
+        for method in KERNEL_METHODS:
             found = contests(summary, generator, method)
+            head = f"{SYMBOLS.get(generator, generator)}, {method}"
             for (one, other), each in found.items():
-                head = f"{SYMBOLS.get(generator, generator)}, {method}"
-                yield simulated_table.line(f"{head}: {one} nearer than {other}", each)
-            every = sum_of(list(found.values()))
-            yield simulated_table.line(f"{head}: all of these", every)
-    yield from simulated_table.debiased_lines(summary)
-    yield simulated_table.coverage(summary)
+                yield simulated.line(f"{head}: {one} nearer than {other}", each)
+            yield simulated.line(f"{head}: all of these", simulated.sum_of(found.values()))
+    yield from simulated.debiased_lines(summary)
+    yield simulated.coverage(summary)
 
 
-def rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
+def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
     """Show a row of panels for each method, with a line for each kernel."""
     names = [name for group in kernels(summary) for name in group]
     return {
         f"({method} estimate)": summary.sel(
             notion="classwise", estimator=[*(f"{method}, {name}" for name in names), DEBIASED]
         ).assign_coords(estimator=[*names, DEBIASED])
-        for method in reversed(PUBLISHED_METHODS)
+        for method in reversed(KERNEL_METHODS)
     }
 
 
-STUDY = simulated_command.study(
+STUDY = simulated.study(
     name="kernel_comparison",
     about=__doc__ or "",
     presets={
         "tiny": (TINY, "two sample sizes, seconds"),
-        "quick": (QUICK, "about a minute on two cores (default)"),
+        "quick": (QUICK, "about a minute on two cores"),
         "full": (FULL, "to ten classes and 10 000 samples, about 20 minutes of processor time"),
     },
-    table=table,
-    save=partial(
-        simulated_figures.save,
-        rows,
-        "Class-wise calibration error: Dirichlet kernel (γ) and bins, mean ± standard error",
-    ),
+    verdict=_verdict,
+    claims=[
+        Claim(
+            f"The Dirichlet kernel performs better than bins ({method})",
+            partial(_judge, method),
+            "section 6.1, Fig. 2a",
+        )
+        for method in reversed(KERNEL_METHODS)
+    ],
+    rows=_rows,
+    title="Class-wise calibration error: Dirichlet kernel (γ) and bins, mean ± standard error",
+    source="Fig. 2a",
 )
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return preset_command.main(STUDY, arguments)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(STUDY))

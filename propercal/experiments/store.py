@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class CellResult(NamedTuple):
     """Numbers of one cell."""
 
-    cell: tuple[Any, ...]
-    """The data set, by the levels of the design's factors."""
+    cell: Any
+    """The levels of the factors between cells: a Cell, or what a journal has of it, a tuple."""
     numbers: dict[str, Any]
     """Nested lists of numbers by name."""
 

@@ -18,6 +18,13 @@ _Result = TypeVar("_Result")
 _THREADS = "PROPERCAL_NUM_THREADS"
 
 
+def n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute with one thread: processes fill the cores, and digits do not depend on threads."""

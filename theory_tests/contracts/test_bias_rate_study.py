@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from studies.bias_summary import asymptotic_sample_size, fit_slope
 
 from studies import bias_rate
-from studies.bias_summary import asymptotic_sample_size, fit_slope
 
 ROOT = Path(__file__).resolve().parents[2]
 AXES = (

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import xarray as xr
+from studies.contests import Contest, contest, sum_of
+from studies.simulated_design import LIKELIHOOD, Design, run_cell
 
 from propercal import decompose, select_bandwidth
 from propercal.simulation import TemperatureScaledSimplex
 from studies import direct_vs_risk, kernel_comparison
-from studies.contests import Contest, contest, sum_of
-from studies.simulated_design import LIKELIHOOD, Design, run_cell
 from theory_tests.contracts.study_command import draw_nothing, printed
 
 STUDIES = {"kernel_comparison": kernel_comparison, "direct_vs_risk": direct_vs_risk}

@@ -1,0 +1,78 @@
+"""Figures of studies: how all of them look, and how they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from propercal.experiments.study import Study
+from propercal.plotting import COLOURS
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "STYLE", "legend", "panels", "save", "write"]
+
+#: Settings of matplotlib.
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "legend.fontsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "svg.hashsalt": "propercal",
+    "svg.fonttype": "none",
+}
+
+
+def save(study: Study[Any], summary: xr.Dataset, folder: Path, name: str) -> list[Path]:
+    """Draw one figure of a study and write it twice."""
+    import matplotlib as mpl
+
+    if study.figures is None:
+        return []
+    mpl.use("agg")
+    with mpl.rc_context(STYLE):
+        return write(study.figures(summary)[name](), folder, name)
+
+
+def write(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG."""
+    paths = [folder / f"{name}.{suffix}" for suffix in ("png", "svg")]
+    figure.savefig(paths[0], dpi=200)
+    # No date, so that equal results make equal files.
+    figure.savefig(paths[1], metadata={"Date": None})
+    return paths
+
+
+def panels(
+    n_rows: int, n_columns: int, size: tuple[float, float], title: str = "", **options: Any
+) -> tuple[Figure, Any]:
+    """Return a figure of `size` inches, and its axes as rows by columns."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(n_rows, n_columns, squeeze=False, **options)
+    if title:
+        figure.suptitle(title, fontsize=10)
+    return figure, axes
+
+
+def legend(figure: Figure, axes: Any, **extra: Any) -> None:
+    """Draw one legend below all axes, with every label once."""
+    found: dict[str, Any] = {}
+    for axis in axes.flat:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(
+        found.values(),
+        found.keys(),
+        loc="outside lower center",
+        ncols=min(len(found), 5 if len(found) > 4 else 4),
+        frameon=False,
+        **extra,
+    )
