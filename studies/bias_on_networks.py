@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from studies import preset_command, subset_figures
-from studies.predictions import DIGITS, MODELS_HELP
+from studies.data import DIGITS, MODELS_HELP
 from studies.subset_design import Design, assemble, read, run_cell
 from studies.subset_table import table
 

@@ -24,12 +24,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from propercal.experiments.cells import run_cells
+
 from studies import posthoc_figures
 from studies.command import Interruptible, add_places, drawn, n_workers, report, tag
+from studies.data import DIGITS, digest
 from studies.paths import DATA, RESULTS, shown
 from studies.posthoc_design import Design, assemble, run_cell
 from studies.posthoc_table import table
-from studies.predictions import DIGITS, digest
 
 QUICK = Design(models=DIGITS)
 FULL = Design(

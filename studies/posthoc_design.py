@@ -19,7 +19,7 @@ from propercal._data.messages import bad_value
 from propercal.experiments.store import CellResult
 from propercal.experiments.workers import one_thread
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
-from studies.predictions import DIGITS, Floats, Labels, digits, files_of, read
+from studies.data import DIGITS, Floats, Labels, digits, files_of, read
 
 RECALIBRATIONS = ("none", "temperature", "isotonic", "isotonic-smoothed")
 RIVALS = RECALIBRATIONS[2:]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from studies.data import short
 from studies.figures import COLOURS, STYLE, legend, write
 from studies.posthoc_table import SYMBOLS
-from studies.predictions import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

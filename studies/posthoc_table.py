@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from studies.predictions import short
+from studies.data import short
 
 LEVEL = 0.05
 #: Which recalibration the paper's Table 2 finds the better one.

@@ -18,8 +18,8 @@ from propercal import decompose
 from propercal._data.messages import bad_value
 from propercal.experiments.store import CellResult
 from propercal.experiments.workers import one_thread
+from studies.data import digest, whole_set
 from studies.labelled import labelled
-from studies.predictions import digest, whole_set
 
 METHODS = ("risk", "direct", "debiased")
 #: The paper's.

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from propercal.plotting import convergence
+from studies.data import short
 from studies.figures import COLOURS, STYLE, legend, write
 from studies.posthoc_table import SYMBOLS
-from studies.predictions import short
 from studies.subset_design import BANDWIDTH
 from studies.subset_table import relative_bias
 

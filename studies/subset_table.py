@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
+from studies.data import short
 from studies.posthoc_table import SYMBOLS
-from studies.predictions import short
 
 #: "A (couple of) hundred points": the claim is looked at from this size on.
 COUPLE_OF_HUNDRED = 200
