@@ -15,11 +15,10 @@ from propercal.simulation import TemperatureScaledSimplex
 from studies import (
     bias_on_networks,
     classwise_ranking,
-    subset_table,
 )
+from studies.bias_on_networks import CLOSE, closeness
 from studies.classwise_ranking import agreement, told_apart
 from studies.data import short, whole_set
-from studies.subset_table import CLOSE, verdicts
 from theory_tests.contracts.study_command import command, printed
 
 MODEL = TemperatureScaledSimplex(3)
@@ -114,7 +113,7 @@ def test_subsets_are_within_bounds(subsets: tuple[xr.Dataset, Path, str]) -> Non
 
 def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = subsets
-    assert subset_table.table(summary) in output
+    assert bias_on_networks.table(summary) in output
     for suffix in ("png", "svg"):
         assert {path.stem for path in folder.glob(f"*.{suffix}")} == {
             f"bias-{short(model)}" for model in FILES
@@ -148,7 +147,7 @@ def test_subset_verdicts(
         },
         coords,
     )
-    (found,) = verdicts(summary)
+    (found,) = closeness(summary)
     assert CLOSE == 0.1
     assert found[2:] == counts
     assert found.said == said
