@@ -1,68 +1,61 @@
-"""Figures of the post-hoc calibration study, each as PNG and SVG."""
+"""Figures of the post-hoc calibration study."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from studies.figures import COLOURS, STYLE, legend, write
-from studies.posthoc_table import SYMBOLS
-from studies.predictions import short
+from propercal.experiments import selections
+from propercal.experiments.figures import COLOURS, legend, panels
+from studies.data import short, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIGURES = ("calibration_errors", "differences")
 _MARKERS = ("o", "s", "D", "^")
 _NOTIONS = {"classwise": "class-wise"}
 
 
-def save(summary: xr.Dataset, folder: Path, kind: str) -> list[Path]:
-    """Draw one figure and write it twice."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    with mpl.rc_context(STYLE):
-        draw = {"calibration_errors": _calibration_errors, "differences": _differences}[kind]
-        return write(draw(summary), folder, kind)
+def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
+    """Return the errors under each recalibration, and the paired differences."""
+    return {
+        "calibration_errors": partial(_calibration_errors, summary),
+        "differences": partial(_differences, summary),
+    }
 
 
-def _panels(summary: xr.Dataset, title: str, ticks: list[str]) -> tuple[Figure, Any]:
+def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]:
     """One row for each notion, one column for each generator, one line for each model."""
-    from matplotlib.figure import Figure
-
-    notions, generators = (summary[name].values.tolist() for name in ("notion", "generator"))
-    size = (2.6 + 2.9 * len(generators), 1.6 + len(notions) * (0.6 + 0.42 * len(ticks)))
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(len(notions), len(generators), sharey=True, squeeze=False)
-    for row, notion in zip(axes, notions, strict=True):
-        for axis, generator in zip(row, generators, strict=True):
-            unit = "nats" if generator == "log" else "Brier score"
-            axis.set_title(
-                f"{SYMBOLS.get(generator, generator)}, {_NOTIONS.get(notion, notion)} ({unit})"
-            )
-            axis.set_yticks(range(len(ticks)), ticks)
-            axis.set_ylim(len(ticks) - 0.5, -0.5)
-            axis.tick_params(axis="y", length=0)
-            axis.grid(axis="x", color="0.92", linewidth=0.6)
-            across = axis.get_yaxis_transform()
-            axis.hlines(np.arange(len(ticks) - 1) + 0.5, 0, 1, "0.9", transform=across, lw=0.6)
-            axis.axvline(0, color="black", linewidth=0.8)
-            axis.set_axisbelow(True)
-    figure.suptitle(title, fontsize=10)
+    ticks = [short(model) for model in summary["model"].values.tolist()]
+    n_rows, n_columns = summary.sizes["notion"], summary.sizes["generator"]
+    size = (2.6 + 2.9 * n_columns, 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
+    figure, axes = panels(n_rows, n_columns, size, title, sharey=True)
+    for axis, panel in _each(summary, axes):
+        notion, generator = panel["notion"].item(), panel["generator"].item()
+        title = f"{symbol(generator)}, {_NOTIONS.get(notion, notion)} ({unit(generator)})"
+        axis.set_title(title)
+        axis.set_yticks(range(len(ticks)), ticks)
+        axis.set_ylim(len(ticks) - 0.5, -0.5)
+        axis.tick_params(axis="y", length=0)
+        axis.grid(axis="x", color="0.92", linewidth=0.6)
+        across = axis.get_yaxis_transform()
+        axis.hlines(np.arange(len(ticks) - 1) + 0.5, 0, 1, "0.9", transform=across, lw=0.6)
+        axis.axvline(0, color="black", linewidth=0.8)
+        axis.set_axisbelow(True)
+    for axis in axes[-1]:
+        axis.set_xlabel(x_label)
     return figure, axes
 
 
-def _each(summary: xr.Dataset, axes: Any) -> list[tuple[Axes, xr.Dataset]]:
-    return [
-        (axis, summary.sel({"notion": notion, "generator": generator}).mean("seed"))
-        for row, notion in zip(axes, summary["notion"].values, strict=True)
-        for axis, generator in zip(row, summary["generator"].values, strict=True)
-    ]
+def _each(summary: xr.Dataset, axes: Any) -> Iterator[tuple[Axes, xr.Dataset]]:
+    shown = selections(summary.mean("seed"), "notion", "generator")
+    for axis, (_, panel) in zip(axes.flat, shown, strict=True):
+        yield axis, panel
 
 
 def _calibration_errors(summary: xr.Dataset) -> Figure:
@@ -70,7 +63,7 @@ def _calibration_errors(summary: xr.Dataset) -> Figure:
         "Calibration error × 100 before and after recalibration\n"
         "(filled: debiased, 95 % interval; hollow: the paper's estimate)"
     )
-    figure, axes = _panels(summary, title, [short(m) for m in summary["model"].values.tolist()])
+    figure, axes = _panels(summary, title, "calibration error × 100")
     names = summary["recalibration"].values.tolist()
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(names):
@@ -87,8 +80,6 @@ def _calibration_errors(summary: xr.Dataset) -> Figure:
             # A debiased estimate below 0 lies outside its interval.
             axis.hlines(y, low, high, colour, linewidth=1)
             axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
-    for axis in axes[-1]:
-        axis.set_xlabel("calibration error × 100")
     legend(figure, axes)
     return figure
 
@@ -98,7 +89,7 @@ def _differences(summary: xr.Dataset) -> Figure:
         "Calibration error × 100 of isotonic regression less that of temperature scaling\n"
         "(above 0: temperature scaling wins; filled: debiased, 95 % interval; hollow: the paper's)"
     )
-    figure, axes = _panels(summary, title, [short(m) for m in summary["model"].values.tolist()])
+    figure, axes = _panels(summary, title, "difference × 100")
     rivals = summary["rival"].values.tolist()
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(rivals):
@@ -115,7 +106,5 @@ def _differences(summary: xr.Dataset) -> Figure:
             axis.hlines(y, low, high, colour, linewidth=1)
             ours = 100 * of["difference"].values
             axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
-    for axis in axes[-1]:
-        axis.set_xlabel("difference × 100")
     legend(figure, axes)
     return figure

@@ -9,14 +9,23 @@ from types import ModuleType
 
 import pytest
 
+from propercal.experiments import Study, main
 from studies import posthoc_calibration, preset_command
+
+
+def command(study: ModuleType, arguments: Sequence[object]) -> int:
+    """Run the command of a study, and return its exit status."""
+    words = [str(argument) for argument in arguments]
+    declared = getattr(study, "STUDY", None)
+    code: int = main(declared, words) if isinstance(declared, Study) else study.main(words)
+    return code
 
 
 def printed(study: ModuleType, arguments: Sequence[object]) -> str:
     """What the command prints, which has to succeed."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        code = study.main([str(argument) for argument in arguments])
+        code = command(study, arguments)
     assert code == 0
     return output.getvalue()
 

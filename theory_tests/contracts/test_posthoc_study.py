@@ -14,6 +14,7 @@ from propercal import decompose, paired_difference
 from propercal.recalibration import TemperatureScaling
 from propercal.simulation import MiscalibratedSimplex
 from studies import posthoc_calibration
+from studies.data import DIGITS, digest
 from studies.posthoc_design import (
     FLOOR,
     METHODS,
@@ -25,7 +26,6 @@ from studies.posthoc_design import (
     split,
 )
 from studies.posthoc_table import table, verdicts
-from studies.predictions import DIGITS, digest
 from theory_tests.contracts.study_command import draw_nothing, printed
 
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)

@@ -1,8 +1,9 @@
-"""Predictions that studies read: models of scikit-learn's digits, or npz files."""
+"""Predictions that studies read, models of scikit-learn's digits or npz files, and their names."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from zlib import crc32
@@ -13,6 +14,7 @@ from scipy.special import log_softmax
 
 from propercal._data.messages import bad_value
 from propercal.cli.files import read_predictions
+from propercal.experiments import Output
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -20,6 +22,9 @@ Labels = NDArray[np.int64]
 DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
 #: What the option that names models says of them.
 MODELS_HELP = "npz files below the data folder, or " + ", ".join(DIGITS)
+#: The paper's.
+BANDWIDTH = 0.02
+SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}
 
 
 def files_of(model: str, data: Path) -> list[Path]:
@@ -44,6 +49,11 @@ def digest(model: str, data: Path) -> str:
         return ""
     content = b"".join(path.read_bytes() for path in files_of(model, data))
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def contents_of(models: Sequence[str], data: Path) -> tuple[str, ...]:
+    """Return the digest of each model."""
+    return tuple(digest(model, data) for model in models)
 
 
 def read(path: Path) -> tuple[Floats, Labels]:
@@ -90,6 +100,21 @@ def digits(model: str, rng: np.random.Generator) -> tuple[Floats, Labels]:
 def short(model: str) -> str:
     """Return a model's name without folder and ending."""
     return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]
+
+
+def symbol(generator: str) -> str:
+    """Return the paper's name of a calibration error."""
+    return SYMBOLS.get(generator, generator)
+
+
+def unit(generator: str) -> str:
+    """Return what a calibration error is measured in."""
+    return "nats" if generator == "log" else "Brier score"
+
+
+def described(name: str, dims: Sequence[str], long_name: str) -> Output:
+    """Return an output in the units of a loss, if it has a dimension of losses."""
+    return Output(name, dims, long_name, "log: nats" if "generator" in dims else "1")
 
 
 @lru_cache(maxsize=2)
