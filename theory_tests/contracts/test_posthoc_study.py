@@ -9,12 +9,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.special import softmax
-
-from propercal import decompose, paired_difference
-from propercal.recalibration import TemperatureScaling
-from propercal.simulation import MiscalibratedSimplex
-from studies import posthoc_calibration
-from studies.data import DIGITS, digest
 from studies.posthoc_design import (
     FLOOR,
     METHODS,
@@ -26,6 +20,12 @@ from studies.posthoc_design import (
     split,
 )
 from studies.posthoc_table import table, verdicts
+
+from propercal import decompose, paired_difference
+from propercal.recalibration import TemperatureScaling
+from propercal.simulation import MiscalibratedSimplex
+from studies import posthoc_calibration
+from studies.data import DIGITS, digest
 from theory_tests.contracts.study_command import draw_nothing, printed
 
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)
