@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from propercal.experiments import Study, command, main
 from studies import posthoc_calibration, preset_command
 
 
@@ -16,12 +17,15 @@ def printed(study: ModuleType, arguments: Sequence[object]) -> str:
     """What the command prints, which has to succeed."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        code = study.main([str(argument) for argument in arguments])
+        strings = [str(argument) for argument in arguments]
+        declared = getattr(study, "STUDY", None)
+        code = main(declared, strings) if isinstance(declared, Study) else study.main(strings)
     assert code == 0
     return output.getvalue()
 
 
 def draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands of studies draw no figure, which takes longer than all else where all is known."""
-    for command in (preset_command, posthoc_calibration):
-        monkeypatch.setattr(command, "drawn", lambda *_: [])
+    for old in (preset_command, posthoc_calibration):
+        monkeypatch.setattr(old, "drawn", lambda *_: [])
+    monkeypatch.setattr(command, "_drawn", lambda *_: [])
