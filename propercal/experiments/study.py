@@ -60,7 +60,8 @@ class Claim:
     text : str
         The statement.
     judge : callable
-        From the dataset, the numbers that a verdict rests on, and the verdict in a few words.
+        From the dataset, the numbers that a verdict rests on, and the verdict in a few words. A
+        level that the dataset lacks, a `KeyError`, leaves the claim unjudged.
     where : str
         Where it is stated.
     """
@@ -139,7 +140,7 @@ class Study(Generic[F]):
 
     def verdicts(self, summary: xr.Dataset) -> list[Verdict]:
         """Judge every claim."""
-        return [Verdict(c.text, c.where, *c.judge(summary)) for c in self.claims]
+        return [Verdict(c.text, c.where, *_judged(c, summary)) for c in self.claims]
 
     def text(self, summary: xr.Dataset) -> str:
         """Return the table of the study, and that of its verdicts."""
@@ -155,3 +156,10 @@ class Study(Generic[F]):
     def row(self) -> str:
         """Return the line of this study in an index, up to its link."""
         return f"| {self.source} | {self.reads} |"
+
+
+def _judged(claim: Claim, summary: xr.Dataset) -> tuple[str, str]:
+    try:
+        return claim.judge(summary)
+    except KeyError as error:
+        return f"the dataset lacks a level that it is about: {error}", "not judged"

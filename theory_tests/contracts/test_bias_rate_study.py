@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from studies.bias_summary import asymptotic_sample_size, fit_slope
 
+from propercal.experiments import main
 from studies import bias_rate
+from studies.bias_rate import asymptotic_sample_size, fit_slope
 
 ROOT = Path(__file__).resolve().parents[2]
 AXES = (
@@ -78,7 +79,7 @@ def test_the_same_command_writes_the_same_bytes(study: tuple[Path, str]) -> None
     before = (folder / "bias_rate.nc").read_bytes()
     figure = (folder / "estimate-canonical.svg").read_bytes()
     arguments = [a if a != "1" else "2" for a in ARGUMENTS]
-    assert bias_rate.main([*arguments, "--output", str(folder)]) == 0
+    assert main(bias_rate.STUDY, [*arguments, "--output", str(folder)]) == 0
     assert (folder / "bias_rate.nc").read_bytes() == before
     assert (folder / "estimate-canonical.svg").read_bytes() == figure
 
@@ -153,7 +154,7 @@ def test_presets_cover_the_axes_of_the_paper() -> None:
 
 def test_a_wrong_level_ends_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        bias_rate.main(["--methods", "rsik"])
+        main(bias_rate.STUDY, ["--methods", "rsik"])
     assert "'risk'" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert capsys.readouterr().out == ""

@@ -17,7 +17,7 @@ import xarray as xr
 
 from propercal import decompose
 from propercal.experiments import StudyDesign, run_study
-from propercal.experiments.design import Cell
+from propercal.experiments.factors import Cell
 from propercal.experiments.store import Journal
 from propercal.generators import Brier
 from propercal.result import TERMS
@@ -111,7 +111,7 @@ def test_a_finished_study_is_read_not_repeated(
 ) -> None:
     path = tmp_path / "study.nc"
     path.write_bytes(small[1])
-    monkeypatch.setattr("propercal.experiments.runner.run_cell", None)
+    monkeypatch.setattr("propercal.experiments.runner.in_processes", None)
     xr.testing.assert_identical(run_study(SMALL, path, n_workers=1, progress=False), small[0])
 
 
@@ -186,19 +186,19 @@ def test_resuming_computes_only_what_is_missing(
     computed: list[Cell] = []
     original = runner.run_cell
 
-    def interrupted(design: StudyDesign, cell: Cell) -> Any:
+    def interrupted(measure: Any, design: StudyDesign, cell: Cell) -> Any:
         if len(computed) == 4:
             raise KeyboardInterrupt
         computed.append(cell)
-        return original(design, cell)
+        return original(measure, design, cell)
 
     monkeypatch.setattr(runner, "run_cell", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_study(SMALL, tmp_path / "study.nc", n_workers=1, progress=False)
 
-    def counted(design: StudyDesign, cell: Cell) -> Any:
+    def counted(measure: Any, design: StudyDesign, cell: Cell) -> Any:
         computed.append(cell)
-        return original(design, cell)
+        return original(measure, design, cell)
 
     monkeypatch.setattr(runner, "run_cell", counted)
     run_study(SMALL, tmp_path / "study.nc", n_workers=1, progress=False)

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import xarray as xr
-from studies.contests import Contest, contest, sum_of
-from studies.simulated_design import LIKELIHOOD, Design, run_cell
 
 from propercal import decompose, select_bandwidth
+from propercal.experiments import main
+from propercal.experiments.runner import run_cell
 from propercal.simulation import TemperatureScaledSimplex
 from studies import direct_vs_risk, kernel_comparison
+from studies.simulated import LIKELIHOOD, Contest, Design, contest, measure, sum_of
 from theory_tests.contracts.study_command import draw_nothing, printed
 
 STUDIES = {"kernel_comparison": kernel_comparison, "direct_vs_risk": direct_vs_risk}
@@ -78,7 +79,7 @@ def test_estimates_are_those_of_the_library(study: Run) -> None:
 
 
 def test_table_and_figures(study: Run) -> None:
-    assert study.module.table(study.summary) in study.output
+    assert study.module.STUDY.text(study.summary) in study.output
     assert "Claim: " in study.output
     for suffix in ("png", "svg"):
         assert {path.stem for path in study.folder.glob(f"*.{suffix}")} == {"estimate-log", "estimate-brier"}
@@ -89,8 +90,8 @@ def test_the_same_command_reads_the_finished_study(study: Run, monkeypatch: pyte
     arguments = ["--tiny", "--quiet", "--workers", "1", "--output", str(study.folder)]
     path = study.folder / f"{study.module.STUDY.name}.nc"
     before = path.stat().st_mtime_ns
-    assert study.module.main(arguments) == 0
-    assert study.module.table(study.summary) in capsys.readouterr().out
+    assert main(study.module.STUDY, arguments) == 0
+    assert study.module.STUDY.text(study.summary) in capsys.readouterr().out
     assert path.stat().st_mtime_ns == before
 
 
@@ -98,7 +99,7 @@ def test_numbers_do_not_depend_on_other_cells() -> None:
     small = Design(smoothers=("γ = 0.02",), n_classes=(2,), sample_sizes=(60,), n_replicates=(2,))
     large = Design(smoothers=("γ = 0.02",), n_classes=(2, 3), sample_sizes=(60, 90), n_replicates=(2, 3))
     cell = small.cells()[0]
-    assert run_cell(small, cell) == run_cell(large, cell)
+    assert run_cell(measure, small, cell) == run_cell(measure, large, cell)
 
 
 # --- verdicts with a known answer
@@ -138,11 +139,12 @@ def test_contests_are_added_up() -> None:
     [
         (["--smoothers", "γ = 0.03"], "smoothers"),
         (["--sample-sizes", "10", "--n-replicates", "2"], "20 or more"),
-        (["--n-replicates", "2"], "2 or more for each of the sample sizes"),
+        (["--n-replicates", "2", "2"], "2 or more, one for each of the 3 sample_sizes"),
+        (["--n-replicates", "1"], "2 or more"),
         (["--n-classes", "1"], "n_classes"),
         (["--n-classes", "2", "2"], "distinct levels"),
     ],
 )
 def test_designs_that_cannot_be_run_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
-        kernel_comparison.main([*arguments, "--output", str(tmp_path)])
+        main(kernel_comparison.STUDY, [*arguments, "--output", str(tmp_path)])
