@@ -10,7 +10,6 @@ from types import ModuleType
 import pytest
 
 from propercal.experiments import Study, main
-from studies import posthoc_calibration, preset_command
 
 
 def command(study: ModuleType, arguments: Sequence[object]) -> int:
@@ -32,5 +31,4 @@ def printed(study: ModuleType, arguments: Sequence[object]) -> str:
 
 def draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands of studies draw no figure, which takes longer than all else where all is known."""
-    for command in (preset_command, posthoc_calibration):
-        monkeypatch.setattr(command, "drawn", lambda *_: [])
+    monkeypatch.setattr("propercal.experiments.command._drawn", lambda *_: [])
