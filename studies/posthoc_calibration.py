@@ -16,16 +16,15 @@ import dataclasses
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from propercal import Decomposition, PairedDifference, decompose, paired_difference
-from propercal.experiments import Cell, Claim, Factors, Output, Study, factor, main, selections
+from propercal.experiments import Cell, Claim, Factors, Output, Study, factor, main
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from studies.data import (
     BANDWIDTH,
@@ -36,12 +35,10 @@ from studies.data import (
     contents_of,
     digits,
     files_of,
-    short,
-    symbol,
 )
 from studies.data import read as read_file
 from studies.paths import DATA
-from studies.posthoc_figures import figures
+from studies.posthoc_report import figures, overstated, table, winners
 
 RECALIBRATIONS = ("none", "temperature", "isotonic", "isotonic-smoothed")
 RIVALS = RECALIBRATIONS[2:]
@@ -51,9 +48,6 @@ FLOOR = 1e-7
 PARTS = ("standard_error", "lower", "upper", "lower_bound", "kernel_share")
 PAIRED = ("difference", "difference_se", "difference_lower", "difference_upper", "pvalue")
 SCORES = ("accuracy", "nll", "brier", "zero_rows")
-LEVEL = 0.05
-#: Which recalibration the paper's Table 2 finds the better one.
-CLAIM = {"log": "temperature", "brier": "isotonic"}
 
 
 class Split(NamedTuple):
@@ -205,169 +199,6 @@ def _paired(found: PairedDifference) -> tuple[float, ...]:
     return (found.difference, found.standard_error, *found.interval(0.95), found.pvalue)
 
 
-_WIDTH = 38
-_PREAMBLE = """Calibration error × 100 (log: nats; Brier: summed over classes), mean over seeds ±
-its standard error where there are several. (change against none, in %). [95 % interval]. risk and
-direct: the published estimates at the paper's bandwidth, 0.02. isotonic: zeros raised to 1e-7, as
-in the paper; isotonic-smoothed has none."""
-
-
-class Wins(NamedTuple):
-    """How often each of two recalibrations has the smaller calibration error."""
-
-    rival: str
-    notion: str
-    generator: str
-    paper_style: tuple[int, int]
-    """wins of temperature scaling and of the rival by the risk method"""
-    debiased: tuple[int, int, int]
-    """wins of each at the 5 % level, and undecided"""
-
-    @property
-    def claim(self) -> str | None:
-        return CLAIM.get(self.generator)
-
-    @property
-    def said(self) -> str:
-        """Say whether the claim holds in every case, by both estimates."""
-        if self.claim is None:
-            return "no claim"
-        claimed = 0 if self.claim == "temperature" else 1
-        n = sum(self.debiased)
-        paper = "holds" if self.paper_style[claimed] == n else "fails"
-        if self.debiased[claimed] == n:
-            ours = "holds"
-        elif self.debiased[1 - claimed]:
-            ours = "fails"
-        else:
-            ours = "not shown" if self.debiased[claimed] == 0 else "shown in part"
-        return f"paper-style {paper}, debiased {ours}"
-
-
-def wins(summary: xr.Dataset) -> list[Wins]:
-    """Count the wins over models and seeds."""
-    found = []
-    for (rival, notion, generator), pair in selections(summary, "rival", "notion", "generator"):
-        risk = pair["estimate"].sel({"method": "risk"})
-        ours, theirs = (risk.sel({"recalibration": name}) for name in ("temperature", rival))
-        sure, difference = pair["pvalue"] < LEVEL, pair["difference"]
-        ahead, behind = (int((sure & (sign * difference > 0)).sum()) for sign in (1, -1))
-        paper_style = int((ours < theirs).sum()), int((theirs < ours).sum())
-        debiased = ahead, behind, difference.size - ahead - behind
-        found.append(Wins(rival, notion, generator, paper_style, debiased))
-    return found
-
-
-def table(summary: xr.Dataset) -> str:
-    """Return calibration errors, scores, paired differences and the verdict."""
-    parts = (_errors, _score_lines, _difference_lines, _verdict)
-    return f"{_PREAMBLE}\n" + "\n\n".join("\n".join(part(summary)) for part in parts)
-
-
-def _errors(summary: xr.Dataset) -> Iterator[str]:
-    heads = "".join(f" {name:>24}" for name in summary["recalibration"].values)
-    for (notion, generator), of in selections(summary, "notion", "generator"):
-        yield f"\n{f'{symbol(generator)}, {notion}':{_WIDTH}} {'method':9}{heads}"
-        for (model, method), at in selections(of, "model", "method"):
-            cells = "".join(f" {cell:>24}" for cell in _row(at))
-            yield f"{short(model):{_WIDTH}} {method:9}{cells}"
-
-
-def _row(at: xr.Dataset) -> list[str]:
-    estimate = 100 * at["estimate"].transpose("recalibration", "seed")
-    before = float(estimate[0].mean())
-    cells = []
-    for i, values in enumerate(estimate.values):
-        text = f"{values.mean():.2f}{_error(values)}"
-        if i:
-            text += f" ({_change(float(values.mean()), before)})"
-        if at["method"].item() == "debiased":
-            ends = [100 * float(at[end].isel(recalibration=i).mean()) for end in ("lower", "upper")]
-            text += f" [{ends[0]:.2f}, {ends[1]:.2f}]"
-        cells.append(text)
-    return cells
-
-
-def _error(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    n = len(values)
-    return f" ± {values.std(ddof=1) / np.sqrt(n):.2f}" if n > 1 else ""
-
-
-def _change(after: float, before: float) -> str:
-    return f"{100 * (after / before - 1):+.0f}" if before > 0 else "·"
-
-
-def _score_lines(summary: xr.Dataset) -> Iterator[str]:
-    names = summary["recalibration"].values.tolist()
-    yield (
-        "Accuracy × 100, mean log loss × 100 (no probability below 1e-7), Brier score × 100, and "
-        "rows whose class has a probability of 0."
-    )
-    yield f"{'':{_WIDTH}} {'T':>5}" + "".join(f" {name:>27}" for name in names)
-    for (model,), at in selections(summary, "model"):
-        line = f"{short(model):{_WIDTH}} {float(at['temperature'].mean()):5.2f}"
-        for _, of in selections(at, "recalibration"):
-            values = [100 * float(of[score].mean()) for score in ("accuracy", "nll", "brier")]
-            text = " ".join(f"{value:6.2f}" for value in values)
-            zeros = float(of["zero_rows"].mean())
-            line += f" {text:>22} {zeros:4.0f}"
-        yield line
-
-
-def _difference_lines(summary: xr.Dataset) -> Iterator[str]:
-    yield (
-        "Debiased calibration error × 100 of the rival less that of temperature scaling, same rows "
-        "(above 0: temperature scaling wins)."
-    )
-    pairs = selections(summary, "rival", "notion", "generator", "model", "seed")
-    for (rival, notion, generator, model, seed), of in pairs:
-        names = ("difference", "difference_lower", "difference_upper")
-        d, low, high = (100 * of[name].item() for name in names)
-        yield (
-            f"{rival:18} {notion:10} {generator:6} {short(model):{_WIDTH}} {seed:2} "
-            f"{d:8.3f} [{low:.3f}, {high:.3f}]  p = {of['pvalue'].item():.2g}"
-        )
-
-
-def _verdict(summary: xr.Dataset) -> Iterator[str]:
-    yield (
-        "Claim: temperature scaling wins for KL, isotonic regression for L2. Wins of temperature "
-        "scaling : rival (: undecided at 5 %)."
-    )
-    for each in wins(summary):
-        paper, ours = (":".join(map(str, n)) for n in (each.paper_style, each.debiased))
-        yield (
-            f"  {each.rival:18} {each.notion:10} {each.generator:6} paper-style {paper:>6}   "
-            f"debiased {ours:>8}   {each.said}"
-        )
-
-
-def _depends(summary: xr.Dataset) -> tuple[str, str]:
-    counted = [w for w in wins(summary) if (w.notion, w.rival) == ("classwise", "isotonic")]
-    found = (
-        f"{w.generator}: paper-style {w.paper_style[0]}:{w.paper_style[1]}, debiased "
-        f"{w.debiased[0]}:{w.debiased[1]} and {w.debiased[2]} undecided"
-        for w in counted
-    )
-    said = "; ".join(f"{w.generator}: {w.said}" for w in counted)
-    return "; ".join(found), said or "no class-wise errors"
-
-
-def _overstated(summary: xr.Dataset) -> tuple[str, str]:
-    if "classwise" not in summary["notion"]:
-        return "", "no class-wise errors"
-    before = summary["estimate"].sel(recalibration="none", notion="classwise")
-    share = before.sel({"method": "debiased"}) / before.sel({"method": "risk"})
-    shares = (
-        f"{100 * at['share'].item():.0f} % ({generator})"
-        for (generator,), at in selections(
-            share.mean(["model", "seed"]).to_dataset(name="share"), "generator"
-        )
-    )
-    found = f"The debiased estimate is, on average over models, {' and '.join(shares)} of the one "
-    return f"{found}via risk", "the rest is bias, as far as the debiased estimate is right"
-
-
 _RECALIBRATED = ("recalibration",)
 _ERROR = (*_RECALIBRATED, "notion", "generator")
 _PAIR = ("rival", "notion", "generator")
@@ -422,12 +253,12 @@ STUDY = Study(
     claims=(
         Claim(
             "Temperature scaling is best for KL, isotonic regression for L2",
-            _depends,
+            winners,
             "section 6.2, Table 2",
         ),
         Claim(
             "Class-wise calibration errors via risk at γ = 0.02",
-            _overstated,
+            overstated,
             "section 6.2, Table 2",
         ),
     ),

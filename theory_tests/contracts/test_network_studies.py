@@ -12,10 +12,7 @@ import xarray as xr
 
 from propercal import decompose
 from propercal.simulation import TemperatureScaledSimplex
-from studies import (
-    bias_on_networks,
-    classwise_ranking,
-)
+from studies import bias_on_networks, classwise_ranking
 from studies.bias_on_networks import CLOSE, closeness
 from studies.classwise_ranking import agreement, told_apart
 from studies.data import short, whole_set
@@ -39,9 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(
-    study: ModuleType, arguments: list[str], data: Path, folder: Path
-) -> tuple[xr.Dataset, str]:
+def run(study: ModuleType, arguments: list[str], data: Path, folder: Path) -> tuple[xr.Dataset, str]:
     places = ["--quiet", "--workers", 1, "--data", data, "--output", folder]
     output = printed(study, [*arguments, *places])
     name = study.__name__.rpartition(".")[2]
@@ -68,35 +63,19 @@ def classes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Da
 # --- subsets of a test set
 
 
-def test_the_reference_is_the_library_s_value_of_the_whole_set(
-    subsets: tuple[xr.Dataset, Path, str], data: Path
-) -> None:
+def test_the_reference_is_the_library_s_value_of_the_whole_set(subsets: tuple[xr.Dataset, Path, str], data: Path) -> None:
     summary, _, _ = subsets
     assert (summary["n_rows"] == N).all()
     for model in FILES:
         log_prob, y = whole_set(model, 0, data)
         for method in ("risk", "direct", "debiased"):
             bandwidth: float | str = "auto" if method == "debiased" else 0.02
-            found = decompose(
-                y,
-                log_prob,
-                from_logits=True,
-                generator="brier",
-                notion="classwise",
-                method=method,
-                bandwidth=bandwidth,
-            )
-            stored = summary["reference"].sel(
-                {"model": model, "generator": "brier", "method": method}
-            )
+            found = decompose(y, log_prob, from_logits=True, generator="brier", notion="classwise", method=method, bandwidth=bandwidth)
+            stored = summary["reference"].sel({"model": model, "generator": "brier", "method": method})
             assert stored.item() == pytest.approx(found.calibration_error, rel=1e-9)
         low, high = found.interval("calibration_error")
-        assert summary["reference_lower"].sel(
-            model=model, generator="brier"
-        ).item() == pytest.approx(low)
-        assert summary["reference_upper"].sel(
-            model=model, generator="brier"
-        ).item() == pytest.approx(high)
+        assert summary["reference_lower"].sel(model=model, generator="brier").item() == pytest.approx(low)
+        assert summary["reference_upper"].sel(model=model, generator="brier").item() == pytest.approx(high)
 
 
 def test_subsets_are_within_bounds(subsets: tuple[xr.Dataset, Path, str]) -> None:
@@ -115,9 +94,7 @@ def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None
     summary, folder, output = subsets
     assert bias_on_networks.table(summary) in output
     for suffix in ("png", "svg"):
-        assert {path.stem for path in folder.glob(f"*.{suffix}")} == {
-            f"bias-{short(model)}" for model in FILES
-        }
+        assert {path.stem for path in folder.glob(f"*.{suffix}")} == {f"bias-{short(model)}" for model in FILES}
 
 
 @pytest.mark.parametrize(
@@ -128,25 +105,12 @@ def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None
         ([[0.05, 0.07], [0.0, 0.5]], (0, 0, 1), "not shown for all"),
     ],
 )
-def test_subset_verdicts(
-    relative: list[list[float]], counts: tuple[int, int, int], said: str
-) -> None:
+def test_subset_verdicts(relative: list[list[float]], counts: tuple[int, int, int], said: str) -> None:
     # 100 is not of the claim.
     values = 2 * (1 + np.array([[9.0, 9.1], *relative]))
     dims = ("model", "generator", "method", "sample_size", "replicate")
-    coords = {
-        "model": ["a"],
-        "generator": ["log"],
-        "method": ["risk"],
-        "sample_size": [100, 200, 500],
-    }
-    summary = xr.Dataset(
-        {
-            "estimate": (dims, values[None, None, None]),
-            "reference": (dims[:3], np.full((1, 1, 1), 2.0)),
-        },
-        coords,
-    )
+    coords = {"model": ["a"], "generator": ["log"], "method": ["risk"], "sample_size": [100, 200, 500]}
+    summary = xr.Dataset({"estimate": (dims, values[None, None, None]), "reference": (dims[:3], np.full((1, 1, 1), 2.0))}, coords)
     (found,) = closeness(summary)
     assert CLOSE == 0.1
     assert found[2:] == counts
@@ -163,20 +127,14 @@ def test_class_values_are_the_library_s(classes: tuple[xr.Dataset, Path, str], d
         log_prob, y = whole_set(model, 0, data)
         of = summary.sel(model=model)
         # The class-wise notion is the mean over classes.
-        whole = decompose(
-            y, log_prob, from_logits=True, notion="classwise", method="risk", bandwidth=0.02
-        )
+        whole = decompose(y, log_prob, from_logits=True, notion="classwise", method="risk", bandwidth=0.02)
         mean = of["estimate"].sel({"generator": "log", "method": "risk"}).mean()
         assert mean.item() == pytest.approx(whole.calibration_error, rel=1e-9)
         p = np.exp(log_prob)
         one = decompose(y == 2, p[:, 2], generator="brier")
         at = of.sel({"class": 2, "generator": "brier"})
-        assert at["estimate"].sel({"method": "debiased"}).item() == pytest.approx(
-            one.calibration_error, rel=1e-6
-        )
-        assert (at["lower"].item(), at["upper"].item()) == pytest.approx(
-            one.interval("calibration_error"), rel=1e-6
-        )
+        assert at["estimate"].sel({"method": "debiased"}).item() == pytest.approx(one.calibration_error, rel=1e-6)
+        assert (at["lower"].item(), at["upper"].item()) == pytest.approx(one.interval("calibration_error"), rel=1e-6)
         number = np.minimum((15 * p[:, 2]).astype(int), 14)
         binned = sum(abs(((y == 2) - p[:, 2])[number == b].sum()) for b in range(15)) / N
         assert of["binned"].sel({"class": 2}).item() == pytest.approx(binned)
@@ -238,19 +196,13 @@ def test_agreement_of_known_rankings() -> None:
         (bias_on_networks, ["--models", "absent.npz"], "absent.npz"),
         (bias_on_networks, ["--models", "digits/forest"], "digits/forest"),
         (bias_on_networks, ["--sample-sizes", "10"], "50 or more"),
-        (
-            bias_on_networks,
-            ["--models", "digits/naive-bayes", "--sample-sizes", "5000"],
-            "less than 1198",
-        ),
+        (bias_on_networks, ["--models", "digits/naive-bayes", "--sample-sizes", "5000"], "less than 1198"),
         (bias_on_networks, ["--n-replicates", "1"], "n_replicates"),
         (classwise_ranking, ["--models", "absent.npz"], "absent.npz"),
         (classwise_ranking, ["--models", "single.npz", "digits/naive-bayes"], "as many classes"),
         (classwise_ranking, ["--models", "single.npz", "single.npz"], "distinct"),
     ],
 )
-def test_designs_that_cannot_be_run_are_refused(
-    study: ModuleType, arguments: list[str], message: str, data: Path
-) -> None:
+def test_designs_that_cannot_be_run_are_refused(study: ModuleType, arguments: list[str], message: str, data: Path) -> None:
     with pytest.raises(SystemExit, match=message):
         command(study, [*arguments, "--data", data, "--output", data])

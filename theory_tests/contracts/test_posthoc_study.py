@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,30 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.special import softmax
-from studies.posthoc_design import (
+
+from propercal import decompose, paired_difference
+from propercal.experiments import Cell, main
+from propercal.recalibration import TemperatureScaling
+from propercal.simulation import MiscalibratedSimplex
+from studies import posthoc_calibration
+from studies.data import DIGITS, contents_of
+from studies.posthoc_calibration import (
     FLOOR,
     METHODS,
     RECALIBRATIONS,
     RIVALS,
-    Cell,
+    STUDY,
     Design,
+    Split,
     recalibrated,
     split,
 )
-from studies.posthoc_table import table, verdicts
-
-from propercal import decompose, paired_difference
-from propercal.recalibration import TemperatureScaling
-from propercal.simulation import MiscalibratedSimplex
-from studies import posthoc_calibration
-from studies.data import DIGITS, digest
-from theory_tests.contracts.study_command import draw_nothing, printed
+from studies.posthoc_report import table, wins
+from theory_tests.contracts.study_command import command, printed
 
 MODEL = MiscalibratedSimplex(3, "temperature", 3.0)
 FILES = ["net/over_test.npz", "single.npz"]
-ARGUMENTS = ["--files", *FILES, "--max-rows", "150", "--quiet"]
+ARGUMENTS = ["--models", *FILES, "--max-rows", "150", "--quiet"]
 
 
 def write_data(folder: Path) -> None:
@@ -58,12 +61,19 @@ def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Data
 
 
 def design(data: Path, *models: str) -> Design:
-    return Design(models=models, max_rows=150, contents=tuple(digest(m, data) for m in models))
+    return Design(models=models, max_rows=150, contents=contents_of(models, data))
+
+
+def rows_of(design: Design, model: str, seed: int, data: Path) -> Split:
+    """The rows that the study draws."""
+    cell = Cell(model=model, seed=seed)
+    rng = np.random.default_rng(np.random.SeedSequence(design.seed, spawn_key=design.key(cell)))
+    return split(design, cell, rng, data)
 
 
 def test_estimates_are_those_of_the_library_on_the_seeded_split(study: tuple[xr.Dataset, Path, str], data: Path) -> None:
     summary, _, _ = study
-    rows = split(design(data, *FILES), Cell("single.npz", 0), data)
+    rows = rows_of(design(data, *FILES), "single.npz", 0, data)
     predictions, temperature = recalibrated(rows)
     y = rows.evaluation[1]
     at: Any = summary.sel(model="single.npz", seed=0)
@@ -123,37 +133,36 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
-def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def again(*_: Any, **__: Any) -> None:
         raise AssertionError
 
-    draw_nothing(monkeypatch)
-    monkeypatch.setattr(posthoc_calibration, "run_cell", again)
+    finished = dataclasses.replace(STUDY, figures=None, measure=again)
     places = ["--data", str(data), "--workers", "1", "--output", str(study[1])]
-    assert posthoc_calibration.main([*ARGUMENTS, *places]) == 0
+    assert main(finished, [*ARGUMENTS, *places]) == 0
     assert table(study[0]) in capsys.readouterr().out
 
 
 def test_validation_files_calibrate_and_other_files_are_halved(data: Path) -> None:
     wanted = design(data, *FILES)
-    (z, y), (_, new_y) = split(wanted, Cell(FILES[0], 0), data)
+    (z, y), (_, new_y) = rows_of(wanted, FILES[0], 0, data)
     assert (len(y), len(new_y)) == (120, 150)
     expected, g, _ = MODEL.sample(120, 1)
     np.testing.assert_array_equal(np.sort(y), np.sort(expected))
     np.testing.assert_allclose(np.sort(softmax(z, axis=1).ravel()), np.sort(g.ravel()), rtol=1e-9)
     # The same temperature from any order of the rows.
     assert TemperatureScaling(from_logits=True).fit(z, y).temperature_ == pytest.approx(TemperatureScaling().fit(g, expected).temperature_, rel=1e-6)
-    halves = split(wanted, Cell("single.npz", 0), data)
+    halves = rows_of(wanted, "single.npz", 0, data)
     rows = np.concatenate([halves.calibration[0], halves.evaluation[0]])
     assert len(np.unique(rows, axis=0)) == 300
-    again, other = (split(wanted, Cell("single.npz", seed), data) for seed in (0, 1))
+    again, other = (rows_of(wanted, "single.npz", seed, data) for seed in (0, 1))
     np.testing.assert_array_equal(again.evaluation[0], halves.evaluation[0])
     assert not np.array_equal(other.evaluation[0], halves.evaluation[0])
 
 
 @pytest.mark.parametrize("model", DIGITS)
 def test_digits_models_are_over_confident(model: str) -> None:
-    rows = split(Design(models=DIGITS), Cell(model, 0), Path())
+    rows = rows_of(Design(models=DIGITS), model, 0, Path())
     assert rows.calibration[0].shape == rows.evaluation[0].shape == (599, 10)
     log_prob, y = rows.evaluation
     np.testing.assert_allclose(np.exp(log_prob).sum(axis=1), 1)
@@ -165,8 +174,8 @@ def test_digits_models_are_over_confident(model: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--files", "absent.npz"], "absent.npz"),
-        (["--digits", "digits/forest"], "digits/forest"),
+        (["--models", "absent.npz"], "absent.npz"),
+        (["--models", "digits/forest"], "digits/forest"),
         (["--n-seeds", "0"], "n_seeds"),
         (["--max-rows", "10"], "50 or more"),
         (["--notions", "classwise", "classwise"], "distinct"),
@@ -174,15 +183,15 @@ def test_digits_models_are_over_confident(model: str) -> None:
 )
 def test_designs_that_cannot_be_run_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
-        posthoc_calibration.main([*arguments, "--data", str(tmp_path), "--output", str(tmp_path)])
+        command(posthoc_calibration, [*arguments, "--data", tmp_path, "--output", tmp_path])
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(posthoc_calibration, "run_cells", interrupted)
-    assert posthoc_calibration.main(["--output", str(tmp_path)]) == 130
+    monkeypatch.setattr("propercal.experiments.command.run", interrupted)
+    assert command(posthoc_calibration, ["--output", tmp_path]) == 130
     assert "the same command goes on" in capsys.readouterr().err
 
 
@@ -202,7 +211,7 @@ def synthetic(risk: dict[str, list[float]], difference: list[float], pvalue: lis
 
 
 @pytest.mark.parametrize(
-    ("generator", "difference", "pvalue", "wins", "said"),
+    ("generator", "difference", "pvalue", "counts", "said"),
     [
         ("log", [0.1, 0.2], [0.01, 0.04], (2, 0, 0), "paper-style holds, debiased holds"),
         ("log", [0.1, 0.2], [0.01, 0.06], (1, 0, 1), "paper-style holds, debiased shown in part"),
@@ -214,9 +223,9 @@ def synthetic(risk: dict[str, list[float]], difference: list[float], pvalue: lis
         ("log", [0.1, float("inf")], [0.01, float("nan")], (1, 0, 1), "paper-style holds, debiased shown in part"),
     ],
 )
-def test_verdicts(generator: str, difference: list[float], pvalue: list[float], wins: tuple[int, int, int], said: str) -> None:
+def test_verdicts(generator: str, difference: list[float], pvalue: list[float], counts: tuple[int, int, int], said: str) -> None:
     risk = {"temperature": [0.1, 0.1], "isotonic": [0.2, 0.3]}
-    (found,) = verdicts(synthetic(risk, difference, pvalue, generator))
+    (found,) = wins(synthetic(risk, difference, pvalue, generator))
     assert found.paper_style == (2, 0)
-    assert found.debiased == wins
+    assert found.debiased == counts
     assert found.said == said
