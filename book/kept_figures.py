@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from book.pages import REFERENCE, Study, available
-from studies import classwise_figures, debiasing_figures
+from studies import debiasing_figures
 
 #: Shades are enough for lines and bands, and a quarter of the size.
 _COLOURS = 64
@@ -24,12 +24,9 @@ class Kept(NamedTuple):
 
 #: Of studies that do not name it themselves.
 KEPT = {
-    "bias_on_networks": Kept("subset_figures", "cifar10/kull_resnet110_test.npz"),
-    "classwise_ranking": Kept("classwise_figures", classwise_figures.FigureSpec("classes")),
     "debiasing": Kept("debiasing_figures", debiasing_figures.FigureSpec("relative_bias", "log")),
     "information_monotonicity": Kept("information_figures", "rises"),
     "model_selection": Kept("selection_figures", "pareto"),
-    "posthoc_calibration": Kept("posthoc_figures", "calibration_errors"),
     "training_monitor": Kept("monitor_figures", "monitor"),
 }
 

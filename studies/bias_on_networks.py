@@ -113,7 +113,7 @@ def measure(
     if not whole:
         rows = np.random.default_rng(seed).choice(len(labels), cell.sample_size, replace=False)
         log_prob, labels = log_prob[rows], labels[rows]
-    estimate = partial(
+    estimate: Any = partial(
         decompose,
         labels,
         log_prob,
@@ -177,7 +177,8 @@ def closeness(summary: xr.Dataset) -> list[Closeness]:
         close = (of["by"] <= 0).all("sample_size")
         off = (of["by"] > 2 * of["error"]).any("sample_size")
         counts = int(close.sum()), int(off.sum())
-        found.append(Closeness(*named, *counts, close.size - sum(counts)))
+        generator, method = named
+        found.append(Closeness(generator, method, *counts, close.size - sum(counts)))
     return found
 
 
