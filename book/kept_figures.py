@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from book.pages import REFERENCE, Study
-from studies import bias_figures, classwise_figures, debiasing_figures
+from book.pages import REFERENCE, Study, available
+from studies import debiasing_figures
 
 #: Shades are enough for lines and bands, and a quarter of the size.
 _COLOURS = 64
@@ -22,16 +22,11 @@ class Kept(NamedTuple):
     spec: Any
 
 
+#: Of studies that do not name it themselves.
 KEPT = {
-    "bias_on_networks": Kept("subset_figures", "cifar10/kull_resnet110_test.npz"),
-    "bias_rate": Kept("bias_figures", bias_figures.FigureSpec("estimate", "classwise")),
-    "classwise_ranking": Kept("classwise_figures", classwise_figures.FigureSpec("classes")),
     "debiasing": Kept("debiasing_figures", debiasing_figures.FigureSpec("relative_bias", "log")),
-    "direct_vs_risk": Kept("direct_vs_risk", "log"),
     "information_monotonicity": Kept("information_figures", "rises"),
-    "kernel_comparison": Kept("kernel_comparison", "log"),
     "model_selection": Kept("selection_figures", "pareto"),
-    "posthoc_calibration": Kept("posthoc_figures", "calibration_errors"),
     "training_monitor": Kept("monitor_figures", "monitor"),
 }
 
@@ -39,11 +34,15 @@ KEPT = {
 def main(names: Sequence[str]) -> None:
     from PIL import Image
 
-    for name in names or KEPT:
-        kept = KEPT[name]
-        study = Study(name, table=kept.figures, figures=kept.figures)
+    for name in names or [each for each in available() if each != "benchmark"]:
+        kept = KEPT.get(name)
+        if kept is None:
+            study = Study(name)
+            spec = study.declared.shown if study.declared else None
+        else:
+            study, spec = Study(name, table=kept.figures, figures=kept.figures), kept.spec
         with tempfile.TemporaryDirectory() as folder:
-            png = next(p for p in study.save(Path(folder), kept.spec) if p.suffix == ".png")
+            png = next(p for p in study.save(Path(folder), spec) if p.suffix == ".png")
             with Image.open(png) as image:
                 small = image.convert("RGB").quantize(_COLOURS)
         small.save(REFERENCE / f"{name}.png", optimize=True)

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from propercal.experiments import Verdict
+from propercal.experiments.figures import save
+
 if TYPE_CHECKING:
     from IPython.display import Image, Markdown
 
@@ -33,17 +36,21 @@ class Study:
     Parameters
     ----------
     name : str
-        The dataset is `name`.nc.
-    table, figures : str
-        Modules of `studies` with functions `table(summary)` and `save(summary, folder, spec)`; the
-        second may have a `STUDY` that does.
+        The module of `studies`, and of the dataset.
+    table, figures : str, optional
+        Modules with `table(summary)` and `save(summary, folder, spec)`, of a study that is none of
+        :class:`propercal.experiments.Study`.
     """
 
-    def __init__(self, name: str, *, table: str, figures: str) -> None:
+    def __init__(self, name: str, *, table: str | None = None, figures: str | None = None) -> None:
         self.name = name
-        self._table = importlib.import_module(f"studies.{table}")
-        module = importlib.import_module(f"studies.{figures}")
-        self._figures = getattr(module, "STUDY", module)
+        self.declared = None
+        if table is None or figures is None:
+            self.declared = importlib.import_module(f"studies.{name}").STUDY
+        else:
+            self._table = importlib.import_module(f"studies.{table}")
+            module = importlib.import_module(f"studies.{figures}")
+            self._figures = getattr(module, "STUDY", module)
 
     @cached_property
     def summary(self) -> xr.Dataset:
@@ -66,10 +73,17 @@ class Study:
 
     def table(self) -> None:
         """Print what the study prints."""
-        print(self._table.table(self.summary))
+        declared = self.declared
+        print(declared.text(self.summary) if declared else self._table.table(self.summary))
+
+    def verdicts(self) -> list[Verdict]:
+        """Return what the study says of each claim."""
+        return self.declared.verdicts(self.summary) if self.declared else []
 
     def save(self, folder: Path, spec: Any) -> Sequence[Path]:
         """Write one figure as the study writes it."""
+        if self.declared:
+            return save(self.declared, self.summary, folder, spec)
         paths: Sequence[Path] = self._figures.save(self.summary, folder, spec)
         return paths
 
