@@ -134,7 +134,7 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
 
 
 def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def again(*_: Any, **__: Any) -> None:
+    def again(*_: Any, **__: Any) -> dict[str, Any]:
         raise AssertionError
 
     finished = dataclasses.replace(STUDY, figures=None, measure=again)
