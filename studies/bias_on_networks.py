@@ -113,7 +113,7 @@ def measure(
     if not whole:
         rows = np.random.default_rng(seed).choice(len(labels), cell.sample_size, replace=False)
         log_prob, labels = log_prob[rows], labels[rows]
-    estimate: Any = partial(
+    estimate: Callable[..., Any] = partial(
         decompose,
         labels,
         log_prob,
@@ -173,11 +173,10 @@ def closeness(summary: xr.Dataset) -> list[Closeness]:
     mean, error = mean_and_error(relative_bias(summary).where(large, drop=True), "replicate")
     excess = xr.Dataset({"by": abs(mean) - CLOSE, "error": error})
     found = []
-    for named, of in selections(excess, "generator", "method"):
+    for (generator, method), of in selections(excess, "generator", "method"):
         close = (of["by"] <= 0).all("sample_size")
         off = (of["by"] > 2 * of["error"]).any("sample_size")
         counts = int(close.sum()), int(off.sum())
-        generator, method = named
         found.append(Closeness(generator, method, *counts, close.size - sum(counts)))
     return found
 
