@@ -52,16 +52,16 @@ SECONDS = float(os.environ.get("MUTANTS_SECONDS", "4"))
 STEP = int(os.environ.get("MUTANTS_STEP", "1"))
 FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
-    "generators/*.py",
-    "bandwidth.py",
-    "conditional/*.py",
+    "_data/notions.py",
+    "_kernels/*.py",
+    "_methods/debiased.py",
+    "_methods/published.py",
+    "_methods/terms.py",
     "decomposition.py",
-    "estimators.py",
+    "generators/*.py",
     "information/*.py",
-    "kernels.py",
-    "notions.py",
+    "methods.py",
     "result.py",
-    "terms.py",
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 TESTS = (
@@ -106,7 +106,7 @@ TESTS = (
 )
 #: mutmut makes no mutants of a decorated function, for fear of what its decorator might do. These
 #: are harmless: they are applied to the function that picks the mutant.
-DECORATORS = frozenset({"final", "quiet", "_infinite", "property", "cached_property", "cache"})
+DECORATORS = frozenset({"final", "ignore_underflow", "_infinite", "property", "cached_property", "cache"})
 COLUMNS = ("killed", "survived", "timeout", "no tests")
 
 
