@@ -16,7 +16,7 @@ from propercal._data.notions import Problems, as_notion
 from propercal._data.predictions import validate
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.conditional import estimate
-from propercal._kernels.kernels import BilinearKernel, Kernel, as_kernel
+from propercal._kernels.kernels import Kernel, as_kernel, has_features
 from propercal._kernels.tiles import class_sums
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
@@ -302,14 +302,14 @@ def _leave_one_out_risks(
     for problem in problems:
         xp = namespace(problem.prob)
         label, weight = problem.label, problem.weight
-        if rows is None or not isinstance(kernel, BilinearKernel):
-            chosen = resolve_algorithm(algorithm, generators, problem.prob)
-            mean = estimate(problem, kernel, gamma, algorithm=chosen).mean
-        else:
+        if rows is not None and has_features(kernel):
             sums = class_sums(problem, kernel, gamma, exclude_self=True, rows=rows).values
             mean = sums / xp.sum(sums, axis=1, keepdims=True)
             index = like(rows, label)
             label, weight = xp.take(label, index), xp.take(weight, index)
+        else:
+            chosen = resolve_algorithm(algorithm, generators, problem.prob)
+            mean = estimate(problem, kernel, gamma, algorithm=chosen).mean
         target = one_hot(label, problem.n_classes, mean.dtype)
         for i, generator in enumerate(generators):
             loss = generator.loss(mean, target)

@@ -13,7 +13,7 @@ from propercal._data.predictions import validate
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels import linear, tiles
 from propercal._kernels.bins import cell_means
-from propercal._kernels.kernels import BinningKernel, Kernel, as_kernel
+from propercal._kernels.kernels import Kernel, as_kernel, has_features
 from propercal._typing import Array
 
 ALGORITHMS = ("auto", "exact", "linear")
@@ -40,7 +40,7 @@ def estimate(
     tolerance: float = linear.TOLERANCE,
 ) -> ConditionalMean:
     """Estimate E[Y | g(X)] at every point from the labels of the others."""
-    if isinstance(kernel, BinningKernel):
+    if not has_features(kernel):
         if algorithm == "linear":
             linear.check_possible(kernel, problem.prob, problem.log_prob)
         mean = cell_means(problem, kernel, bandwidth, exclude_self=exclude_self)

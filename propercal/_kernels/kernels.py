@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, sum_last, xlogx
 from propercal._data.messages import unknown_name
 from propercal._typing import Array
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 #: The largest inner product of features: sums of 10⁹ exponentials of it do not overflow, and few of
 #: the terms that matter underflow.
@@ -187,6 +190,11 @@ _KERNELS: dict[str, Kernel] = {
     "uniform-bins": BinningKernel("uniform"),
     "quantile-bins": BinningKernel("quantile"),
 }
+
+
+def has_features(kernel: Kernel) -> TypeIs[BilinearKernel]:
+    """Tell whether the kernel is an inner product, so that its sums run over all rows."""
+    return kernel.has_density
 
 
 def as_kernel(kernel: object) -> Kernel:

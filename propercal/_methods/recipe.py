@@ -11,7 +11,7 @@ import numpy as np
 
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_random_state
-from propercal._kernels.kernels import BANDWIDTHS, BilinearKernel, BinningKernel, as_kernel
+from propercal._kernels.kernels import BANDWIDTHS, BilinearKernel, as_kernel, has_features
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.external import as_family
 from propercal.recalibration.families import Family
@@ -48,7 +48,7 @@ def make_recipe(
 ) -> Recipe:
     """Check the arguments that belong to the debiased method; no bandwidth means to choose it."""
     chosen = None if kernel is None else as_kernel(kernel)
-    if isinstance(chosen, BinningKernel):
+    if chosen is not None and not has_features(chosen):
         raise bad_value(
             "kernel",
             kernel,
