@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from propercal._data.messages import bad_value
 
 
+# Whether this context computes with one thread. The environment belongs to the whole process.
+_alone: ContextVar[bool] = ContextVar("_alone", default=False)
+
+
 def n_threads() -> int:
-    """Return the number of threads for kernel sums: PROPERCAL_NUM_THREADS, else one per core."""
+    """Return the number of threads for kernel sums: PROPERCAL_NUM_THREADS, else one per core.
+
+    Within :func:`one_thread` that is 1.
+    """
+    if _alone.get():
+        return 1
     given = os.environ.get("PROPERCAL_NUM_THREADS")
     if given:
         if not given.isdecimal() or int(given) < 1:
@@ -36,10 +48,11 @@ class _OneBlasThread:
     """A context in which BLAS uses one thread, so that results do not depend on how many there are.
 
     The limit is one of the whole process: of several threads that ask for it, the first sets it and
-    the last lifts it.
+    the last lifts it. `user_api` names another kind of library, "openmp".
     """
 
-    def __init__(self) -> None:
+    def __init__(self, user_api: str = "blas") -> None:
+        self._user_api = user_api
         self._lock = threading.Lock()
         self._users = 0
         self._limit: Any = None
@@ -48,7 +61,7 @@ class _OneBlasThread:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                self._limit = _controller().limit(limits=1, user_api=self._user_api)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
@@ -58,3 +71,21 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
+_one_openmp_thread = _OneBlasThread("openmp")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread: processes fill the cores, and digits do not depend on threads.
+
+    This holds for the caller's context, and for BLAS and OpenMP in the whole process. Threads that
+    are started within have contexts of their own.
+    """
+    # Libraries may have been loaded since they were last looked for.
+    _controller.cache_clear()
+    token = _alone.set(True)
+    try:
+        with one_blas_thread, _one_openmp_thread:
+            yield
+    finally:
+        _alone.reset(token)

@@ -5,29 +5,33 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from propercal.experiments.factors import Factors
+from propercal.experiments.sources import VERSION, sources
+
+#: Attributes that are equal where a dataset or a journal is of the same study by the same code.
+SAME = ("design", "versions", "platform", "sources")
 
 
-def provenance(factors: Factors) -> dict[str, str]:
-    """Return the attributes of a dataset; no name of a machine or a folder is among them."""
+def provenance(factors: Factors, tasks: Iterable[Any] = ()) -> dict[str, str]:
+    """Return the attributes of a dataset; no name of a machine or a folder is among them.
+
+    `tasks` are what computes: hashes of the files that hold their functions are recorded.
+    """
     packages = ("numpy", "scipy", "xarray")
-    versions = {"propercal": _own_version(), **{name: version(name) for name in packages}}
+    versions = {"propercal": VERSION, **{name: version(name) for name in packages}}
     return {
         "design": factors.to_json(),
         "seed": str(getattr(factors, "seed", 0)),
         "versions": json.dumps({**versions, "python": platform.python_version()}),
         "platform": f"{platform.system()} {platform.machine()}",
         "commit": _commit(),
+        "sources": json.dumps(sources(tasks)),
     }
-
-
-def _own_version() -> str:
-    from propercal import __version__
-
-    return __version__
 
 
 def _commit() -> str:

@@ -1,18 +1,20 @@
-"""A journal of finished cells, from which a killed study resumes, and the dataset it becomes."""
+"""A journal of finished cells, from which a killed study resumes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from propercal._data.messages import bad_value
+from propercal.experiments.datasets import read_dataset, say, write_dataset
+from propercal.experiments.sources import differences
 
-if TYPE_CHECKING:
-    import xarray as xr
+__all__ = ["CellResult", "Journal", "read_dataset", "write_dataset"]
 
 
 class CellResult(NamedTuple):
@@ -27,36 +29,61 @@ class CellResult(NamedTuple):
 class Journal:
     """Append-only lines of JSON: a header that names the study, then one finished cell a line.
 
-    Each line reaches the disk before the next cell is taken up. A last line that a crash cut short
-    is dropped, and its cell computed again.
+    Each line reaches the disk before the next cell is taken up. It begins with a checksum of itself
+    and the header, so that a line that was cut short, changed or put here from another journal is
+    noticed: it is dropped, and its cell computed again.
+
+    Parameters
+    ----------
+    path : Path
+    header : mapping
+        What has to be equal for the journal to be of this study and of this code.
+    cells : mapping, optional
+        The cells of the study by their levels; any by default.
     """
 
-    def __init__(self, path: Path, header: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, header: Mapping[str, str], cells: Mapping[Any, Any] | None = None
+    ) -> None:
         self.path = path
-        self._header = header
-        self.finished = list(self._read())
+        self._header = dict(header)
+        self._key = json.dumps(self._header)
+        self.damaged = 0
+        self.finished = list(self._read(cells))
 
-    def _read(self) -> Iterator[CellResult]:
+    def _read(self, cells: Mapping[Any, Any] | None) -> Iterator[CellResult]:
         if not self.path.exists():
             return
-        content = self.path.read_bytes()
-        complete = content[: content.rfind(b"\n") + 1]
-        if len(complete) < len(content):
-            os.truncate(self.path, len(complete))
-        lines = complete.decode().splitlines()
+        # What follows the last newline was cut short, or is nothing.
+        first, *lines = self.path.read_bytes().split(b"\n")
         if not lines:
+            self.damaged = bool(first)
             return
-        try:
-            header, *records = [json.loads(line) for line in lines]
-            results = [CellResult(tuple(r["cell"]), r["numbers"]) for r in records]
-        except (ValueError, KeyError, TypeError) as error:
+        header = _record(first, "")
+        if header is None:
+            self.damaged += 1
+        else:
+            self._check(header)
+            self._key = json.dumps(header)
+        seen: set[Any] = set()
+        for line in lines:
+            record = _record(line, self._key)
+            cell = None if record is None else tuple(record["cell"])
+            if cell is None or not (cells is None or cell in cells):
+                self.damaged += bool(line)
+            elif cell not in seen:
+                seen.add(cell)
+                yield CellResult(cell if cells is None else cells[cell], record["numbers"])
+        if header is None and not seen:
             raise bad_value(
                 "path",
-                f"{self.path.name} (not readable: {error})",
-                "the journal of a study",
+                f"{self.path.name} (not readable)",
+                "the journal of this study",
                 "delete it to start over",
-            ) from error
-        different = [key for key in self._header if header.get(key) != self._header[key]]
+            )
+
+    def _check(self, header: Mapping[str, Any]) -> None:
+        different = differences(header, self._header)
         if different:
             raise bad_value(
                 "path",
@@ -65,13 +92,14 @@ class Journal:
                 "finish that study with the code that began it, choose another path, or delete the "
                 "journal to start over",
             )
-        yield from results
 
     def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a", encoding="utf-8")
+        if self.damaged:
+            self._mend()
+        self._file = self.path.open("ab")
         if self.path.stat().st_size == 0:
-            self._write(self._header)
+            self._write(self._header, "")
         return self
 
     def __exit__(
@@ -84,33 +112,46 @@ class Journal:
 
     def append(self, result: CellResult) -> None:
         """Record a finished cell for good."""
-        self._write({"cell": result.cell, "numbers": result.numbers})
+        self._write(_contents(result), self._key)
 
-    def _write(self, record: dict[str, Any]) -> None:
-        # repr of a double, which json writes, reads back to the same double.
-        self._file.write(json.dumps(record) + "\n")
+    def _mend(self) -> None:
+        """Write the lines that are whole to a new file, and put it in the place of the old one."""
+        lines = "1 line was" if self.damaged == 1 else f"{self.damaged} lines were"
+        say(f"{self.path.name}: {lines} damaged; what they held is computed anew.")
+        lines_kept = [_line(self._header, "")]
+        lines_kept += [_line(_contents(result), self._key) for result in self.finished]
+        mended = self.path.with_name(f".{self.path.name}.partial")
+        with mended.open("wb") as file:
+            file.writelines(lines_kept)
+            file.flush()
+            os.fsync(file.fileno())
+        mended.replace(self.path)
+
+    def _write(self, record: Mapping[str, Any], key: str) -> None:
+        self._file.write(_line(record, key))
         self._file.flush()
         os.fsync(self._file.fileno())
 
 
-def write_dataset(dataset: xr.Dataset, path: Path) -> None:
-    """Write netCDF so that `path` holds a whole dataset or what it held before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.partial")
-    encoding: dict[Any, dict[str, Any]] = {
-        name: {"zlib": True, "complevel": 9, "shuffle": True, "_FillValue": None}
-        for name, variable in dataset.data_vars.items()
-        if variable.dtype.kind == "f" and variable.ndim
-    }
+def _contents(result: CellResult) -> dict[str, Any]:
+    return {"cell": result.cell, "numbers": result.numbers}
+
+
+def _checksum(key: str, text: str) -> str:
+    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()[:16]
+
+
+def _line(record: Mapping[str, Any], key: str) -> bytes:
+    # repr of a double, which json writes, reads back to the same double.
+    text = json.dumps(record)
+    return f"{_checksum(key, text)} {text}\n".encode()
+
+
+def _record(line: bytes, key: str) -> dict[str, Any] | None:
+    """Return what a line holds, or None if it is not what was written."""
     try:
-        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def read_dataset(path: Path) -> xr.Dataset:
-    """Read a dataset into memory and close the file."""
-    import xarray as xr
-
-    return xr.load_dataset(path, engine="h5netcdf")
+        given, _, text = line.decode().partition(" ")
+        found = json.loads(text) if given == _checksum(key, text) else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
