@@ -12,7 +12,6 @@ from typing import Any
 
 from propercal._data.messages import bad_value
 
-
 # Whether this context computes with one thread. The environment belongs to the whole process.
 _alone: ContextVar[bool] = ContextVar("_alone", default=False)
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import hashlib
-import inspect
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from propercal._data.messages import bad_value
 from propercal.experiments.factors import Factors
 from propercal.experiments.figures import save
+from propercal.experiments.lock import only_run
 from propercal.experiments.runner import run
+from propercal.experiments.sources import files_of, functions_in
 from propercal.experiments.study import Study
 from propercal.experiments.workers import in_processes, n_cores
 
@@ -38,33 +42,57 @@ def main(study: Study[Any], arguments: Sequence[str] | None = None) -> int:
     -------
     int
         Exit status: 0, or 130 after Ctrl-C, which keeps what is finished.
+
+    Raises
+    ------
+    SystemExit
+        With one line: 2 for options that cannot be used, 1 for what else went wrong, such as
+        another run in the folder, a full disk or a lost scheduler.
     """
     began = time.perf_counter()
     options = _parser(study).parse_args(arguments)
     name, factors = _chosen(study, options)
-    script = inspect.getsourcefile(study.measure)
-    folder = options.output or Path(script or "").resolve().parent / "results" / name
+    folder = options.output or _home(study) / "results" / name
     try:
-        summary = run(
-            study,
-            factors,
-            folder,
-            data=getattr(options, "data", None),
-            n_workers=options.workers,
-            scheduler=options.scheduler,
-            progress=not options.quiet,
-        )
-        files = _drawn(study, summary, folder, options.workers or n_cores())
+        with only_run(folder / f"{study.name}.nc"):
+            summary = run(
+                study,
+                factors,
+                folder,
+                data=getattr(options, "data", None),
+                n_workers=options.workers,
+                scheduler=options.scheduler,
+                progress=not options.quiet,
+            )
+            files = _drawn(study, summary, folder, options.workers or n_cores())
     except KeyboardInterrupt:
+        if arguments is None and threading.current_thread() is threading.main_thread():
+            # All that is left is to end, which a second Ctrl-C would do with a traceback.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         kept = "Finished cells are kept; the same command goes on from here."
         print(f"\nInterrupted. {kept}", file=sys.stderr)
         return 130
-    except ValueError as error:
-        sys.exit(f"{study.name}.py: {error}")
+    except (ImportError, OSError, ValueError) as error:
+        raise _end(study, error, 1) from error
     print(study.text(summary))
     _report(study, folder, files)
     print(f"Done in {time.perf_counter() - began:.0f} s.")
     return 0
+
+
+def _end(study: Study[Any], error: Exception, code: int) -> SystemExit:
+    """Say what went wrong in one line, and return the end of the command."""
+    text = f"{study.name}.py: " + " ".join(str(error).split())
+    print(text, file=sys.stderr)
+    end = SystemExit(text)
+    end.code = code
+    return end
+
+
+def _home(study: Study[Any]) -> Path:
+    """Return the folder of the study's script, which may measure by a function of this package."""
+    files = files_of(each for given in study.functions() for each in functions_in(given))
+    return files[0].parent if files else Path(sys.argv[0]).resolve().parent
 
 
 def _parser(study: Study[Any]) -> argparse.ArgumentParser:
@@ -137,8 +165,10 @@ def _chosen(study: Study[Any], options: argparse.Namespace) -> tuple[str, Factor
     try:
         factors = dataclasses.replace(base, **changed)
         design, preset = factors.to_json(), base.to_json()
+        if options.workers is not None and options.workers < 1:
+            raise bad_value("--workers", options.workers, "1 or more", "leave it out for all cores")
     except ValueError as error:
-        sys.exit(f"{study.name}.py: {error}")
+        raise _end(study, error, 2) from error
     tag = "" if design == preset else "-" + hashlib.sha256(design.encode()).hexdigest()[:8]
     return f"{study.name}-{options.preset}{tag}", factors
 

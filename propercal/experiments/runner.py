@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,28 @@ import numpy as np
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal.experiments.assembly import assemble
+from propercal.experiments.datasets import (
+    is_damaged,
+    keep_beside,
+    read_dataset,
+    say,
+    write_dataset,
+)
 from propercal.experiments.factors import Cell, Factors
-from propercal.experiments.provenance import provenance
-from propercal.experiments.store import CellResult, Journal, read_dataset, write_dataset
+from propercal.experiments.lock import only_run
+from propercal.experiments.provenance import SAME, provenance
+from propercal.experiments.sources import (
+    by_value,
+    check_checkout,
+    check_stamp,
+    described,
+    differences,
+    files_of,
+    functions_in,
+    sources,
+    stamped,
+)
+from propercal.experiments.store import CellResult, Journal
 from propercal.experiments.study import F, Study
 from propercal.experiments.workers import in_processes, n_cores, on_cluster, one_thread
 
@@ -38,6 +56,10 @@ def run(
     Every finished cell is on disk at once, in a journal. After Ctrl-C, a crash or ``kill -9`` the
     same call computes the cells that are missing and writes the dataset it would have written.
     Neither the number of workers nor where they run changes a digit.
+
+    A dataset is of one code: versions and hashes of the package's sources and of the study's files
+    are in its attributes and in the journal, and come back from every worker with every cell. A
+    finished dataset of other code, or one that is damaged, is kept under another name.
 
     Parameters
     ----------
@@ -66,7 +88,13 @@ def run(
     Raises
     ------
     ValueError
-        If a dataset or a journal in the folder belongs to another study.
+        If a dataset in the folder belongs to another study, or a journal to another study or other
+        code; if another run is at work there; if a worker has other code; or if the study's file
+        lies in a checkout of this package that is not the one imported.
+    ConnectionError
+        If the scheduler cannot be reached, or is lost.
+    ChildProcessError
+        If a local worker is killed.
     ImportError
         If `scheduler` is given and Dask distributed is not installed.
     """
@@ -80,14 +108,15 @@ def run(
     path = Path(folder) / f"{study.name}.nc"
     if study.summarise is None:
         return measured(study, factors, path, data=data, **places)
-    replicates = measured(study, factors, path.with_name("replicates.nc"), data=data, **places)
-    summary = _earlier(path, replicates.attrs)
-    if summary is None:
-        if progress:
-            sys.stderr.write("Summarising ...\n")
-        summary = study.summarise(factors, replicates, n_workers or n_cores())
-        summary = summary.assign_attrs(replicates.attrs)
-        write_dataset(summary, path)
+    with only_run(path):
+        replicates = measured(study, factors, path.with_name("replicates.nc"), data=data, **places)
+        summary = _finished(path, replicates.attrs)
+        if summary is None:
+            if progress:
+                say("Summarising ...")
+            summary = study.summarise(factors, replicates, n_workers or n_cores())
+            summary = summary.assign_attrs(replicates.attrs)
+            write_dataset(summary, path)
     return summary
 
 
@@ -110,6 +139,7 @@ def measured(
         factors,
         Path(path),
         partial(assemble, study, factors),
+        functions=study.functions(),
         n_workers=n_workers,
         scheduler=scheduler,
         progress=progress,
@@ -122,38 +152,72 @@ def collected(
     path: Path,
     assembled: Callable[[Iterable[CellResult]], xr.Dataset],
     *,
+    functions: Sequence[Callable[..., Any]] = (),
     n_workers: int | None,
     scheduler: str | None,
     progress: bool,
 ) -> xr.Dataset:
-    """Give `task` the cells that no journal has, and write the dataset of all."""
+    """Give `task` the cells that no journal has, and write the dataset of all.
+
+    The files that hold `functions` are part of the code, as those of `task` and `assembled` are.
+    """
     if n_workers is not None and n_workers < 1:
         raise bad_value("n_workers", repr(n_workers), "1 or more", "leave it out for all cores")
-    attributes = provenance(factors)
-    finished = _finished(path, attributes)
-    if finished is not None:
-        return finished
-    journal = Journal(
-        path.with_name(path.name + ".journal"),
-        {name: attributes[name] for name in ("design", "versions", "commit")},
+    tasks = [task, assembled, *functions]
+    check_checkout(files_of(each for task in tasks for each in functions_in(task)))
+    attributes = provenance(factors, tasks)
+    journal_path = path.with_name(path.name + ".journal")
+    if path.exists() and not journal_path.exists() and not is_damaged(path):
+        # It may lie where nothing, not even a lock, can be written.
+        dataset = read_dataset(path)
+        if not _differences(dataset, attributes):
+            return dataset
+    with only_run(path):
+        finished = _finished(path, attributes)
+        if finished is not None:
+            # Killed between the dataset's last byte and the end of its journal.
+            journal_path.unlink(missing_ok=True)
+            return finished
+        cells = {cell: cell for cell in sorted(factors.cells(), key=factors.cost, reverse=True)}
+        # A journal has the levels of a cell without their names.
+        journal = Journal(journal_path, {name: attributes[name] for name in SAME}, cells)
+        results = journal.finished
+        done = {result.cell for result in results}
+        missing = [cell for cell in cells if cell not in done]
+        with journal:
+            computed = _computed(task, missing, sources(tasks), n_workers, scheduler)
+            if progress:
+                computed = _with_progress(computed, factors, results)
+            for result in computed:
+                journal.append(result)
+                results.append(result)
+        write_dataset(assembled(results).assign_attrs(attributes), path)
+        journal.path.unlink()
+        return read_dataset(path)
+
+
+def _computed(
+    task: Callable[[Any], CellResult],
+    cells: Iterable[Cell],
+    expected: Mapping[str, str],
+    n_workers: int | None,
+    scheduler: str | None,
+) -> Iterator[CellResult]:
+    """Yield results as they come, each from a process with the code of this one."""
+
+    def check(found: tuple[str, str], worker: str) -> None:
+        stamp = dict(zip(("version", "propercal"), found, strict=True))
+        check_stamp(stamp, expected, f"worker {worker}")
+
+    task = partial(stamped, task)
+    computed = (
+        on_cluster(task, cells, scheduler, probe=by_value(described), check=check)
+        if scheduler is not None
+        else in_processes(task, cells, n_workers or n_cores())
     )
-    cells = {cell: cell for cell in sorted(factors.cells(), key=factors.cost, reverse=True)}
-    # A journal has the levels of a cell without their names.
-    results = [CellResult(cells[done], numbers) for done, numbers in journal.finished]
-    missing = [cell for cell in cells if cell not in {done.cell for done in results}]
-    with journal:
-        computed = (
-            on_cluster(task, missing, scheduler)
-            if scheduler is not None
-            else in_processes(task, missing, n_workers or n_cores())
-        )
-        for result in _with_progress(computed, factors, results) if progress else computed:
-            journal.append(result)
-            results.append(result)
-    dataset = assembled(results).assign_attrs(attributes)
-    write_dataset(dataset, path)
-    journal.path.unlink()
-    return read_dataset(path)
+    for stamp, result in computed:
+        check_stamp(stamp, expected, "worker")
+        yield result
 
 
 def run_cell(measure: Callable[..., Mapping[str, Any]], factors: Factors, cell: Cell) -> CellResult:
@@ -164,9 +228,15 @@ def run_cell(measure: Callable[..., Mapping[str, Any]], factors: Factors, cell: 
     return CellResult(cell, {name: np.asarray(value).tolist() for name, value in numbers.items()})
 
 
-def _finished(path: Path, attributes: dict[str, str]) -> xr.Dataset | None:
-    """Return the dataset at `path` if it is this study by this code; refuse another study's."""
+def _finished(path: Path, attributes: Mapping[str, Any]) -> xr.Dataset | None:
+    """Return the dataset at `path` if it is this study by this code; refuse another study's.
+
+    What is damaged, or by other code, is kept under another name.
+    """
     if not path.exists():
+        return None
+    if is_damaged(path):
+        keep_beside(path, "is damaged (its checksum differs)", "damaged")
         return None
     dataset = read_dataset(path)
     if dataset.attrs.get("design") != attributes["design"]:
@@ -176,20 +246,15 @@ def _finished(path: Path, attributes: dict[str, str]) -> xr.Dataset | None:
             "a new file or this very study, but it holds another study",
             "choose another path, or delete it",
         )
-    same = all(dataset.attrs.get(name) == value for name, value in attributes.items())
-    return dataset if same else None
-
-
-def _earlier(path: Path, attributes: Mapping[str, Any]) -> xr.Dataset | None:
-    """Return the summary of an earlier run of this very study, which may have taken most time.
-
-    Code that is not committed leaves no trace in the provenance, so it is never relied upon.
-    """
-    if not path.exists() or str(attributes["commit"]).endswith("-dirty"):
+    other = _differences(dataset, attributes)
+    if other:
+        keep_beside(path, "was made by other code: " + ", ".join(other), "earlier")
         return None
-    earlier = read_dataset(path)
-    same = all(earlier.attrs.get(name) == value for name, value in attributes.items())
-    return earlier if same else None
+    return dataset
+
+
+def _differences(dataset: xr.Dataset, attributes: Mapping[str, Any]) -> list[str]:
+    return differences(dataset.attrs, {name: attributes[name] for name in SAME})
 
 
 def _with_progress(

@@ -191,6 +191,10 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
             continue
         for name in names:
             first, *rest = name.removeprefix(f"{folder.name}.").split(".")
-            for end in (f"{first}.py", f"{first}/__init__.py", "/".join([first, *rest[:1]]) + ".py"):
+            for end in (
+                f"{first}.py",
+                f"{first}/__init__.py",
+                "/".join([first, *rest[:1]]) + ".py",
+            ):
                 if (folder / end).is_file():
                     yield folder / end

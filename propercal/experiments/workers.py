@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
+from propercal._threads import n_threads, one_thread
+
+__all__ = ["in_processes", "n_cores", "on_cluster", "one_thread"]
+
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
-
-_THREADS = "PROPERCAL_NUM_THREADS"
 
 
 def n_cores() -> int:
@@ -23,23 +27,6 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread: processes fill the cores, and digits do not depend on threads."""
-    from threadpoolctl import threadpool_limits
-
-    before = os.environ.get(_THREADS)
-    os.environ[_THREADS] = "1"
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        if before is None:
-            del os.environ[_THREADS]
-        else:
-            os.environ[_THREADS] = before
 
 
 @contextmanager
@@ -58,7 +45,22 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start_worker(alive: Connection) -> None:
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C while what was interrupted is put away: a second one would cut that short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start_worker(alive: Connection, n: int | None) -> None:
+    if n is not None:
+        os.environ["PROPERCAL_NUM_THREADS"] = str(n)
     # For systems where it could not be held back.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -77,8 +79,13 @@ def in_processes(
 ) -> Iterator[_Result]:
     """Yield results as they come, from `n_workers` local processes.
 
-    Processes are spawned, so that they share no state with the caller. They end with the iterator,
-    however it ends.
+    Processes are spawned, so that they share no state with the caller but its limit to one thread.
+    They end with the iterator, however it ends.
+
+    Raises
+    ------
+    ChildProcessError
+        If a process ends before its work.
     """
     tasks = list(tasks)
     if n_workers == 1 or len(tasks) < 2:
@@ -86,25 +93,49 @@ def in_processes(
         return
     context = multiprocessing.get_context("spawn")
     alive, ours = context.Pipe(duplex=False)
+    limit = 1 if n_threads() == 1 else None
     executor = ProcessPoolExecutor(
-        min(n_workers, len(tasks)), context, initializer=_start_worker, initargs=(alive,)
+        min(n_workers, len(tasks)), context, initializer=_start_worker, initargs=(alive, limit)
     )
     try:
         with _interrupts_held():
             futures = [executor.submit(function, task) for task in tasks]
         for future in as_completed(futures):
             yield future.result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a worker process was killed, perhaps for want of memory; fewer workers need less"
+        ) from error
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
-        ours.close()
-        alive.close()
-        executor.shutdown(wait=True)
+        with _deaf_to_interrupts():
+            executor.shutdown(wait=False, cancel_futures=True)
+            ours.close()
+            alive.close()
+            executor.shutdown(wait=True)
 
 
 def on_cluster(
-    function: Callable[[_Task], _Result], tasks: Iterable[_Task], address: str
+    function: Callable[[_Task], _Result],
+    tasks: Iterable[_Task],
+    address: str,
+    *,
+    probe: Callable[[], Any] | None = None,
+    check: Callable[[Any, str], None] | None = None,
 ) -> Iterator[_Result]:
-    """Yield results as they come, from the workers of a Dask scheduler."""
+    """Yield results as they come, from the workers of a Dask scheduler.
+
+    What `probe` returns on each worker is given to `check` with the worker's address: before the
+    first task, and after an error, which may come from a worker that is not like the others.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler cannot be reached, or is lost.
+    ChildProcessError
+        If Dask gives a task up because workers died of it.
+    ImportError
+        If Dask distributed is not installed.
+    """
     try:
         import distributed
     except ImportError as error:
@@ -113,11 +144,54 @@ def on_cluster(
         ) from error
     # Dask is only partly annotated.
     dask: Any = distributed
-    with dask.Client(address, timeout="30s") as client:
-        futures: list[Any] = [client.submit(function, task, pure=False) for task in tasks]
+
+    def check_workers() -> None:
+        if probe is not None and check is not None:
+            for worker, found in client.run(probe, on_error="ignore").items():
+                check(found, worker)
+
+    with _quiet():
+        client = _connected(dask, address)
         try:
+            check_workers()
+            futures: list[Any] = [client.submit(function, task, pure=False) for task in tasks]
             for future in dask.as_completed(futures):
                 yield future.result()
                 future.release()
+        except dask.scheduler.KilledWorker as error:
+            raise ChildProcessError(f"workers of {address} were killed: {error}") from error
+        except (CancelledError, OSError) as error:
+            raise ConnectionError(
+                f"the scheduler at {address} was lost; start it, and give the same command: "
+                "finished cells are kept"
+            ) from error
+        except Exception:
+            check_workers()
+            raise
         finally:
-            client.cancel(futures)
+            # Tasks that nobody waits for are given up with their client.
+            with _deaf_to_interrupts(), suppress(OSError):
+                client.close(timeout=5)
+
+
+def _connected(dask: Any, address: str) -> Any:
+    try:
+        return dask.Client(address, timeout="30s")
+    except OSError as error:
+        raise ConnectionError(
+            f"no scheduler answers at {address}; start one with: dask scheduler"
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let Dask log nothing here: what it says of a lost scheduler comes with tracebacks."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
