@@ -21,7 +21,7 @@ from propercal.experiments.figures import save
 from propercal.experiments.lock import only_run
 from propercal.experiments.runner import run
 from propercal.experiments.sources import files_of, functions_in
-from propercal.experiments.study import Study
+from propercal.experiments.study import Study, functions_of
 from propercal.experiments.workers import in_processes, n_cores
 
 
@@ -91,7 +91,7 @@ def _end(study: Study[Any], error: Exception, code: int) -> SystemExit:
 
 def _home(study: Study[Any]) -> Path:
     """Return the folder of the study's script, which may measure by a function of this package."""
-    files = files_of(each for given in study.functions() for each in functions_in(given))
+    files = files_of(each for given in functions_of(study) for each in functions_in(given))
     return files[0].parent if files else Path(sys.argv[0]).resolve().parent
 
 

@@ -34,7 +34,7 @@ from propercal.experiments.sources import (
     stamped,
 )
 from propercal.experiments.store import CellResult, Journal
-from propercal.experiments.study import F, Study
+from propercal.experiments.study import F, Study, functions_of
 from propercal.experiments.workers import in_processes, n_cores, on_cluster, one_thread
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def measured(
         factors,
         Path(path),
         partial(assemble, study, factors),
-        functions=study.functions(),
+        functions=functions_of(study),
         n_workers=n_workers,
         scheduler=scheduler,
         progress=progress,
@@ -209,15 +209,15 @@ def _computed(
         stamp = dict(zip(("version", "propercal"), found, strict=True))
         check_stamp(stamp, expected, f"worker {worker}")
 
-    task = partial(stamped, task)
+    known = partial(stamped, task)
     computed = (
-        on_cluster(task, cells, scheduler, probe=by_value(described), check=check)
+        on_cluster(known, cells, scheduler, probe=by_value(described), check=check)
         if scheduler is not None
-        else in_processes(task, cells, n_workers or n_cores())
+        else in_processes(known, cells, n_workers or n_cores())
     )
-    for stamp, result in computed:
-        check_stamp(stamp, expected, "worker")
-        yield result
+    for each in computed:
+        check_stamp(each.sources, expected, "worker")
+        yield each.result
 
 
 def run_cell(measure: Callable[..., Mapping[str, Any]], factors: Factors, cell: Cell) -> CellResult:

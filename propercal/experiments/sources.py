@@ -58,7 +58,7 @@ VERSION, DIGEST = described()
 
 def by_value(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a copy of a function that needs no global name, which cloudpickle sends as code."""
-    code, defaults = function.__code__, function.__defaults__  # type: ignore[attr-defined]
+    code, defaults = function.__code__, function.__defaults__
     copy = FunctionType(code, {"__builtins__": builtins}, code.co_name, defaults)
     copy.__module__ = "__main__"
     return copy

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from propercal._data.messages import bad_value
-from propercal.experiments.datasets import read_dataset, say, write_dataset
+from propercal.experiments.datasets import read_dataset as read_dataset
+from propercal.experiments.datasets import say
+from propercal.experiments.datasets import write_dataset as write_dataset
 from propercal.experiments.sources import differences
-
-__all__ = ["CellResult", "Journal", "read_dataset", "write_dataset"]
 
 
 class CellResult(NamedTuple):
@@ -68,9 +68,12 @@ class Journal:
         seen: set[Any] = set()
         for line in lines:
             record = _record(line, self._key)
-            cell = None if record is None else tuple(record["cell"])
-            if cell is None or not (cells is None or cell in cells):
+            if record is None:
                 self.damaged += bool(line)
+                continue
+            cell = tuple(record["cell"])
+            if not (cells is None or cell in cells):
+                self.damaged += 1
             elif cell not in seen:
                 seen.add(cell)
                 yield CellResult(cell if cells is None else cells[cell], record["numbers"])

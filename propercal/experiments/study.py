@@ -138,13 +138,6 @@ class Study(Generic[F]):
         """Name of the preset that is run unless another is asked for."""
         return "quick" if "quick" in self.presets else next(iter(self.presets))
 
-    def functions(self) -> list[Callable[..., Any]]:
-        """Return all functions that the study consists of, which tell its files."""
-        given = [self.measure, self.summarise, self.table, self.figures, self.read]
-        judges = [claim.judge for claim in self.claims]
-        known = [output.known for output in self.outputs]
-        return [each for each in (*given, *judges, *known) if each is not None]
-
     def verdicts(self, summary: xr.Dataset) -> list[Verdict]:
         """Judge every claim."""
         return [Verdict(c.text, c.where, *_judged(c, summary)) for c in self.claims]
@@ -170,3 +163,11 @@ def _judged(claim: Claim, summary: xr.Dataset) -> tuple[str, str]:
         return claim.judge(summary)
     except KeyError as error:
         return f"the dataset lacks a level that it is about: {error}", "not judged"
+
+
+def functions_of(study: Study[Any]) -> list[Callable[..., Any]]:
+    """Return all functions that a study consists of, which tell its files."""
+    given = [study.measure, study.summarise, study.table, study.figures, study.read]
+    judges = [claim.judge for claim in study.claims]
+    known = [output.known for output in study.outputs]
+    return [each for each in (*given, *judges, *known) if each is not None]

@@ -14,9 +14,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from propercal._threads import n_threads, one_thread
-
-__all__ = ["in_processes", "n_cores", "on_cluster", "one_thread"]
+from propercal._threads import n_threads
+from propercal._threads import one_thread as one_thread
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
