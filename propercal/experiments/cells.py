@@ -24,4 +24,4 @@ def run_cells(
     """Compute the cells that are missing, and write or read the dataset they make."""
     places: dict[str, Any] = {"n_workers": n_workers, "scheduler": scheduler, "progress": progress}
     task, assembled = partial(run_cell, design), partial(assemble, design)
-    return collected(task, design, Path(path), assembled, **places)
+    return collected(task, design, Path(path), assembled, functions=[assemble], **places)

@@ -159,13 +159,13 @@ def collected(
 ) -> xr.Dataset:
     """Give `task` the cells that no journal has, and write the dataset of all.
 
-    The files that hold `functions` are part of the code, as those of `task` and `assembled` are.
+    The files that hold `functions`, or else those of `task`, are the code of the study.
     """
     if n_workers is not None and n_workers < 1:
         raise bad_value("n_workers", repr(n_workers), "1 or more", "leave it out for all cores")
-    tasks = [task, assembled, *functions]
-    check_checkout(files_of(each for task in tasks for each in functions_in(task)))
-    attributes = provenance(factors, tasks)
+    code = functions or (task, assembled)
+    check_checkout(files_of(each for part in code for each in functions_in(part)))
+    attributes = provenance(factors, code)
     journal_path = path.with_name(path.name + ".journal")
     if path.exists() and not journal_path.exists() and not is_damaged(path):
         # It may lie where nothing, not even a lock, can be written.
@@ -185,7 +185,7 @@ def collected(
         done = {result.cell for result in results}
         missing = [cell for cell in cells if cell not in done]
         with journal:
-            computed = _computed(task, missing, sources(tasks), n_workers, scheduler)
+            computed = _computed(task, missing, sources(code), n_workers, scheduler)
             if progress:
                 computed = _with_progress(computed, factors, results)
             for result in computed:

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from propercal._data.messages import bad_value
-from propercal.experiments.datasets import read_dataset as read_dataset
-from propercal.experiments.datasets import say
-from propercal.experiments.datasets import write_dataset as write_dataset
+from propercal.experiments import datasets
 from propercal.experiments.sources import differences
+
+read_dataset, write_dataset = datasets.read_dataset, datasets.write_dataset
 
 
 class CellResult(NamedTuple):
@@ -120,7 +120,7 @@ class Journal:
     def _mend(self) -> None:
         """Write the lines that are whole to a new file, and put it in the place of the old one."""
         lines = "1 line was" if self.damaged == 1 else f"{self.damaged} lines were"
-        say(f"{self.path.name}: {lines} damaged; what they held is computed anew.")
+        datasets.say(f"{self.path.name}: {lines} damaged; what they held is computed anew.")
         lines_kept = [_line(self._header, "")]
         lines_kept += [_line(_contents(result), self._key) for result in self.finished]
         mended = self.path.with_name(f".{self.path.name}.partial")

@@ -14,11 +14,12 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from propercal._threads import n_threads
-from propercal._threads import one_thread as one_thread
+from propercal import _threads
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+one_thread = _threads.one_thread
 
 
 def n_cores() -> int:
@@ -92,7 +93,7 @@ def in_processes(
         return
     context = multiprocessing.get_context("spawn")
     alive, ours = context.Pipe(duplex=False)
-    limit = 1 if n_threads() == 1 else None
+    limit = 1 if _threads.n_threads() == 1 else None
     executor = ProcessPoolExecutor(
         min(n_workers, len(tasks)), context, initializer=_start_worker, initargs=(alive, limit)
     )
