@@ -133,11 +133,15 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
-def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_command_reads_the_finished_study(
+    study: tuple[xr.Dataset, Path, str], data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def again(*_: Any, **__: Any) -> dict[str, Any]:
         raise AssertionError
 
-    finished = dataclasses.replace(STUDY, figures=None, measure=again)
+    # Another `measure` would be other code, whose dataset this is not.
+    monkeypatch.setattr("propercal.experiments.runner.run_cell", again)
+    finished = dataclasses.replace(STUDY, figures=None)
     places = ["--data", str(data), "--workers", "1", "--output", str(study[1])]
     assert main(finished, [*ARGUMENTS, *places]) == 0
     assert table(study[0]) in capsys.readouterr().out
