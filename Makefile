@@ -8,6 +8,7 @@ TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2 --dist worksteal
 STUDY_ARGS ?= --quick
 BENCHMARK_ARGS ?= --quick
+CHAOS_ARGS ?=
 COVERAGE ?=
 
 bin := $(VENV)/bin
@@ -15,7 +16,7 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants benchmark book dist clean
+.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants chaos benchmark book dist clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
@@ -26,6 +27,7 @@ help:
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
+	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (a minute; CHAOS_ARGS=--full takes half an hour)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
@@ -133,6 +135,9 @@ dist: $(VENV)/.dist-installed
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed
 	$(bin)/python theory_tests/mutants.py $(MUTANTS)
+
+chaos: $(VENV)/.test-installed
+	$(bin)/python -m theory_tests.chaos $(CHAOS_ARGS)
 
 benchmark: $(VENV)/.study-installed
 	$(bin)/python benchmarks/scale.py $(BENCHMARK_ARGS)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-from propercal.experiments import StudyDesign
+from propercal.experiments import StudyDesign, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,3 +80,28 @@ def flipped(content: bytes, bit: int) -> bytes:
     changed = bytearray(content)
     changed[bit // 8] ^= 1 << bit % 8
     return bytes(changed)
+
+
+def dask_process(folder: Path, program: str, *arguments: str, package: Path = ROOT) -> subprocess.Popen[bytes]:
+    """Start a scheduler or a worker, with the package of a folder."""
+    words = [sys.executable, "-m", f"distributed.cli.dask_{program}", *arguments, "--no-dashboard"]
+    return subprocess.Popen(words, cwd=folder, env=environment(package), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def scheduler_address(file: Path) -> str:
+    """Wait for the address that a scheduler writes to its file."""
+    deadline = time.monotonic() + 60
+    while not file.exists() or not file.read_bytes().endswith(b"}"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return str(json.loads(file.read_text())["address"])
+
+
+def older(folder: Path) -> Path:
+    """A copy of the package with another version, in which a module has another name."""
+    shutil.copytree(ROOT / "propercal", folder / "propercal", ignore=shutil.ignore_patterns("__pycache__"))
+    first = folder / "propercal" / "__init__.py"
+    first.write_text(first.read_text().replace(f'__version__ = "{sources.VERSION}"', '__version__ = "0.0.9"'))
+    inner = folder / "propercal" / "experiments"
+    (inner / "sources.py").rename(inner / "hashes.py")
+    return folder
