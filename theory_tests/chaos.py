@@ -40,7 +40,7 @@ from theory_tests.contracts.faulty_study import (
 )
 
 STUDY = dataclasses.replace(DECOMPOSITIONS, name="small", presets={"tiny": (SMALL, "twelve cells")})
-#: What is left of a trial that neither ends nor dies is killed after so many seconds.
+#: A trial that does not end is killed after so many seconds, and counts as wrong.
 PATIENCE = 60.0
 LOG = ROOT / "build" / "chaos" / "trials.jsonl"
 SAME, LINE, WRONG = "same bytes", "one line, then same bytes", "wrong"
@@ -141,7 +141,7 @@ def kill_9(field: Field, place: Path, rng: np.random.Generator) -> str:
     return field.verdict(place, Run(place).end())
 
 
-def half_journal(field: Field, place: Path, rng: np.random.Generator) -> bytes:
+def half_journal(place: Path, rng: np.random.Generator) -> bytes:
     """Return the journal of a run that was killed on the way."""
     journal = place / "small.nc.journal"
     while True:
@@ -158,7 +158,7 @@ def half_journal(field: Field, place: Path, rng: np.random.Generator) -> bytes:
 
 
 def flip_in_journal(field: Field, place: Path, rng: np.random.Generator) -> str:
-    content = half_journal(field, place, rng)
+    content = half_journal(place, rng)
     (place / "small.nc.journal").write_bytes(flipped(content, int(rng.integers(8 * len(content)))))
     return field.verdict(place, Run(place).end())
 
@@ -257,7 +257,7 @@ def trials(full: bool, folder: Path) -> Iterator[dict[str, Any]]:
 
 def table(found: list[dict[str, Any]]) -> str:
     """One line for each fault: tries, and how many ended how."""
-    lines = ["| fault | tries | " + " | ".join((SAME, LINE, WRONG)) + " |", "|---|---|---|---|---|"]
+    lines = [f"| fault | tries | {SAME} | {LINE} | {WRONG} |", "|---|---|---|---|---|"]
     for name in FAULTS:
         became = [each["became"].partition(":")[0] for each in found if each["fault"] == name]
         lines.append(f"| {name} | {len(became)} | " + " | ".join(str(became.count(kind)) for kind in (SAME, LINE, WRONG)) + " |")
@@ -274,10 +274,8 @@ def command(arguments: list[str] | None = None) -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         found = list(trials(options.full, Path(folder)))
-    print(table(found))
-    wrong = [each for each in found if each["became"].startswith(WRONG)]
-    for each in wrong:
-        print(f"{each['fault']}, trial {each['trial']}: {each['became']}")
+    wrong = [f"{each['fault']}, trial {each['trial']}: {each['became']}" for each in found if each["became"].startswith(WRONG)]
+    sys.stdout.write("\n".join([table(found), *wrong]) + "\n")
     return 1 if wrong else 0
 
 
