@@ -23,13 +23,16 @@ from propercal.experiments.datasets import read_dataset, write_dataset
 from propercal.experiments.lock import only_run
 from propercal.experiments.runner import run_cell
 from propercal.experiments.store import CellResult, Journal
-from theory_tests.contracts.faulty_study import ROOT, SMALL, command, dask_process, ended, environment, flipped, older, scheduler_address, write_script
+from theory_tests.contracts.faulty_study import (
     ROOT,
     SMALL,
     command,
+    dask_process,
     ended,
     environment,
     flipped,
+    older,
+    scheduler_address,
     write_script,
 )
 

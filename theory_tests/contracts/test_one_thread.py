@@ -1,0 +1,90 @@
+"""One thread for those who ask for it, and no trace of that for anybody else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from propercal import _threads
+from propercal.experiments.workers import in_processes, one_thread
+
+
+def numbers() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def inherited(_: int) -> int:
+    return _threads.n_threads()
+
+
+@pytest.fixture(autouse=True)
+def three(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROPERCAL_NUM_THREADS", "3")
+
+
+def test_it_ends_with_its_block_and_nests() -> None:
+    before = numbers()
+    with one_thread():
+        assert _threads.n_threads() == 1
+        with one_thread():
+            assert _threads.n_threads() == 1
+        assert _threads.n_threads() == 1
+        assert set(numbers()) == {1}
+        assert os.environ["PROPERCAL_NUM_THREADS"] == "3"
+    assert _threads.n_threads() == 3
+    assert numbers() == before
+    with pytest.raises(ZeroDivisionError), one_thread():
+        raise ZeroDivisionError
+    assert _threads.n_threads() == 3
+    assert numbers() == before
+
+
+def test_four_threads_leave_nothing_behind() -> None:
+    """By the environment, 27 of 300 rounds ended with PROPERCAL_NUM_THREADS = 1."""
+    before, environment = numbers(), dict(os.environ)
+    wrong: list[Any] = []
+
+    def work(i: int) -> None:
+        for pause in (0.0, 1e-4 * i):
+            with one_thread():
+                time.sleep(pause)
+                if _threads.n_threads() != 1:
+                    wrong.append("more than one within")
+            if _threads.n_threads() != 3:
+                wrong.append("not three after")
+
+    for _ in range(300):
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert os.environ == environment
+    assert wrong == []
+    assert numbers() == before
+
+
+def test_the_rest_of_the_process_is_left_alone() -> None:
+    seen: list[int] = []
+    with one_thread():
+        other = threading.Thread(target=lambda: seen.append(_threads.n_threads()))
+        other.start()
+        other.join()
+        # Other programs too.
+        code = "from propercal import _threads; print(_threads.n_threads())"
+        child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen == [3]
+    assert child.stdout.strip() == "3"
+
+
+def test_worker_processes_inherit_it() -> None:
+    with one_thread():
+        assert list(in_processes(inherited, range(2), 2)) == [1, 1]
+    assert list(in_processes(inherited, range(2), 2)) == [3, 3]
