@@ -178,8 +178,12 @@ def small_disk(place: Path, n_bytes: int) -> Iterator[Callable[[], None] | None]
     if subprocess.run(words, capture_output=True, check=False).returncode:
         yield None
         return
+
+    def grow() -> None:
+        subprocess.run([mount, "-o", "remount,size=16m", str(place)], check=True)
+
     try:
-        yield lambda: subprocess.run([mount, "-o", "remount,size=16m", str(place)], check=True) and None
+        yield grow
     finally:
         subprocess.run([shutil.which("umount") or "umount", "--lazy", str(place)], check=True)
 
