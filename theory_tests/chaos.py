@@ -1,6 +1,6 @@
 """Faults done to a study on purpose, and a table of what became of them.
 
-`python -m theory_tests.chaos` takes a minute; `--full` does what the book's page "What can go wrong" states. A trial is
+`python -m theory_tests.chaos` takes two minutes; `--full` does what the book's page "What can go wrong" states. A trial is
 good if the study ends with the bytes of an undisturbed run, or says in one line what is wrong and gives those bytes when
 it is started again. Started again, this command goes on where it was stopped.
 """
@@ -239,16 +239,16 @@ FAULTS: dict[str, tuple[Callable[[Field, Path, np.random.Generator], str], int, 
 }
 
 
-def trials(full: bool, folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield what became of every trial, those of earlier starts by the same code first."""
-    LOG.parent.mkdir(parents=True, exist_ok=True)
-    known = [json.loads(line) for line in LOG.read_text().splitlines()] if LOG.exists() else []
+def trials(tries: dict[str, int], folder: Path, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what became of every trial; those of earlier starts by the same code stand in a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = [each for each in known if each["sources"] == sources.DIGEST]
     done = {(each["fault"], each["trial"]): each for each in known}
     field = undisturbed(folder)
-    with LOG.open("a") as log:
-        for number, (name, (attempt, few, many)) in enumerate(FAULTS.items()):
-            for trial in range(many if full else few):
+    with path.open("a") as log:
+        for number, (name, (attempt, _, _)) in enumerate(FAULTS.items()):
+            for trial in range(tries[name]):
                 if (name, trial) not in done:
                     place = folder / f"{number}-{trial}"
                     became = attempt(field, place, np.random.default_rng([number, trial]))
@@ -271,13 +271,16 @@ def table(found: list[dict[str, Any]]) -> str:
 def command(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m theory_tests.chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="as many tries as the book states (half an hour)")
+    parser.add_argument("--tries", type=int, metavar="N", help="as many of each fault")
+    parser.add_argument("--log", type=Path, default=LOG, metavar="FILE", help="what was done already")
     options = parser.parse_args(arguments)
+    tries = {name: options.tries or (many if options.full else few) for name, (_, few, many) in FAULTS.items()}
     # Imported here once, and not by every fork.
     import filelock  # noqa: F401
     import h5netcdf  # noqa: F401
 
     with tempfile.TemporaryDirectory() as folder:
-        found = list(trials(options.full, Path(folder)))
+        found = list(trials(tries, Path(folder), options.log))
     wrong = [f"{each['fault']}, trial {each['trial']}: {each['became']}" for each in found if each["became"].startswith(WRONG)]
     sys.stdout.write("\n".join([table(found), *wrong]) + "\n")
     return 1 if wrong else 0

@@ -71,6 +71,9 @@ def functions_in(task: Any) -> Iterator[Callable[..., Any]]:
             yield from functions_in(each)
     elif inspect.isfunction(task):
         yield inspect.unwrap(task)
+    elif callable(task) and not isinstance(task, type):
+        # A bound method, or an object with `__call__`.
+        yield from functions_in(getattr(task, "__func__", vars(type(task)).get("__call__")))
 
 
 def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
@@ -143,6 +146,9 @@ def differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[s
     for key, wanted in expected.items():
         given = found.get(key)
         if given == wanted:
+            continue
+        if given is None:
+            named.append(f"{key} (not recorded)")
             continue
         one, other = _members(given), _members(wanted)
         named += [

@@ -434,3 +434,36 @@ def test_another_seed_is_another_journal(tmp_path: Path, half: bytes) -> None:
     other = StudyDesign(**{**SMALL.settings(), "seed": 1})
     with pytest.raises(ValueError, match="another design; finish"):
         run_study(other, tmp_path / "study.nc", n_workers=1, progress=False)
+
+
+# --- faults on purpose
+
+
+@pytest.mark.slow
+def test_chaos_prints_what_became_of_each_fault_and_goes_on(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs Dask distributed")
+    words = [sys.executable, "-m", "theory_tests.chaos", "--tries", "1", "--log", str(tmp_path / "log")]
+    options: Any = {"cwd": ROOT, "env": environment(), "capture_output": True, "text": True, "check": False}
+    first = subprocess.run(words, timeout=200, **options)
+    assert first.returncode == 0, first.stdout + first.stderr
+    rows = [line.split(" | ") for line in first.stdout.splitlines()[2:]]
+    assert len(rows) == 6
+    assert all(row[1] == "1" and row[4] == "0 |" for row in rows)
+    # What was done is not done again, and what went wrong is the end of it.
+    log = (tmp_path / "log").read_text().splitlines()
+    wrong = {**json.loads(log[0]), "became": "wrong: other bytes"}
+    (tmp_path / "log").write_text("\n".join([json.dumps(wrong), *log[1:]]) + "\n")
+    again = subprocess.run(words, timeout=60, **options)
+    assert again.returncode == 1
+    assert again.stdout.endswith(f"{wrong['fault']}, trial 0: wrong: other bytes\n")
+
+
+def test_callable_objects_and_methods_have_files_too() -> None:
+    class Measure:
+        def __call__(self, *_: Any) -> dict[str, float]:
+            return {"x": 1.0}
+
+        def method(self) -> None: ...
+
+    assert list(sources.sources([Measure()])) == list(sources.sources([Measure().method])) == ["faulty_study.py", "propercal", "test_runner_faults.py"]
+    assert list(sources.sources([print, Path, 3])) == ["propercal"]
