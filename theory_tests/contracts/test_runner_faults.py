@@ -443,8 +443,11 @@ def test_another_seed_is_another_journal(tmp_path: Path, half: bytes) -> None:
 def test_chaos_prints_what_became_of_each_fault_and_goes_on(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs Dask distributed")
     words = [sys.executable, "-m", "theory_tests.chaos", "--tries", "1", "--log", str(tmp_path / "log")]
-    options: Any = {"cwd": ROOT, "env": environment(), "capture_output": True, "text": True, "check": False}
-    first = subprocess.run(words, timeout=200, **options)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, timeout=200, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+
+    first = run()
     assert first.returncode == 0, first.stdout + first.stderr
     rows = [line.split(" | ") for line in first.stdout.splitlines()[2:]]
     assert len(rows) == 6
@@ -453,7 +456,7 @@ def test_chaos_prints_what_became_of_each_fault_and_goes_on(tmp_path: Path) -> N
     log = (tmp_path / "log").read_text().splitlines()
     wrong = {**json.loads(log[0]), "became": "wrong: other bytes"}
     (tmp_path / "log").write_text("\n".join([json.dumps(wrong), *log[1:]]) + "\n")
-    again = subprocess.run(words, timeout=60, **options)
+    again = run()
     assert again.returncode == 1
     assert again.stdout.endswith(f"{wrong['fault']}, trial 0: wrong: other bytes\n")
 
