@@ -196,11 +196,8 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
         else:
             continue
         for name in names:
-            first, *rest = name.removeprefix(f"{folder.name}.").split(".")
-            for end in (
-                f"{first}.py",
-                f"{first}/__init__.py",
-                "/".join([first, *rest[:1]]) + ".py",
-            ):
-                if (folder / end).is_file():
-                    yield folder / end
+            parts = name.split(".")
+            if folder.name in parts[:-1]:
+                parts = parts[parts.index(folder.name) + 1 :]
+            ends = f"{parts[0]}.py", f"{parts[0]}/__init__.py", "/".join(parts[:2]) + ".py"
+            yield from (folder / end for end in ends if (folder / end).is_file())
