@@ -73,7 +73,9 @@ def functions_in(task: Any) -> Iterator[Callable[..., Any]]:
         yield inspect.unwrap(task)
     elif callable(task) and not isinstance(task, type):
         # A bound method, or an object with `__call__`.
-        yield from functions_in(getattr(task, "__func__", vars(type(task)).get("__call__")))
+        inner = getattr(task, "__func__", vars(type(task)).get("__call__"))
+        if inspect.isfunction(inner):
+            yield inspect.unwrap(inner)
 
 
 def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
