@@ -31,8 +31,8 @@ def write_dataset(dataset: xr.Dataset, path: Path) -> None:
     checksum = _checksum_file(path)
     parts = [each.with_name(f".{each.name}.partial") for each in (checksum, path)]
     try:
-        _write(parts[0], _line(content, path))
-        _write(parts[1], content)
+        write_file(parts[0], _line(content, path))
+        write_file(parts[1], content)
         parts[0].replace(checksum)
         parts[1].replace(path)
     finally:
@@ -98,6 +98,23 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whose size is reserved first, and see it on the disk."""
+    try:
+        with path.open("wb") as file:
+            if hasattr(os, "posix_fallocate"):
+                try:
+                    os.posix_fallocate(file.fileno(), 0, len(content))
+                except OSError as error:
+                    if error.errno not in _NOT_RESERVED:
+                        raise
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def _netcdf(dataset: xr.Dataset) -> bytes:
     """Return the bytes of netCDF; in memory, since HDF5 may crash where a disk is full."""
     import h5netcdf
@@ -128,20 +145,3 @@ def _checksum_file(path: Path) -> Path:
 
 def _line(content: bytes, path: Path) -> bytes:
     return f"{hashlib.sha256(content).hexdigest()}  {path.name}\n".encode()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whose size is reserved first, and see it on the disk."""
-    try:
-        with path.open("wb") as file:
-            if hasattr(os, "posix_fallocate"):
-                try:
-                    os.posix_fallocate(file.fileno(), 0, len(content))
-                except OSError as error:
-                    if error.errno not in _NOT_RESERVED:
-                        raise
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -121,14 +121,14 @@ class Journal:
         """Write the lines that are whole to a new file, and put it in the place of the old one."""
         lines = "1 line was" if self.damaged == 1 else f"{self.damaged} lines were"
         datasets.say(f"{self.path.name}: {lines} damaged; what they held is computed anew.")
-        lines_kept = [_line(self._header, "")]
+        lines_kept = [_line(json.loads(self._key), "")]
         lines_kept += [_line(_contents(result), self._key) for result in self.finished]
-        mended = self.path.with_name(f".{self.path.name}.partial")
-        with mended.open("wb") as file:
-            file.writelines(lines_kept)
-            file.flush()
-            os.fsync(file.fileno())
-        mended.replace(self.path)
+        part = self.path.with_name(f".{self.path.name}.partial")
+        try:
+            datasets.write_file(part, b"".join(lines_kept))
+            part.replace(self.path)
+        finally:
+            part.unlink(missing_ok=True)
 
     def _write(self, record: Mapping[str, Any], key: str) -> None:
         self._file.write(_line(record, key))
