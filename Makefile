@@ -27,7 +27,7 @@ help:
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
-	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (two minutes; CHAOS_ARGS=--full takes half an hour)"
+	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (two minutes; CHAOS_ARGS=--full takes a quarter of an hour)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"

@@ -270,7 +270,7 @@ def table(found: list[dict[str, Any]]) -> str:
 
 def command(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m theory_tests.chaos", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="as many tries as the book states (half an hour)")
+    parser.add_argument("--full", action="store_true", help="as many tries as the book states (a quarter of an hour)")
     parser.add_argument("--tries", type=int, metavar="N", help="as many of each fault")
     parser.add_argument("--log", type=Path, default=LOG, metavar="FILE", help="what was done already")
     options = parser.parse_args(arguments)
