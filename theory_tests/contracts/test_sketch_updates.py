@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
+import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -123,7 +128,8 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "a value above 1": ([1], [[1.2, 0.0, 0.0]], "y_proba = 1.2"),
     "a row that does not sum to 1": ([1], [[0.2, 0.2, 0.2]], "rows that sum to 0.6"),
     "another number of classes": ([1], [[0.5, 0.5]], "y_proba = 2 classes: expected 3"),
-    "no row": (np.zeros(0, int), np.zeros((0, 3)), "y_proba = an array of shape"),
+    "labels of no row": ([1], np.zeros((0, 3)), "y_proba = an array of shape"),
+    "no row of another number of classes": ([], np.zeros((0, 4)), "y_proba = 4 classes: expected 3"),
     "two labels of one row": ([1, 1], [[0.2, 0.3, 0.5]], "y_true = 2 labels"),
     "a good row and a bad one": ([1, 1], [[0.2, 0.3, 0.5], [0.2, -0.3, 1.1]], "y_proba = -0.3"),
 }
@@ -258,3 +264,75 @@ def test_a_kind_of_sketch_of_ones_own_stays_one() -> None:
     again = Counting.from_bytes(sketch.to_bytes())
     assert isinstance(again, Counting)
     check_same(again, wanted)
+
+
+@pytest.mark.parametrize("n", [0, 3, 300])
+@pytest.mark.parametrize("rows", [([], []), (np.zeros(0, int), np.zeros((0, 3))), ([], torch.zeros(0, 3))], ids=str)
+def test_no_rows_change_nothing(n: int, rows: Any) -> None:
+    sketch = made()
+    sketch.update(*sample(n))
+    before = sketch._seen
+    sketch.update(*rows)
+    assert sketch._seen is before
+
+
+def test_a_sketch_forgets_its_rows_and_keeps_its_settings() -> None:
+    rng = np.random.default_rng(0)
+    sketch, new = made(generator="brier"), made(generator="brier")
+    # Rows that settle how others are read.
+    sketch.update(rng.integers(0, 2, (300, 3)), rng.uniform(size=(300, 3)))
+    sketch.reset()
+    assert sketch.n_samples == 0
+    assert sketch.to_bytes() == new.to_bytes()
+    sketch.update(["a", "b", "c"], np.eye(3))
+    assert sketch.n_samples == 3
+
+
+def test_threads_that_update_and_merge_one_sketch_lose_no_row() -> None:
+    y_true, y_proba = sample(10_000)
+    whole, updated, merged = made(), made(), made()
+    whole.update(y_true, y_proba)
+    chunks = [slice(i, i + 50) for i in range(0, 10_000, 50)]
+
+    def update(rows: slice) -> None:
+        updated.update(y_true[rows], y_proba[rows])
+
+    def merge(rows: slice) -> None:
+        part = made()
+        part.update(y_true[rows], y_proba[rows])
+        merged.merge(part)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(update, chunks))
+            list(pool.map(merge, chunks))
+    finally:
+        sys.setswitchinterval(before)
+    check_same(updated, whole)
+    check_same(merged, whole)
+
+
+def test_sketches_that_merge_each_other_do_not_wait_for_ever() -> None:
+    one, other = made(), made()
+    one.update(*sample(20))
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(a.merge, b) for a, b in ((one, other), (other, one)) for _ in range(3)]
+        for each in found:
+            each.result(timeout=60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
+    sketch = made()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sketch._lock.__enter__).result()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            sketch.reset()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        pool.submit(sketch._lock.__exit__).result()
