@@ -18,7 +18,7 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
-from propercal.sketch.completion import decomposition, estimates, mean_error
+from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import decode, encode, unpack

@@ -113,7 +113,9 @@ _DTYPES = {
 
 
 def _checked(key: object) -> bytes | None:
-    if key is None or (isinstance(key, bytes) and key):
+    if key is None:
+        return None
+    if isinstance(key, bytes) and key:
         return key
     raise bad_value("key", type(key).__name__, "bytes, one or more", "secrets.token_bytes(32)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import propercal
 from propercal import CalibrationSketch, generators
+from propercal.result import TERMS
 from theory_tests.instances import unrelated
 
 
@@ -190,17 +192,34 @@ def test_the_first_rows_tell_how_all_are_read() -> None:
     assert names.merge(CalibrationSketch(2, notion="canonical", bandwidth=0.1)).n_samples == 2
 
 
-def test_a_zero_that_meets_a_possible_outcome_is_infinite() -> None:
-    y_true, y_proba = [0] * 40 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10
-    sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+ZEROS = [
+    # Neither outcome, or the other than that of probability 0, occurred beside it.
+    ([0] * 40 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10),
+    ([1] * 3 + [0] * 37 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10),
+    ([0, 1] * 150, [0.0, *np.linspace(0.1, 0.9, 299)]),
+    ([1, 0] * 150, [0.0, *np.linspace(0.1, 0.9, 299)]),
+]
+
+
+@pytest.mark.parametrize("method", ["direct", "risk"])
+@pytest.mark.parametrize("generator", ["log", "brier"])
+@pytest.mark.parametrize(("y_true", "y_proba"), ZEROS)
+def test_zeros_mean_what_they_do_in_memory(y_true: Any, y_proba: Any, generator: str, method: str) -> None:
+    sketch = CalibrationSketch(2, generator=generator, notion="canonical", bandwidth=0.05)
     sketch.update(y_true, y_proba)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "calibration error.*: infinite|risk.*: infinite")
+        wanted = propercal.decompose(y_true, y_proba, generator=generator, method=method, bandwidth=0.05)
+        found = sketch.result(method=method)
+    for term in TERMS:
+        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-6), term
+
+
+def test_an_infinite_term_is_said() -> None:
+    sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    sketch.update(*ZEROS[0])
     with pytest.warns(UserWarning, match="infinite, since F is infinite"):
-        found = sketch.result(method="direct")
-    assert found.calibration_error == np.inf
-    brier = CalibrationSketch(2, generator="brier", notion="canonical", bandwidth=0.1)
-    brier.update(y_true, y_proba)
-    wanted = propercal.decompose(y_true, y_proba, generator="brier", method="direct", bandwidth=0.1)
-    assert brier.result(method="direct").calibration_error == pytest.approx(wanted.calibration_error)
+        assert sketch.result(method="direct").calibration_error == np.inf
 
 
 def test_one_class_alone_and_a_chunk_of_ones() -> None:

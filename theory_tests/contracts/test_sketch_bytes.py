@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propercal import CalibrationSketch
-from propercal.generators import BregmanGenerator, from_function
+from propercal.generators import from_function
 from propercal.sketch import encoding
 from theory_tests.instances import unrelated
 
@@ -39,7 +39,7 @@ def opened(data: bytes = WRITTEN) -> tuple[dict[str, Any], bytearray]:
     return json.loads(content[8 : 8 + length]), bytearray(content[8 + length :])
 
 
-def closed(settings: object, numbers: bytes) -> bytes:
+def closed(settings: object, numbers: bytes | bytearray) -> bytes:
     """Write them with the checksum that fits."""
     text = json.dumps(settings).encode()
     content = zlib.compress(struct.pack("<Q", len(text)) + text + bytes(numbers))
@@ -60,14 +60,16 @@ def test_bytes_are_read_with_the_key_that_signed_them() -> None:
     signed = sketch.to_bytes(key=b"secret")
     again = CalibrationSketch.from_bytes(signed, key=b"secret")
     assert again.to_bytes() == sketch.to_bytes()
-    for key in (b"other", None):
+    others: list[bytes | None] = [b"other", None]
+    for key in others:
         with pytest.raises(ValueError, match="expected bytes that are those written"):
             CalibrationSketch.from_bytes(signed, key=key)
     with pytest.raises(ValueError, match="with the same key"):
         CalibrationSketch.from_bytes(sketch.to_bytes(), key=b"secret")
-    for key in ("secret", b""):
+    unusable: list[Any] = ["secret", b""]
+    for each in unusable:
         with pytest.raises(ValueError, match="key = "):
-            sketch.to_bytes(key=key)  # type: ignore[arg-type]
+            sketch.to_bytes(key=each)
 
 
 def test_a_sketch_of_an_earlier_format_is_named_as_such() -> None:
