@@ -18,10 +18,10 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
-from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
+from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import as_summed, fixed_values, same_values
 from propercal.sketch.state import State
