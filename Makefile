@@ -15,7 +15,7 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants benchmark book dist clean
+.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants fuzz benchmark book dist clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
+	@echo "make fuzz       give each reader 100 000 mutated files (an hour; FUZZ_EXAMPLES=1000 for fewer)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
@@ -133,6 +134,9 @@ dist: $(VENV)/.dist-installed
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed
 	$(bin)/python theory_tests/mutants.py $(MUTANTS)
+
+fuzz: $(VENV)/.test-installed
+	FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100000) $(bin)/python -m pytest -q theory_tests/contracts/test_hostile_files.py
 
 benchmark: $(VENV)/.study-installed
 	$(bin)/python benchmarks/scale.py $(BENCHMARK_ARGS)

@@ -18,22 +18,35 @@ def load_generator(spec: str) -> BregmanGenerator:
     """
     from propercal.generators import as_generator
 
-    return as_generator(_load(spec) if ":" in spec else spec)
+    found = _load(spec) if ":" in spec else spec
+    try:
+        return as_generator(found)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ValueError) and str(error).startswith("generator = "):
+            raise
+        raise ValueError(
+            f"cannot make a generator of {spec!r} ({_reason(error)}); expected a class that needs "
+            "no arguments, or an instance"
+        ) from error
 
 
 def _load(spec: str) -> Any:
     module_name, _, names = spec.partition(":")
-    # An installed command, unlike `python -m`, does not look for modules where it was started.
+    # An installed command, unlike `python -m`, does not look for modules where it was started. They
+    # come last, so that no file that lies there stands in for an installed package.
     if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)
     try:
         found = importlib.import_module(module_name)
         for name in names.split("."):
             found = getattr(found, name)
-    except Exception as error:  # a user's module may fail in any way
-        reason = " ".join(str(error).split())
+    except (Exception, SystemExit) as error:  # a user's module may fail in any way
         raise ValueError(
-            f"cannot load {spec!r} ({type(error).__name__}: {reason}); expected "
+            f"cannot load {spec!r} ({_reason(error)}); expected "
             "package.module:object that can be imported from here"
         ) from error
     return found
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -21,11 +21,16 @@ def generator_name(generator: BregmanGenerator) -> str:
     return generator.name
 
 
+def shown(text: object) -> str:
+    """Return text that a terminal shows and does not obey: control characters are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
 class Table:
     """Rows of fixed width, printed as the results come."""
 
     def __init__(self, paths: Iterable[Path], generators: Iterable[BregmanGenerator]) -> None:
-        self._path_width = max(len("file"), *(len(str(path)) for path in paths))
+        self._path_width = max(len("file"), *(len(shown(path)) for path in paths))
         self._name_width = max(
             len("generator"), *(len(generator_name(each)) for each in generators)
         )
@@ -48,7 +53,7 @@ class Table:
         numbers = "  ".join(cells)
         size = f"{result.n_samples:>7}  {result.n_classes:>4}"
         line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
-        self._print(str(path), generator_name(result.generator), line)
+        self._print(shown(path), generator_name(result.generator), line)
 
     def _print(self, path: str, name: str, rest: str) -> None:
         print(f"{path:<{self._path_width}}  {name:<{self._name_width}}  {rest}".rstrip())

@@ -185,13 +185,15 @@ def test_corrupt_npz(tmp_path: Path, data: bytes, message: str) -> None:
     ("text", "message"),
     [
         ("", "not a readable csv file: No columns to parse"),
-        ("a,b,label\n.5,.5,1,\n.5,.5,0,\n", "rows have more fields than the header"),
+        ("a,b,label\n.5,.5,1,\n.5,.5,0,\n", "Expected 3 fields in line 2, saw 4; name every column"),
         ("a,b,label\n.5,.5,1\n.5,.5,0,\n", "not a readable csv file"),
         ("a,b,label\n.5,.5,1\n.5,.5\n", "no label in 1 row"),
         ("a,b\n.5,.5\n", r"columns 'a', 'b': expected a label column named 'label' or 'labels'; .*--label-column"),
         ("label,labels,a\n0,1,.5\n", "label columns 'label', 'labels': expected one"),
         ("label\n0\n", "expected one column of probabilities per class"),
-        ("label,a,b,split\n0,.5,.5,test\n", "column 'split' does not hold numbers"),
+        ("label,a,b,part\n0,.5,.5,test\n", "column 'part' does not hold numbers"),
+        ("label,a,b,split\n0,.5,.5,test\n", "column 'split': its name says that it is no class.*--drop split"),
+        ("id,label,a,b,fold\n0,0,.5,.5,1\n", "column 'id', 'fold': its name says .*--drop id --drop fold"),
         (",label,a,b\n0,0,.5,.5\n", "a column without a name"),
         ("label,a,b\n0,.5,.5\n,.5,.5\n", "no label in 1 row"),
         ("label,a,b\n0,.5,.5\ncat,.5,.5\n", r"labels 'cat': expected the name of a class column \('a', 'b'\) or an integer from 0 to 1"),
@@ -222,9 +224,9 @@ def test_corrupt_parquet(tmp_path: Path) -> None:
         read_predictions(path)
 
 
-@pytest.mark.parametrize("name", ["file.txt", "file", "file.npy"])
+@pytest.mark.parametrize("name", ["file.txt", "file", "file.gz", "file.npz.gz", "file.parquet.gz", "a.b/file"])
 def test_other_types(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"expected \.npz, \.csv or \.parquet"):
+    with pytest.raises(ValueError, match=r"expected \.npz, \.npy, \.csv, .* or \.parquet"):
         read_predictions(tmp_path / name)
 
 
