@@ -101,16 +101,13 @@ def probes() -> list[Any]:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 
-    linear = [FunctionTransformer(_log_ratios), StandardScaler()]
-    quadratic = [
-        FunctionTransformer(_log_ratios),
-        StandardScaler(),
-        PolynomialFeatures(2, include_bias=False),
-        StandardScaler(),
-    ]
+    def pipeline(*last: Any) -> Any:
+        return make_pipeline(FunctionTransformer(_log_ratios), StandardScaler(), *last)
+
+    squares = PolynomialFeatures(2, include_bias=False), StandardScaler()
     return [
-        make_pipeline(*linear, LogisticRegression(max_iter=300)),
-        make_pipeline(*quadratic, LogisticRegression(C=0.05, max_iter=300)),
+        pipeline(LogisticRegression(max_iter=300)),
+        pipeline(*squares, LogisticRegression(C=0.05, max_iter=300)),
     ]
 
 
@@ -138,8 +135,9 @@ class Verdict(NamedTuple):
     @property
     def signs(self) -> list[int]:
         """Return +1 for a rise beyond chance, −1 for such a fall, else 0, by layer."""
-        sign = np.sign(self.rises.mean("seed")) * beyond_chance(self.rises, "seed")
-        return [int(each) for each in sign.values]
+        mean, shown = self.rises.mean("seed"), beyond_chance(self.rises, "seed")
+        signs: list[int] = (np.sign(mean.values) * shown.values).astype(int).tolist()
+        return signs
 
     @property
     def said(self) -> str:
@@ -159,11 +157,14 @@ def rises(sharpness: xr.DataArray) -> xr.DataArray:
 
 def verdicts(summary: xr.Dataset) -> list[Verdict]:
     found = []
-    for levels, of in selections(summary, "activation", "generator", "method"):
+    for (activation, generator, method), of in selections(
+        summary, "activation", "generator", "method"
+    ):
         sharpness = of["sharpness"]
         layers = (sharpness.isel(layer=i, drop=True) for i in range(sharpness.sizes["layer"]))
         broken = sum(int(grows(b - a).sum()) for a, b in combinations(layers, 2))
-        found.append(Verdict(*levels, rises(sharpness).mean("epoch"), broken))
+        pooled = rises(sharpness).mean("epoch")
+        found.append(Verdict(activation, generator, method, pooled, broken))
     return found
 
 
@@ -351,6 +352,8 @@ FULL = Design(
     activations=("relu", "tanh"),
     batch_size=64,
 )
+_RIGHT = "whose class has the largest probability"
+_CORRECTION = "kernel correction, inf for none"
 _UNIT = "log: nats; Brier: summed over classes"
 _INNER = ("generator", "method", "layer")
 _OF_LAYER = ("generator", "layer")
@@ -364,17 +367,11 @@ STUDY = Study(
     },
     outputs=outputs(
         {
-            "train_accuracy": (
-                (),
-                "share of training rows whose class has the largest probability",
-            ),
+            "train_accuracy": ((), f"share of training rows {_RIGHT}"),
             "accuracy": ((), "the same of the rows looked at"),
             "sharpness": (_INNER, f"sharpness ({_UNIT})"),
             "standard_error": (_OF_LAYER, "standard error of the debiased sharpness"),
-            "kernel_bandwidth": (
-                _OF_LAYER,
-                "median bandwidth of its kernel correction, inf for none",
-            ),
+            "kernel_bandwidth": (_OF_LAYER, f"median bandwidth of its {_CORRECTION}"),
         }
     ),
     measure=measure,

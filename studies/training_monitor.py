@@ -213,11 +213,11 @@ def _growth(summary: xr.Dataset) -> Iterator[str]:
         f"{'CE of loss':>10} {'accuracy':>17}  claim 2; claim 3"
     )
     for (generator, method), _ in selections(summary, "generator", "method"):
-        of = growth(summary, generator, method)
-        cells = [number(values, signed=True, marked=True) for values in of]
+        grown = growth(summary, generator, method)
+        cells = [number(values, signed=True, marked=True) for values in grown]
         yield (
             f"{SYMBOLS[generator]}, {method:24} {cells[0]:>16} {cells[1]:>16} {cells[2]:>17} "
-            f"{of.share:>10} {cells[3]:>17}  {of.second}; {of.third}"
+            f"{grown.share:>10} {cells[3]:>17}  {grown.second}; {grown.third}"
         )
     yield "Debiased calibration error at the end, and the mean 95 % interval of a single network:"
     last = summary.sel({"part": "monitor", "method": "debiased"}).isel(epoch=-1)
@@ -245,7 +245,7 @@ def stopped(summary: xr.Dataset) -> tuple[str, str]:
     return of_each(summary, _least), of_each(summary, lambda of: "; ".join(_apart(of)))
 
 
-def grown(summary: xr.Dataset) -> tuple[str, str]:
+def refined(summary: xr.Dataset) -> tuple[str, str]:
     """Judge whether the refinement has a part in the growth of the log loss."""
     second = of_each(summary, lambda of: growth(of, "log", "debiased").second)
     return of_each(summary, _share), second
@@ -384,7 +384,7 @@ STUDY = Study(
         ),
         Claim(
             "When the loss rises again, it is by calibration error alone",
-            grown,
+            refined,
             "appendix, monitoring",
         ),
     ),
