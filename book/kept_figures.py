@@ -25,9 +25,6 @@ class Kept(NamedTuple):
 #: Of studies that do not name it themselves.
 KEPT = {
     "debiasing": Kept("debiasing_figures", debiasing_figures.FigureSpec("relative_bias", "log")),
-    "information_monotonicity": Kept("information_figures", "rises"),
-    "model_selection": Kept("selection_figures", "pareto"),
-    "training_monitor": Kept("monitor_figures", "monitor"),
 }
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
-from propercal.experiments import StudyDesign, run_study
-from propercal.experiments.factors import Cell
+from propercal.experiments import Cell, Factors, Output, Study, StudyDesign, factor, main, run_study
 from propercal.experiments.store import Journal
 from propercal.generators import Brier
 from propercal.result import TERMS
@@ -240,3 +240,37 @@ def test_a_design_that_cannot_be_run_is_refused(changes: dict[str, Any], message
 def test_a_design_takes_generator_objects_and_sums() -> None:
     design = StudyDesign(generators=(Brier(), 2 * Brier()))
     assert design.generator_names == ("brier", "2.0*Brier()")
+
+
+# --- a study of files
+
+
+@dataclass(frozen=True)
+class OfFiles(Factors):
+    data: str = "digits"
+    n_replicates: int = factor(2, between="replicate")
+
+
+def same(factors: OfFiles, data: Path) -> OfFiles:
+    assert data.is_dir()
+    return factors
+
+
+def one(*_: Any, data: Path) -> dict[str, Any]:
+    return {"x": float(data.is_dir())}
+
+
+def test_a_setting_may_have_the_name_of_an_option(tmp_path: Path) -> None:
+    study = Study(
+        name="of_files",
+        about="",
+        presets={"tiny": (OfFiles(), "")},
+        outputs=[Output("x", ("replicate",))],
+        measure=one,
+        read=same,
+    )
+    places = ["--data", str(tmp_path), "--output", str(tmp_path)]
+    assert main(study, ["--quiet", "--workers", "1", *places]) == 0
+    dataset = xr.load_dataset(tmp_path / "of_files.nc", engine="h5netcdf")
+    assert json.loads(dataset.attrs["design"])["data"] == "digits"
+    assert dataset["x"].values.tolist() == [1.0, 1.0]
