@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from book.pages import REFERENCE, Study, available
-from studies import debiasing_figures
 
 #: Shades are enough for lines and bands, and a quarter of the size.
 _COLOURS = 64
@@ -24,7 +23,6 @@ class Kept(NamedTuple):
 
 #: Of studies that do not name it themselves.
 KEPT = {
-    "debiasing": Kept("debiasing_figures", debiasing_figures.FigureSpec("relative_bias", "log")),
     "information_monotonicity": Kept("information_figures", "rises"),
     "model_selection": Kept("selection_figures", "pareto"),
     "training_monitor": Kept("monitor_figures", "monitor"),
