@@ -278,11 +278,10 @@ def _pooled(summary: xr.Dataset) -> Iterator[str]:
     counts = summary["n_replicates"].where(asked.any("generator"), 0)
     coverage = summary["coverage"].where(asked).mean("generator")
     yield from _shares("coverage over all these cells", coverage, counts, "sample_size")
-    size = summary.isel(test_scenario=summary["test_scenario"].isin(CALIBRATED).values)
-    size, counts = size["rejection_rate"].isel(test=0), size["test_n_replicates"]
-    yield from _shares(
-        "size of the test over all calibrated cells", size, counts, "test_sample_size"
-    )
+    calibrated = summary.isel(test_scenario=summary["test_scenario"].isin(CALIBRATED).values)
+    size, counts = calibrated["rejection_rate"].isel(test=0), calibrated["test_n_replicates"]
+    what = "size of the test over all calibrated cells"
+    yield from _shares(what, size, counts, "test_sample_size")
 
 
 def _shares(what: str, shares: xr.DataArray, counts: xr.DataArray, dim: str) -> Iterator[str]:

@@ -150,7 +150,7 @@ def numbers(cell: Cell) -> dict[str, Any]:
         return {"pvalue": [0.01 if i < ours else 0.5, 0.9, 0.01 if i < best else 0.5, 0.9]}
     truth, noisy = TRUTHS[scenario], TRUTHS[scenario] + NOISE[i]
     return {
-        **dict.fromkeys(PARTS, [0.0]),
+        **{name: [0.0] for name in PARTS},
         "estimate": [[noisy + SHIFTS[method]] for method in METHODS],
         "loss_saved": [noisy],
         # The interval of the last replicate lies above the truth.
