@@ -18,6 +18,9 @@ SMALL_BIAS = 0.3
 COVERAGE_TARGET = (0.92, 0.98)
 SIZE_TARGET = (0.035, 0.065)
 RMSE_RIVALS = CANONICAL[1:]
+_UNITS = "units of F (log: nats)"
+#: Values, long names and units, by name.
+_Described = dict[str, tuple[xr.DataArray, str, str]]
 MISSED, MET, UNCERTAIN, NOT_ASKED = 0, 1, 2, -1
 _VERDICTS = {
     "flag_values": [NOT_ASKED, MISSED, MET, UNCERTAIN],
@@ -35,12 +38,19 @@ def verdict(excess: xr.DataArray, error: xr.DataArray, asked: xr.DataArray) -> x
 
 def summary_of(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
     """Return the summary of replicates whose truths are known."""
-    summary = known.assign(_estimates(replicates, known))
+    parts = {**_errors(replicates, known), **_coverage(replicates, known["truth"])}
+    summary = known.assign(
+        {
+            name: values.assign_attrs({"long_name": text, **({"units": units} if units else {})})
+            for name, (values, text, units) in parts.items()
+        }
+    )
     verdicts = _verdicts(summary.sel({"method": "debiased"}, drop=True))
     return summary.assign(verdicts).assign(_tests(replicates["pvalue"]))
 
 
-def _estimates(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
+def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
+    """Return bias, spread and root mean squared error of every method."""
     estimate, truth = replicates["estimate"], known["truth"]
     canonical = estimate["method"].isin(CANONICAL)
     target = truth.where(canonical, known["classwise_truth"])
@@ -57,56 +67,47 @@ def _estimates(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
     best = rivals.fillna(np.inf).argmin("method")
     rival_rest = rest.sel({"method": list(RMSE_RIVALS)}).isel({"method": best})
     ours, ours_rest = (x.sel({"method": "debiased"}, drop=True) for x in (rmse, rest))
-    lower, upper = replicates["lower"], replicates["upper"]
-    stated = lower.notnull()
-    covered = ((lower <= truth) & (truth <= upper)).where(stated)
-    below = (replicates["lower_bound"] <= truth).where(stated)
-    n_stated = stated.sum("replicate")
+    ratio_se = _jackknife_se(ours_rest / rival_rest.drop_vars("method"))
+    ratio_text = "RMSE of debiased over that of the best of " + ", ".join(RMSE_RIVALS)
+    n_replicates = replicates["lower"].notnull().sum("replicate").isel(generator=0, drop=True)
     percent = 100 / target.where(target > 0)
-    means = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
-    nats, share = "units of F (log: nats)", "%"
-    described: dict[str, tuple[xr.DataArray, str, str]] = {
-        "n_replicates": (n_stated.isel(generator=0, drop=True), "number of data sets", ""),
-        "mean": (estimate.mean("replicate"), "mean estimate", nats),
-        "bias": (bias, "bias against the truth of its notion", nats),
-        "bias_se": (bias_se, "standard error of bias", nats),
-        "relative_bias": (percent * bias, "bias, relative to the truth", share),
-        "relative_bias_se": (percent * bias_se, "standard error of relative_bias", share),
-        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", nats),
-        "rmse": (rmse, "root mean squared error", nats),
-        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", nats),
-        "rmse_ratio": (
-            ours / rivals.min("method"),
-            "RMSE of debiased over that of the best of " + ", ".join(RMSE_RIVALS),
-            "",
-        ),
+    return {
+        "n_replicates": (n_replicates, "number of data sets", ""),
+        "mean": (estimate.mean("replicate"), "mean estimate", _UNITS),
+        "bias": (bias, "bias against the truth of its notion", _UNITS),
+        "bias_se": (bias_se, "standard error of bias", _UNITS),
+        "relative_bias": (percent * bias, "bias, relative to the truth", "%"),
+        "relative_bias_se": (percent * bias_se, "standard error of relative_bias", "%"),
+        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", _UNITS),
+        "rmse": (rmse, "root mean squared error", _UNITS),
+        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", _UNITS),
+        "rmse_ratio": (ours / rivals.min("method"), ratio_text, ""),
         "rmse_ratio_se": (
-            _jackknife_se(ours_rest / rival_rest.drop_vars("method")),
+            ratio_se,
             "jackknife standard error of rmse_ratio, at the same rival",
             "",
         ),
         "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE", ""),
-        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", ""),
-        "coverage_se": (
-            _binomial_se(covered.sum("replicate"), n_stated),
-            "standard error of coverage",
-            "",
-        ),
-        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", ""),
-        "mean_lower_bound": (means["lower_bound"], "its mean", nats),
-        "warned": (
-            means["warned"],
-            "share of results with a warning of a large kernel share",
-            "",
-        ),
-        "kernel_share": (means["kernel_share"], "mean kernel share", ""),
     }
-    return xr.Dataset(
-        {
-            name: values.assign_attrs(long_name=text, **({"units": units} if units else {}))
-            for name, (values, text, units) in described.items()
-        }
-    )
+
+
+def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
+    """Return how often the debiased result's statements hold, and what else it says on average."""
+    stated = replicates["lower"].notnull()
+    inside = (replicates["lower"] <= truth) & (truth <= replicates["upper"])
+    covered = inside.where(stated)
+    below = (replicates["lower_bound"] <= truth).where(stated)
+    se = _binomial_se(covered.sum("replicate"), stated.sum("replicate"))
+    mean = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
+    warned_text = "share of results with a warning of a large kernel share"
+    return {
+        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", ""),
+        "coverage_se": (se, "standard error of coverage", ""),
+        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", ""),
+        "mean_lower_bound": (mean["lower_bound"], "its mean", _UNITS),
+        "warned": (mean["warned"], warned_text, ""),
+        "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
+    }
 
 
 def _leave_one_out_mean(values: xr.DataArray) -> xr.DataArray:
