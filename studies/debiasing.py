@@ -52,6 +52,8 @@ PARTS = {
     "kernel_share": "share of its estimate that only the kernel sees",
     "warned": "whether it warned that the share of the kernel is large",
 }
+_AT = ("scenario", "n_classes", "sample_size")
+_TEST_AT = ("test_scenario", "test_n_classes", "test_sample_size")
 # 2 n E D_log(p, g), the noncentrality of the likelihood ratio of a family that holds the truth:
 # of one parameter, its test at 5 % has a power of 89 %.
 NONCENTRALITY = 10.0
@@ -257,12 +259,11 @@ def _truth(design: Design, task: tuple[str, int]) -> tuple[tuple[str, int], NDAr
 def summarise(design: Design, replicates: xr.Dataset, n_workers: int) -> xr.Dataset:
     """Return bias, RMSE, coverage, size and power, with errors and verdicts."""
     summary = summary_of(replicates, truths(design, n_workers))
-    dims = ("test_scenario", "test_n_classes", "test_sample_size")
-    coords = {dim: design.levels()[dim] for dim in dims}
+    coords = {dim: design.levels()[dim] for dim in _TEST_AT}
     strength = [getattr(weakened(*levels), "strength", 1.0) for levels in product(*coords.values())]
     shape = [len(levels) for levels in coords.values()]
     attributes = {"long_name": "weight s of p = (1 − s) g + s r(g)"}
-    return summary.assign(strength=(dims, np.reshape(strength, shape), attributes))
+    return summary.assign(strength=(_TEST_AT, np.reshape(strength, shape), attributes))
 
 
 _WEAK = ("over-confident", "mixture", "vector-scaling", "neighbour", "group-noise")
@@ -286,8 +287,6 @@ FULL = Design(
     test_sample_sizes=(300, 1000, 3000),
     test_replicates=(40, 16, 4),
 )
-_AT = ("scenario", "n_classes", "sample_size")
-_TEST_AT = ("test_scenario", "test_n_classes", "test_sample_size")
 STUDY = Study(
     name="debiasing",
     about=__doc__ or "",
