@@ -11,7 +11,7 @@ import xarray as xr
 
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
-from studies.data import short, symbol, unit
+from studies.data import notion_name, short, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +186,6 @@ def overstated(summary: xr.Dataset) -> tuple[str, str]:
 
 
 _MARKERS = ("o", "s", "D", "^")
-_NOTIONS = {"classwise": "class-wise"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -205,7 +204,7 @@ def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]
     figure, axes = panels(n_rows, n_columns, size, title, sharey=True)
     for axis, panel in _each(summary, axes):
         notion, generator = panel["notion"].item(), panel["generator"].item()
-        title = f"{symbol(generator)}, {_NOTIONS.get(notion, notion)} ({unit(generator)})"
+        title = f"{symbol(generator)}, {notion_name(notion)} ({unit(generator)})"
         axis.set_title(title)
         axis.set_yticks(range(len(ticks)), ticks)
         axis.set_ylim(len(ticks) - 0.5, -0.5)
