@@ -18,7 +18,7 @@ def main(names: Sequence[str]) -> None:
 
     for name in names or [each for each in available() if each != "benchmark"]:
         study = Study(name)
-        spec = study.declared.shown if study.declared else None
+        spec = study.declared.shown
         with tempfile.TemporaryDirectory() as folder:
             png = next(p for p in study.save(Path(folder), spec) if p.suffix == ".png")
             with Image.open(png) as image:
