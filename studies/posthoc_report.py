@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -235,20 +235,22 @@ def _calibration_errors(summary: xr.Dataset) -> Figure:
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(names):
             of = panel.sel(recalibration=name)
-            y = np.arange(of.sizes["model"]) + 0.7 * ((i + 0.5) / len(names) - 0.5)
-            ours, paper = (
-                100 * of["estimate"].sel({"method": m}).values for m in ("debiased", "risk")
-            )
-            low, high = 100 * of["lower"].values, 100 * of["upper"].values
-            colour, marker = COLOURS[i], _MARKERS[i]
-            axis.plot(
-                paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper"
-            )
-            # A debiased estimate below 0 lies outside its interval.
-            axis.hlines(y, low, high, colour, linewidth=1)
-            axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
+            height = 0.7 * ((i + 0.5) / len(names) - 0.5)
+            ours, paper = (of["estimate"].sel({"method": m}) for m in ("debiased", "risk"))
+            _interval(axis, (ours, of["lower"], of["upper"], paper), height, i, name)
     legend(figure, axes)
     return figure
+
+
+def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, i: int, name: str) -> None:
+    """Draw our estimate of each model, its interval and the paper's estimate, × 100."""
+    ours, low, high, paper = (100 * each.values for each in values)
+    y = np.arange(len(ours)) + height
+    colour, marker = COLOURS[i], _MARKERS[i]
+    axis.plot(paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper")
+    # A debiased estimate below 0 lies outside its interval.
+    axis.hlines(y, low, high, colour, linewidth=1)
+    axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
 
 
 def _differences(summary: xr.Dataset) -> Figure:
@@ -261,17 +263,11 @@ def _differences(summary: xr.Dataset) -> Figure:
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(rivals):
             of = panel.sel(rival=name)
-            y = np.arange(of.sizes["model"]) + 0.5 * ((i + 0.5) / len(rivals) - 0.5)
-            low, high = (100 * of[f"difference_{end}"].values for end in ("lower", "upper"))
-            risk = 100 * panel["estimate"].sel({"method": "risk"})
+            height = 0.5 * ((i + 0.5) / len(rivals) - 0.5)
+            risk = panel["estimate"].sel({"method": "risk"})
             paper = risk.sel({"recalibration": name}) - risk.sel({"recalibration": "temperature"})
+            ends = of["difference_lower"], of["difference_upper"]
             # The colours and markers of the other figure.
-            colour, marker = COLOURS[2 + i], _MARKERS[2 + i]
-            axis.plot(
-                paper.values, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_p"
-            )
-            axis.hlines(y, low, high, colour, linewidth=1)
-            ours = 100 * of["difference"].values
-            axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
+            _interval(axis, (of["difference"], *ends, paper), height, 2 + i, name)
     legend(figure, axes)
     return figure
