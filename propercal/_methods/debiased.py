@@ -9,7 +9,7 @@ from operator import add
 from propercal._array import namespace, tracks_gradient
 from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
-from propercal._kernels.linear import joint_algorithm
+from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
 from propercal._methods.selection import OneStep

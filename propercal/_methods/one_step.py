@@ -8,7 +8,7 @@ import numpy as np
 
 from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
-from propercal._kernels.linear import joint_algorithm
+from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.cross_fitting import CrossFits, cross_fit
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds

@@ -16,7 +16,7 @@ from propercal._data.notions import Problem
 from propercal._data.predictions import read_weights
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels.bandwidth import select_by_risk
-from propercal._kernels.conditional import estimate
+from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
 from propercal._methods.terms import smoothed_sharpness
 from propercal._typing import Array
@@ -146,7 +146,7 @@ def _sharpness(
     if gamma is None:
         with no_gradient(layer):
             gamma = select_by_risk([problem], as_kernel("dirichlet"), [generator])[0]
-    mean = estimate(problem, as_kernel("dirichlet"), gamma).mean
+    mean = kernel_mean(problem, as_kernel("dirichlet"), gamma).mean
     value = smoothed_sharpness(problem, mean, generator)
     if np.isnan(to_numpy(value)):
         raise bad_value(
