@@ -24,6 +24,7 @@ ALIASES = {
     "conditional.exact": "_kernels.tiles",
     "conditional.linear": "_kernels.linear",
     "conditional.panels": "_kernels.panels",
+    "inference.features": "inference.hellinger",
     "inference.forms": "inference.quadratic_forms",
     "inference.resampling": "inference.calibration_test",
     "io": "cli.files",

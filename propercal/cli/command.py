@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import unknown_name
-from propercal.cli.output import Table, record
+from propercal.cli.output import Table, one_line, record
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition
@@ -209,12 +209,12 @@ def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _generator(spec: str) -> BregmanGenerator:
-    from propercal.cli.load import load_generator
+    from propercal.cli.generator_spec import load_generator
 
     try:
         return load_generator(spec)
     except (ValueError, TypeError, ImportError) as error:
-        raise argparse.ArgumentTypeError(_one_line(error)) from error
+        raise argparse.ArgumentTypeError(one_line(error)) from error
 
 
 def _known(check: Callable[[str], object]) -> Callable[[str], str]:
@@ -224,7 +224,7 @@ def _known(check: Callable[[str], object]) -> Callable[[str], str]:
         try:
             check(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(_one_line(error)) from error
+            raise argparse.ArgumentTypeError(one_line(error)) from error
         return text
 
     return checked
@@ -269,7 +269,7 @@ def _verify(options: argparse.Namespace) -> int:
 
         report = examine(options.generator, **given)
     except ImportError as error:
-        print(f"propercal: {_one_line(error)}", file=sys.stderr)
+        print(f"propercal: {one_line(error)}", file=sys.stderr)
         return FAILED
     print(report)
     return DONE if report.passed else FAILED
@@ -342,9 +342,5 @@ def _reason(error: Exception) -> str:
 
 def _say(path: Path, note: str) -> None:
     """Print one line on standard error that names the file once."""
-    line = _one_line(note).removeprefix(f"{path}: ")
+    line = one_line(note).removeprefix(f"{path}: ")
     print(f"propercal: {path}: {line}", file=sys.stderr)
-
-
-def _one_line(message: object) -> str:
-    return " ".join(str(message).split())

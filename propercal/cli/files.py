@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal.cli.output import one_line
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -180,7 +182,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         # column holds the labels.
         table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
     except ValueError as error:  # pandas' parser errors and UnicodeDecodeError among them
-        raise ValueError(f"{path}: not a readable csv file: {_one_line(error)}.") from error
+        raise ValueError(f"{path}: not a readable csv file: {_reason(error)}.") from error
     # pandas renames the second of two equal names, and labels could not tell them apart.
     if repeated := sorted({name for name in header if name and header.count(name) > 1}):
         raise ValueError(
@@ -208,7 +210,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path, engine="pyarrow")
     except pa.ArrowException as error:
-        raise ValueError(f"{path}: not a readable parquet file: {_one_line(error)}.") from error
+        raise ValueError(f"{path}: not a readable parquet file: {_reason(error)}.") from error
 
 
 def _from_table(path: Path, table: pd.DataFrame, label_column: str | None) -> PredictionFile:
@@ -260,7 +262,7 @@ def _numbers(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.flo
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{path}: column {column!r} does not hold numbers ({_one_line(error)}): expected every "
+            f"{path}: column {column!r} does not hold numbers ({_reason(error)}): expected every "
             "column but the label column to hold the probabilities of a class; remove the column, "
             "or name the label column with label_column (--label-column on the command line)."
         ) from error
@@ -303,5 +305,5 @@ def _listed(names: Sequence[object], *, most: int = 12) -> str:
     return f"{shown}{more}" if names else "none"
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+def _reason(error: BaseException) -> str:
+    return one_line(error).rstrip(".")

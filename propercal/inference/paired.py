@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -27,7 +26,7 @@ from propercal.methods import (
     with_intervals,
     with_settings,
 )
-from propercal.result import Decomposition
+from propercal.result import Decomposition, half_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class PairedDifference:
             raise bad_value(
                 "difference", repr(self.difference), "a finite one", "use a bounded loss"
             )
-        half = NormalDist().inv_cdf(0.5 + level / 2) * self.standard_error
+        half = half_width(self.standard_error, level)
         return self.difference - half, self.difference + half
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
+from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
 from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.notions import Problem
@@ -195,8 +195,7 @@ def _injective_log_softmax(values: Array) -> Array:
     """Log-softmax over a logit of 0 and `values` (n, d), whose differences give `values` back."""
     xp = namespace(values)
     logits = xp.concat([xp.zeros_like(values[:, :1]), values], axis=1)
-    shifted = logits - xp.max(logits, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    return log_softmax(logits)
 
 
 def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Array:

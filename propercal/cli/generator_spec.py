@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal.cli.output import one_line
+
 if TYPE_CHECKING:
     from propercal import BregmanGenerator
 
@@ -31,7 +33,7 @@ def _load(spec: str) -> Any:
         for name in names.split("."):
             found = getattr(found, name)
     except Exception as error:  # a user's module may fail in any way
-        reason = " ".join(str(error).split())
+        reason = one_line(error)
         raise ValueError(
             f"cannot load {spec!r} ({type(error).__name__}: {reason}); expected "
             "package.module:object that can be imported from here"
