@@ -23,11 +23,11 @@ class OneStepRows(NamedTuple):
     """What each row of a one-step estimate adds to the refinement."""
 
     loss: Array
-    """(n,) loss of the recalibrated prediction, less the correction."""
+    """(n,) L_F(r̂, y) − V, whose mean estimates the refinement."""
     correction: Array
-    """(n,) the correction V."""
+    """(n,) V, the estimate of E D_F(r, r̂)."""
     base_loss: Array
-    """(n,) the first, before the kernel's part in it."""
+    """(n,) the first, before the kernel correction."""
 
 
 class Terms(NamedTuple):

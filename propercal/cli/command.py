@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from propercal._data.messages import unknown_name
-from propercal.cli.output import Table, record, shown
+from propercal.cli.output import Table, one_line, record, shown
 from propercal.cli.verification import TIMEOUT, verify
 
 if TYPE_CHECKING:
@@ -249,12 +249,12 @@ def _add_verify(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _generator(spec: str) -> BregmanGenerator:
-    from propercal.cli.load import load_generator
+    from propercal.cli.generator_spec import load_generator
 
     try:
         return load_generator(spec)
     except (ValueError, TypeError, ImportError) as error:
-        raise argparse.ArgumentTypeError(_one_line(error)) from error
+        raise argparse.ArgumentTypeError(one_line(error)) from error
 
 
 def _known(check: Callable[[str], object]) -> Callable[[str], str]:
@@ -264,7 +264,7 @@ def _known(check: Callable[[str], object]) -> Callable[[str], str]:
         try:
             check(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(_one_line(error)) from error
+            raise argparse.ArgumentTypeError(one_line(error)) from error
         return text
 
     return checked
@@ -316,9 +316,9 @@ def _verify(options: argparse.Namespace) -> int:
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     found = verify(options.generator, options.timeout, given)
     if found.kind == "unusable":
-        options.refuse(f"argument package.module:object: {_one_line(found.text)}")
+        options.refuse(f"argument package.module:object: {one_line(found.text)}")
     if found.kind == "missing":
-        print(f"propercal: {shown(_one_line(found.text))}", file=sys.stderr)
+        print(f"propercal: {shown(one_line(found.text))}", file=sys.stderr)
         return FAILED
     print(found.text)
     return DONE if found.kind == "passed" else FAILED
@@ -400,9 +400,5 @@ def _reason(error: Exception) -> str:
 
 def _say(path: Path, note: str) -> None:
     """Print one line on standard error that names the file once."""
-    line = _one_line(note.removeprefix(f"{path}: "))
+    line = one_line(note.removeprefix(f"{path}: "))
     print(f"propercal: {shown(path)}: {shown(line)}", file=sys.stderr)
-
-
-def _one_line(message: object) -> str:
-    return " ".join(str(message).split())

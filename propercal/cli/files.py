@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal.cli import formats
-from propercal.cli.formats import SEPARATORS, Npz, listed, one_line
+from propercal.cli.formats import SEPARATORS, Npz, listed, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -358,7 +358,7 @@ def _numbers(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.flo
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{path}: column {column!r} does not hold numbers ({one_line(error)}): expected every "
+            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
             "column but those of labels and weights to hold the probabilities of a class; name "
             "the others with drop, label_column or weight_column (--drop, --label-column, "
             "--weight-column on the command line)."

@@ -24,6 +24,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from propercal.cli.output import one_line
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -75,16 +77,16 @@ def damage_said(path: Path, kind: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
             raise
-        reason = one_line(error) or type(error).__name__
+        found = reason(error) or type(error).__name__
         raise ValueError(
-            f"{path}: not a readable {kind} file: {reason}; it is damaged, or of another type: "
+            f"{path}: not a readable {kind} file: {found}; it is damaged, or of another type: "
             "write it anew."
         ) from error
 
 
-def one_line(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
     """Return the message of an error in one line, without its full stop."""
-    return " ".join(str(error).split()).rstrip(".")
+    return one_line(error).rstrip(".")
 
 
 def listed(names: Sequence[object], *, most: int = 12) -> str:
@@ -129,7 +131,7 @@ class Npz:
             content = self._archive.read(info)
         except Exception as error:
             # zlib, zipfile and what they call raise a dozen kinds.
-            raise _corrupt(self.path, f"array {key!r}", one_line(error)) from error
+            raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
         return _array(self.path, content, f"array {key!r}")
 
 
@@ -151,7 +153,7 @@ def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
     except Exception as error:
         # Of a damaged header NumPy's parser raises whatever Python's own does.
-        raise _corrupt(path, what, one_line(error)) from error
+        raise _corrupt(path, what, reason(error)) from error
     if not dtype.hasobject:
         raise _corrupt(path, what, f"{there} bytes for an array of shape {shape} of {dtype}")
     raise ValueError(
@@ -177,7 +179,7 @@ def read_text(path: Path, *, packed: bool) -> str:
                 content = stream.read(LIMIT + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(
-                f"{path}: not a readable gzip file: {one_line(error)}; pack it anew."
+                f"{path}: not a readable gzip file: {reason(error)}; pack it anew."
             ) from error
         check_size(path, len(content))
         return content.decode("utf-8-sig")
@@ -203,7 +205,7 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
             )
         except pd.errors.ParserError as error:
             raise ValueError(
-                f"{path}: not a readable {kind} file: {one_line(error)}; name every column, and "
+                f"{path}: not a readable {kind} file: {reason(error)}; name every column, and "
                 "end no row with a separator."
             ) from error
     header = [str(name).strip() for name in rows.iloc[0]]
@@ -253,7 +255,7 @@ def read_objects(path: Path, text: str) -> dict[str, list[Any]]:
             pairs = json.loads(line, object_pairs_hook=lambda found: found)
         except (ValueError, RecursionError) as error:
             raise ValueError(
-                f"{path}: line {number} is no object of JSON ({one_line(error)}); write one object "
+                f"{path}: line {number} is no object of JSON ({reason(error)}); write one object "
                 "a line."
             ) from error
         if not isinstance(pairs, list) or not all(isinstance(pair, tuple) for pair in pairs):

@@ -73,7 +73,7 @@ def _check(sender: Connection, spec: str, given: dict[str, Any]) -> None:
     def say(kind: Kind, text: object) -> None:
         sender.send(Verdict(kind, str(text)))
 
-    from propercal.cli.load import load_generator
+    from propercal.cli.generator_spec import load_generator
 
     # Of an interruption the parent process tells, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

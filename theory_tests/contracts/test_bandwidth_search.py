@@ -13,8 +13,9 @@ from propercal import select_bandwidth
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._kernels import bandwidth
-from propercal._kernels.bandwidth import minimise, select_by_risk
+from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
+from propercal._kernels.lattice import minimise
 from propercal._typing import Array
 from propercal.generators import as_generator
 from theory_tests.instances import P_HARD, Y_HARD

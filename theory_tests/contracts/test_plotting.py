@@ -28,7 +28,8 @@ from propercal.plotting import (
     pareto_front,
     reliability_diagram,
 )
-from propercal.plotting.wilson import wilson_interval
+from propercal.plotting.lines import mean_and_error, over_repetitions
+from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
 
@@ -287,6 +288,30 @@ def test_layer_curves_are_means_with_standard_errors() -> None:
     assert ax.get_ylabel() == "sharpness (nats)"
 
 
+@pytest.mark.parametrize(
+    ("values", "mean", "error"),
+    [
+        ([1.0, 2.0, 6.0], 3.0, np.sqrt(7 / 3)),
+        ([1.0, np.nan, 3.0], 2.0, 1.0),
+        # Of one number, or of an infinite one, nobody knows the error.
+        ([1.0, np.nan, np.nan], 1.0, np.nan),
+        ([1.0, np.inf, 3.0], np.inf, np.nan),
+        ([1.0, -np.inf, np.nan], -np.inf, np.nan),
+    ],
+)
+def test_a_mean_over_repetitions_has_an_error_where_it_is_known(values: list[float], mean: float, error: float) -> None:
+    """s² / n of 1, 2, 6 is (4 + 1 + 9) / 2 / 3; in two dimensions all repetitions count alike."""
+    for repeated in (
+        xr.DataArray(values, dims="seed"),
+        xr.DataArray([values[:2], [values[2], np.nan]], dims=("seed", "replicate")),
+    ):
+        found = [each.item() for each in mean_and_error(repeated, [str(dim) for dim in repeated.dims])]
+        assert found == pytest.approx([mean, error], nan_ok=True)
+        drawn = over_repetitions(repeated)[1]
+        assert (drawn is None) == np.isnan(error)
+        assert drawn is None or drawn.item() == pytest.approx(error)
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "notion": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, notion="claswise"), "did you mean 'classwise'"),
     "no event": (
@@ -301,6 +326,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "result": (lambda: decomposition_bars([results()[0], 1]), r"results\[1\] = of type int"),  # type: ignore[list-item]
     "not results": (lambda: decomposition_bars(1.0), "results = an object of type float"),  # type: ignore[arg-type]
     "names": (lambda: decomposition_bars(results(), names=["one"]), "expected 2 strings"),
+    "numbers as names": (lambda: pareto_front([0.5], [0.1], names=[1]), "expected 1 strings"),  # type: ignore[list-item]
     "no dataset": (lambda: convergence([1, 2]), "dataset = an object of type list"),  # type: ignore[arg-type]
     "dimension": (lambda: convergence(sizes().rename(sample_size="n")), "expected a dimension 'sample_size'"),
     "estimate": (lambda: convergence(sizes(), estimate="men"), "did you mean 'mean'"),

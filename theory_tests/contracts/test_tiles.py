@@ -12,7 +12,7 @@ import propercal
 from propercal import _threads
 from propercal._kernels import tiles
 from propercal._methods import cross_fitting
-from propercal.recalibration.families import TrainingSet
+from propercal.recalibration.family import TrainingSet
 from theory_tests.instances import Floats, values
 
 

@@ -23,7 +23,7 @@ from propercal._data.predictions import validate
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
-from propercal.inference.features import kernel_features
+from propercal.inference.hellinger import kernel_features
 from propercal.inference.quadratic_forms import (
     QuadraticForms,
     normalised_kernels,

@@ -23,7 +23,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, dirichlet
 
 from propercal._data.notions import Problem
-from propercal._kernels.conditional import estimate
+from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import HEADROOM, DirichletKernel, _stirling_residual
 from propercal.testing.strategies import simplex_points
 from theory_tests.laws.populations import EPS, Floats, conditional_mean
@@ -225,7 +225,7 @@ def test_the_density_is_the_weighted_mean_of_the_kernel(algorithm: str, weighted
     prob = np.stack([1 - p, p], axis=1)
     weight = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
     problem = Problem(prob, np.log(prob), rng.integers(0, 2, 40), weight / weight.sum(), not weighted, 2)
-    found = estimate(problem, DirichletKernel(), 0.05, exclude_self=exclude_self, algorithm=algorithm)
+    found = kernel_mean(problem, DirichletKernel(), 0.05, exclude_self=exclude_self, algorithm=algorithm)
     kernel = np.array([beta.pdf(p, x / 0.05 + 1, (1 - x) / 0.05 + 1) for x in p]).T
     counts = weight * (1 - np.eye(40)) if exclude_self else np.tile(weight, (40, 1))
     wanted = (kernel * counts).sum(axis=1) / counts.sum(axis=1)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from propercal._array import log_softmax
 from propercal.recalibration import families, top_class
 from propercal.recalibration.built_in import families_for
-from propercal.recalibration.families import TrainingSet
+from propercal.recalibration.family import TrainingSet
 from propercal.recalibration.points import interior
 
 K = 3

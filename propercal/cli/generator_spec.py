@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal.cli.output import one_line
+
 if TYPE_CHECKING:
     from propercal import BregmanGenerator
 
@@ -49,4 +51,4 @@ def _load(spec: str) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return f"{type(error).__name__}: {one_line(error)}"
