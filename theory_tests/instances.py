@@ -8,15 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import propercal.result
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Spherical,
-    Tsallis,
-)
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Quadratic, Spherical, Tsallis
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -35,25 +35,20 @@ def is_sound(found: CalibrationTest) -> bool:
 
 
 # ------------------------------------------------------------------ arguments
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"n_resamples": 0},
-        {"n_resamples": 9.5},
-        {"n_resamples": True},
-        {"n_resamples": "many"},
-        {"notion": "class-wise"},
-        {"generator": "logg"},
-        {"random_state": -1},
-        {"random_state": "seed"},
-        {"random_state": 1.5},
-        {"sample_weight": np.ones(N - 1)},
-        {"labels": [0, 1]},
-        {"from_logits": "no"},
-    ],
-)
+@pytest.mark.parametrize("change", [
+    {"n_resamples": 0},
+    {"n_resamples": 9.5},
+    {"n_resamples": True},
+    {"n_resamples": "many"},
+    {"notion": "class-wise"},
+    {"generator": "logg"},
+    {"random_state": -1},
+    {"random_state": "seed"},
+    {"random_state": 1.5},
+    {"sample_weight": np.ones(N - 1)},
+    {"labels": [0, 1]},
+    {"from_logits": "no"},
+])
 def test_bad_arguments_are_named(change: dict[str, Any]) -> None:
     (name,) = change
     with pytest.raises(ValueError, match=rf"^{name} = "):
@@ -79,8 +74,6 @@ def test_a_generator_without_a_finite_hessian_is_named() -> None:
 
 
 # ------------------------------------------------------------------ results
-
-
 def test_the_result_is_readable_and_frozen() -> None:
     found = run(Y, P, notion="classwise", generator="brier")
     assert (found.n_samples, found.n_classes, found.n_resamples) == (N, 3, 19)
@@ -164,8 +157,6 @@ def test_other_generators(generator: Any) -> None:
 
 
 # ------------------------------------------------------------------ hard data
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("k", [2, 3, 23, 74, 100, 130, 257])
 def test_any_number_of_classes(k: int, notion: str) -> None:

@@ -123,16 +123,12 @@ def test_torch_and_numpy_must_agree() -> None:
     assert [each.law.name for each in examine(TorchDiffers()).failures] == ["torch"]
 
 
-@pytest.mark.parametrize(
-    ("generator", "points"),
-    [
-        (SignError(), {"p": [0.5, 0.5]}),
-        (NanAtVertex(), {"p": [1.0, 0.0]}),
-        (Concave(), {"p": [0.5, 0.5], "q": [0.25, 0.75]}),
-        (ChangesInput(), {"p": [0.5, 0.5], "q": [0.5, 0.5]}),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("generator", "points"), [
+    (SignError(), {"p": [0.5, 0.5]}),
+    (NanAtVertex(), {"p": [1.0, 0.0]}),
+    (Concave(), {"p": [0.5, 0.5], "q": [0.25, 0.75]}),
+    (ChangesInput(), {"p": [0.5, 0.5], "q": [0.5, 0.5]}),
+], ids=repr)
 def test_counterexamples_are_simple(generator: BregmanGenerator, points: dict[str, list[float]]) -> None:
     """The sign error is invisible at (1/2, 1/2), where both slopes along the simplex are 0."""
     (counterexample, *_) = examine(generator).failures
@@ -236,16 +232,13 @@ def test_a_fixed_number_of_classes_is_said() -> None:
         check_generator(Quadratic(np.eye(3)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_classes": ()}, r"n_classes = \(\): expected"),
-        ({"n_classes": (1, 2)}, r"n_classes = \(1, 2\): expected"),
-        ({"n_classes": (2.5,)}, r"n_classes = \(2.5,\): expected"),
-        ({"max_examples": 0}, "max_examples = 0: expected 1 or more"),
-        ({"generator": "lgo"}, "did you mean 'log'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"n_classes": ()}, r"n_classes = \(\): expected"),
+    ({"n_classes": (1, 2)}, r"n_classes = \(1, 2\): expected"),
+    ({"n_classes": (2.5,)}, r"n_classes = \(2.5,\): expected"),
+    ({"max_examples": 0}, "max_examples = 0: expected 1 or more"),
+    ({"generator": "lgo"}, "did you mean 'log'"),
+])
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_generator(**{"generator": "log", **arguments})

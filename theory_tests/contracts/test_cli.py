@@ -180,23 +180,20 @@ def test_a_corrupt_file_is_named_once(tmp_path: Path, capsys: Captured) -> None:
     assert line.startswith(f"propercal: {path}: not an npz archive")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "usage: propercal"),
-        (["decompose"], "the following arguments are required: FILE"),
-        (["decompos", "x.npz"], "invalid choice: 'decompos'"),
-        (["decompose", "x.npz", "--generator", "brire"], "did you mean 'brier'"),
-        (["decompose", "x.npz", "--notion", "class-wise"], "did you mean 'classwise'"),
-        (["decompose", "x.npz", "--method", "riks"], "did you mean 'risk'"),
-        (["decompose", "x.npz", "--kernel", "dirichlt"], "did you mean 'dirichlet'"),
-        (["decompose", "x.npz", "--bandwidth", "0"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--bandwidth", "nan"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--bandwidth", "wide"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--generator", "no_such_module:F"], "cannot load 'no_such_module:F'"),
-        (["decompose", "x.npz", "--generator", "math:no_such_name"], "cannot load 'math:no_such_name'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "usage: propercal"),
+    (["decompose"], "the following arguments are required: FILE"),
+    (["decompos", "x.npz"], "invalid choice: 'decompos'"),
+    (["decompose", "x.npz", "--generator", "brire"], "did you mean 'brier'"),
+    (["decompose", "x.npz", "--notion", "class-wise"], "did you mean 'classwise'"),
+    (["decompose", "x.npz", "--method", "riks"], "did you mean 'risk'"),
+    (["decompose", "x.npz", "--kernel", "dirichlt"], "did you mean 'dirichlet'"),
+    (["decompose", "x.npz", "--bandwidth", "0"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--bandwidth", "nan"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--bandwidth", "wide"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--generator", "no_such_module:F"], "cannot load 'no_such_module:F'"),
+    (["decompose", "x.npz", "--generator", "math:no_such_name"], "cannot load 'math:no_such_name'"),
+])
 def test_usage(arguments: list[str], message: str, capsys: Captured) -> None:
     try:
         code: object = main(arguments)

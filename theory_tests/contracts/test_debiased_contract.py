@@ -28,8 +28,6 @@ from theory_tests.contracts.debiased_sample import (
 from theory_tests.instances import NOTIONS, TERMS
 
 # ------------------------------------------------------------------ arguments
-
-
 def not_probabilities(X: Any) -> Any:
     return X * 2
 
@@ -96,8 +94,6 @@ def test_a_tracked_gradient_is_refused() -> None:
 
 
 # ------------------------------------------------------------------ hard data
-
-
 def vertices(label: Any) -> Any:
     return np.eye(3)[label]
 
@@ -210,8 +206,6 @@ def test_multi_label_predictions_are_taken_class_by_class() -> None:
 
 
 # ------------------------------------------------------------------ array libraries
-
-
 WEIGHT = np.random.default_rng(3).uniform(0.5, 2, N)
 
 
@@ -223,9 +217,7 @@ def options_of(notion: str) -> dict[str, Any]:
 
 @cache
 def numpy_finds(notion: str) -> list[Decomposition]:
-    found: list[Decomposition] = decompose(
-        Y, with_zeros(), sample_weight=WEIGHT, **options_of(notion)
-    )
+    found: list[Decomposition] = decompose(Y, with_zeros(), sample_weight=WEIGHT, **options_of(notion))
     return found
 
 
@@ -234,9 +226,7 @@ def numpy_finds(notion: str) -> list[Decomposition]:
 def test_every_array_library_finds_the_same(xp: Backend, notion: str) -> None:
     p = with_zeros()
     array = xp.array(p)
-    found = decompose(
-        xp.integers(Y), array, sample_weight=xp.array(WEIGHT), **options_of(notion)
-    )
+    found = decompose(xp.integers(Y), array, sample_weight=xp.array(WEIGHT), **options_of(notion))
     rtol = 1e-9 if xp.dtype == "float64" else 1e-4
     for a, b in zip(numpy_finds(notion), found, strict=True):
         for term in TERMS:
@@ -275,8 +265,6 @@ def test_pairs_take_every_array_library(xp: Backend) -> None:
 
 
 # ------------------------------------------------------------------ results
-
-
 def test_a_list_gives_a_list_and_one_generator_one_result() -> None:
     single, (first,) = decompose(Y, P, **FAST), decompose(Y, P, generator=["log"], **FAST)
     assert isinstance(single, Decomposition)

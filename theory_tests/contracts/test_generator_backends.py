@@ -100,8 +100,6 @@ def test_function_in_every_library(xp: Backend) -> None:
 
 
 # Gradients through torch
-
-
 @pytest.mark.parametrize("generator", [*GENERATORS, from_function(_cubic)], ids=repr)
 def test_gradients_are_right(generator: BregmanGenerator) -> None:
     torch = pytest.importorskip("torch")

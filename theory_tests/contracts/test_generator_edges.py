@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import (
-    BregmanGenerator,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Tsallis,
-    from_function,
-)
+from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic, Tsallis, from_function
 from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
 
 GENERATORS = generators(

@@ -11,16 +11,7 @@ import pytest
 
 import propercal
 
-HEAVY = (
-    "torch",
-    "sklearn",
-    "matplotlib.pyplot",
-    "dask",
-    "distributed",
-    "h5netcdf",
-    "pyarrow",
-    "tqdm",
-)
+HEAVY = ("torch", "sklearn", "matplotlib.pyplot", "dask", "distributed", "h5netcdf", "pyarrow", "tqdm")
 
 
 def loaded_by(statement: str) -> list[str]:
@@ -93,8 +84,6 @@ except ImportError as error:
 
 def test_base_install_without_torch() -> None:
     """Built-in generators need no optional package; what does need one names it."""
-    run = subprocess.run(
-        [sys.executable, "-c", BASE_INSTALL], check=False, capture_output=True, text=True
-    )
+    run = subprocess.run([sys.executable, "-c", BASE_INSTALL], check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert 'pip install "propercal[torch]"' in run.stdout

@@ -50,17 +50,15 @@ def test_dataset_holds_decompositions_of_the_seeded_samples(
     expected = decompose(
         y_true, y_proba, generator="brier", notion="classwise", method="direct", bandwidth=0.02
     )
-    found = dataset.sel(
-        {
-            "generator": "brier",
-            "notion": "classwise",
-            "method": "direct",
-            "n_classes": 3,
-            "bandwidth": 0.02,
-            "sample_size": 40,
-            "replicate": 1,
-        }
-    )
+    found = dataset.sel({
+        "generator": "brier",
+        "notion": "classwise",
+        "method": "direct",
+        "n_classes": 3,
+        "bandwidth": 0.02,
+        "sample_size": 40,
+        "replicate": 1,
+    })
     for term in TERMS:
         assert found[term].item() == getattr(expected, term)
     # Sample size 40 has two replicates, so the third is absent, and nothing else is.
@@ -216,22 +214,19 @@ def test_a_journal_of_another_study_or_of_nonsense_is_refused(tmp_path: Path) ->
         run_study(SMALL, tmp_path / "study.nc", n_workers=1, progress=False)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"generators": ("logg",)}, "'log'"),
-        ({"notions": ("top-label",)}, "classwise"),
-        ({"methods": "risk"}, "sequence"),
-        ({"methods": ()}, "one level or more"),
-        ({"bandwidths": (0.1, 0.1)}, "distinct"),
-        ({"bandwidths": (0.0,)}, "positive"),
-        ({"n_classes": (1,)}, "n_classes"),
-        ({"sample_sizes": (1,)}, "2 or more"),
-        ({"n_replicates": (1, 2, 3)}, "one for each"),
-        ({"n_replicates": 0}, "1 or more"),
-        ({"seed": -1}, "seed"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"generators": ("logg",)}, "'log'"),
+    ({"notions": ("top-label",)}, "classwise"),
+    ({"methods": "risk"}, "sequence"),
+    ({"methods": ()}, "one level or more"),
+    ({"bandwidths": (0.1, 0.1)}, "distinct"),
+    ({"bandwidths": (0.0,)}, "positive"),
+    ({"n_classes": (1,)}, "n_classes"),
+    ({"sample_sizes": (1,)}, "2 or more"),
+    ({"n_replicates": (1, 2, 3)}, "one for each"),
+    ({"n_replicates": 0}, "1 or more"),
+    ({"seed": -1}, "seed"),
+])
 def test_a_design_that_cannot_be_run_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StudyDesign(**changes)

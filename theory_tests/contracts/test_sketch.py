@@ -17,20 +17,17 @@ def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.1, **settings})
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_classes": 1}, "n_classes = 1"),
-        ({"n_classes": 2.0}, "n_classes = 2.0"),
-        ({"n_classes": True}, "n_classes = True"),
-        ({"notion": "canonical"}, "notion = 'canonical'"),
-        ({"notion": "class-wise"}, "notion = 'class-wise'.*did you mean 'classwise'"),
-        ({"bandwidth": 1e-7}, "bandwidth = 1e-07: expected 1e-6 to 10"),
-        ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
-        ({"generator": "logg"}, "generator = 'logg'"),
-        ({"from_logits": 1}, "from_logits = 1"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"n_classes": 1}, "n_classes = 1"),
+    ({"n_classes": 2.0}, "n_classes = 2.0"),
+    ({"n_classes": True}, "n_classes = True"),
+    ({"notion": "canonical"}, "notion = 'canonical'"),
+    ({"notion": "class-wise"}, "notion = 'class-wise'.*did you mean 'classwise'"),
+    ({"bandwidth": 1e-7}, "bandwidth = 1e-07: expected 1e-6 to 10"),
+    ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
+    ({"generator": "logg"}, "generator = 'logg'"),
+    ({"from_logits": 1}, "from_logits = 1"),
+])
 def test_settings_that_cannot_be_used(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         made(**settings)
@@ -62,17 +59,14 @@ def test_nothing_to_decompose(method: str) -> None:
         getattr(sketch, method)(method="risky")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"n_classes": 4},
-        {"generator": "brier"},
-        {"notion": "top-label"},
-        {"bandwidth": 0.2},
-        {"labels": ["a", "b", "c"]},
-        {"from_logits": True},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"n_classes": 4},
+    {"generator": "brier"},
+    {"notion": "top-label"},
+    {"bandwidth": 0.2},
+    {"labels": ["a", "b", "c"]},
+    {"from_logits": True},
+])
 def test_sketches_of_other_settings_are_not_merged(settings: dict[str, Any]) -> None:
     (name,) = settings
     with pytest.raises(ValueError, match=f"other = a sketch with {name} = "):

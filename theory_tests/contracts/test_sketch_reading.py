@@ -90,9 +90,7 @@ def test_rows_of_one_class_are_read_by_their_own_sum(notion: str, data: st.DataO
 
 @pytest.mark.filterwarnings("ignore:y_proba has rows that sum to")
 @given(data=st.data(), several=st.sampled_from([0.0, 0.1, 0.7]))
-def test_columns_of_an_indicator_are_read_as_by_decompose_or_refused(
-    data: st.DataObject, several: float
-) -> None:
+def test_columns_of_an_indicator_are_read_as_by_decompose_or_refused(data: st.DataObject, several: float) -> None:
     y_proba, kinds = data.draw(
         predictions(["sums to 1", "rounded", "sure", "of two", "separate", "separate", "separate"])
     )

@@ -35,14 +35,11 @@ def terms(**settings: Any) -> list[Floats]:
 
 @pytest.mark.parametrize("shape", [(1, 1), (7, 11), (82, 5), (5, 83), (500, 500)])
 @pytest.mark.parametrize("threads", ["1", "3"])
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"method": "risk", "bandwidth": 0.1},
-        {"method": "direct", "bandwidth": 1e-3, "notion": "classwise"},
-        {"method": "risk", "bandwidth": 0.1, "exclude_self": False},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"method": "risk", "bandwidth": 0.1},
+    {"method": "direct", "bandwidth": 1e-3, "notion": "classwise"},
+    {"method": "risk", "bandwidth": 0.1, "exclude_self": False},
+])
 def test_tiles_and_threads_change_nothing(
     shape: tuple[int, int], threads: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,11 +24,7 @@ from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.features import kernel_features
-from propercal.inference.quadratic_forms import (
-    QuadraticForms,
-    normalised_kernels,
-    quadratic_forms,
-)
+from propercal.inference.quadratic_forms import QuadraticForms, normalised_kernels, quadratic_forms
 from theory_tests.laws.samples import fewer
 
 FALSE_ALARM = 1e-6
@@ -51,8 +47,6 @@ def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0) 
 
 
 # ------------------------------------------------------------------ size and power
-
-
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label", "multi-label"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted: bool) -> None:
@@ -65,9 +59,7 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
         weight = rng.uniform(0.1, 2, n) if weighted else None
         name = "classwise" if notion == "multi-label" else notion
         p_values.append(
-            calibration_test(
-                y, g, notion=name, n_resamples=n_resamples, sample_weight=weight, random_state=rng
-            ).pvalue
+            calibration_test(y, g, notion=name, n_resamples=n_resamples, sample_weight=weight, random_state=rng).pvalue
         )
     for j in (1, 2, 5, 10, 15):
         level = j / (n_resamples + 1)
@@ -137,8 +129,6 @@ def test_the_classes_of_a_row_are_drawn_jointly() -> None:
 
 
 # ------------------------------------------------------------------ the forms, from their definitions
-
-
 def score_form(features: Any, g: Any, y: Any, weight: Any, ridge: Any) -> float:
     """Zᵀ (Σ w² Cov + ridge)⁻¹ Z of features (d, n, k), one row after the other."""
     d = len(features)
@@ -248,8 +238,6 @@ def test_what_features_miss_is_not_made_up_for() -> None:
 
 
 # ------------------------------------------------------------------ what leaves the forms alone
-
-
 @fewer
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), generator=st.sampled_from(("log", "brier")))
 def test_the_order_of_classes_leaves_the_forms_alone(seed: int, k: int, generator: str) -> None:
@@ -284,6 +272,4 @@ def test_only_ratios_of_weights_matter_and_weight_0_is_absence() -> None:
 
     expected = components(y, g, weight)
     np.testing.assert_allclose(components(y, g, 7 * weight), expected, rtol=1e-8)
-    np.testing.assert_allclose(
-        components(np.r_[y, 0], np.r_[g, g[:1]], np.r_[weight, 0]), expected, rtol=1e-12
-    )
+    np.testing.assert_allclose(components(np.r_[y, 0], np.r_[g, g[:1]], np.r_[weight, 0]), expected, rtol=1e-12)

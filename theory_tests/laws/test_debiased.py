@@ -80,8 +80,6 @@ def mean_loss(generator: BregmanGenerator, q: Any, y: Any) -> float:
 
 
 # ------------------------------------------------------------------ identities
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_identities(notion: str) -> None:
     for found in decompose(Y, G, generator=GENERATORS, notion=notion):
@@ -123,8 +121,6 @@ def test_an_affine_term_in_f_changes_no_divergence() -> None:
 
 
 # ------------------------------------------------------------------ symmetries
-
-
 @pytest.mark.parametrize("notion", ["canonical", "top-label"])
 def test_weights_count_by_their_ratios_and_weight_zero_is_absence(notion: str) -> None:
     weight = np.random.default_rng(2).uniform(0.5, 2, len(Y))
@@ -148,8 +144,6 @@ def test_folds_are_reproducible_and_follow_the_seed() -> None:
 
 
 # ------------------------------------------------------------------ what r̂ may depend on
-
-
 def test_the_truth_as_recalibrator_gives_the_mean_excess_loss() -> None:
     truth = Known(SCORE_TEMPERATURE)
     r = truth.predict_proba(G)
@@ -219,8 +213,6 @@ def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ------------------------------------------------------------------ bias and coverage
-
-
 @pytest.mark.slow
 def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> None:
     """k = 2, n = 300: bias within a tenth of the calibration error, up to the error of 120 samples.
@@ -235,12 +227,10 @@ def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> N
     for seed in range(n_samples):
         y, g, p = model.sample(300, random_state=seed)
         both = decompose(y, g, generator=["log", "brier"])
-        excess.append(
-            [
-                found.calibration_error - mean_loss(found.generator, g, y) + mean_loss(found.generator, p, y)
-                for found in both
-            ]
-        )
+        excess.append([
+            found.calibration_error - mean_loss(found.generator, g, y) + mean_loss(found.generator, p, y)
+            for found in both
+        ])
         intervals = [found.interval("calibration_error") for found in both]
         covered.append([low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)])
     values = np.asarray(excess)
@@ -252,8 +242,6 @@ def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> N
 
 
 # ------------------------------------------------------------------ paired difference
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("make_state", [lambda: 0, lambda: None, lambda: np.random.default_rng(0)])
 def test_equal_predictions_do_not_differ(notion: str, make_state: Any) -> None:

@@ -19,22 +19,11 @@ from scipy.special import gammaln, logsumexp
 
 from propercal._array import log_softmax
 from propercal._kernels.kernels import DirichletKernel
-from propercal._methods.correction import (
-    Corrected,
-    correct,
-    residuals,
-    without_fold,
-)
+from propercal._methods.correction import Corrected, correct, residuals, without_fold
 from propercal._methods.fold_sums import Sources, fold_sums
 from propercal._methods.folds import assign_folds
 from propercal._methods.variance import half_spread, half_trace
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Spherical,
-)
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Spherical
 from propercal.recalibration import logit
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
@@ -58,8 +47,6 @@ def derivative(function: Any, at: Any, step: float = 1e-5) -> Any:
 
 
 # ------------------------------------------------------------------ folds
-
-
 @pytest.mark.parametrize("n_folds", [3, 5])
 def test_every_run_of_neighbours_in_confidence_is_dealt_once_to_each_fold(n_folds: int) -> None:
     g = np.random.default_rng(0).dirichlet([1.0] * K, 61)
@@ -90,8 +77,6 @@ def test_last_digits_of_a_prediction_near_1_do_not_decide_on_its_fold() -> None:
 
 
 # ------------------------------------------------------------------ kernel correction
-
-
 def some_sources(weighted: bool, boundary: bool, n: int = 41, n_folds: int = 3) -> Sources:
     rng = np.random.default_rng(3)
     g = rng.dirichlet([0.7] * K, n)
@@ -162,8 +147,6 @@ def test_residuals_and_correction_are_those_of_dense_matrices(weighted: bool, bo
 
 
 # ------------------------------------------------------------------ variance
-
-
 def test_gain_share_and_reliance_are_derivatives_and_means_of_the_correction() -> None:
     rng = np.random.default_rng(0)
     base, size, prior = rng.dirichlet([1.0] * K), 17.0, 3.0
@@ -216,8 +199,6 @@ def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator)
 
 
 # ------------------------------------------------------------------ fits
-
-
 @pytest.mark.parametrize("kind", ["shared", "by class", "by group"])
 @pytest.mark.parametrize("with_offset", [False, True])
 def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) -> None:
@@ -261,8 +242,6 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
 
 
 # ------------------------------------------------------------------ stacking
-
-
 @pytest.mark.parametrize("generator", [Log(), Brier(), Spherical(), ItakuraSaito()], ids=repr)
 @pytest.mark.parametrize("sharp", [0.3, 3.0])
 def test_stacking_finds_the_best_weights(generator: BregmanGenerator, sharp: float) -> None:

@@ -199,8 +199,6 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, we
 
 
 # ---------------------------------------------------------------- what users see
-
-
 @pytest.mark.parametrize("method", ["debiased", "direct", "risk"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: str) -> None:
@@ -228,14 +226,11 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     assert forced.calibration_error == pytest.approx(unbounded.calibration_error, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"method": "risk", "bandwidth": 0.1},
-        {"method": "debiased", "bandwidth": 0.1},
-        {"method": "risk", "notion": "top-label", "kernel": "uniform-bins"},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"method": "risk", "bandwidth": 0.1},
+    {"method": "debiased", "bandwidth": 0.1},
+    {"method": "risk", "notion": "top-label", "kernel": "uniform-bins"},
+])
 def test_linear_sums_of_vectors_or_bins_are_refused(settings: dict[str, Any]) -> None:
     y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):

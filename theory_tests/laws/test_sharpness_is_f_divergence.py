@@ -15,12 +15,7 @@ from hypothesis import strategies as st
 from scipy.special import rel_entr
 
 from propercal.generators import BregmanGenerator
-from propercal.information import (
-    f_divergence,
-    sharpness_divergence,
-    sharpness_function,
-    statistical_information,
-)
+from propercal.information import f_divergence, sharpness_divergence, sharpness_function, statistical_information
 from propercal.testing.strategies import simplex_points
 from theory_tests.laws.populations import EPS, Floats, rounding, tables
 

@@ -246,12 +246,10 @@ def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) 
         return
     found = sketch.result()
     share = y_true[said > 0.5].mean(), y_true[said < 0.5].mean()
-    truth = np.mean(
-        [
-            as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
-            for r, g in zip(share, (1 - wrong, wrong), strict=True)
-        ]
-    )
+    truth = np.mean([
+        as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
+        for r, g in zip(share, (1 - wrong, wrong), strict=True)
+    ])
     assert found.calibration_error == pytest.approx(truth, rel=0.02)
     low, high = found.interval("calibration_error")
     assert low < truth < high
