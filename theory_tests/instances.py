@@ -25,17 +25,9 @@ CLASS_NAMES = np.array(["cat", "dog", "eel"])
 
 #: Generators for any number of classes, by name.
 GENERATORS: dict[str, BregmanGenerator] = {
-    "log": Log(),
-    "brier": Brier(),
-    "spherical": Spherical(),
-    "tsallis-0.5": Tsallis(0.5),
-    "tsallis-1.5": Tsallis(1.5),
-    "tsallis-1.7": Tsallis(1.7),
-    "tsallis-2": Tsallis(2),
-    "tsallis-3": Tsallis(3.0),
-    "itakura-saito": ItakuraSaito(),
-    "sum": 2.0 * Log() + Brier(),
-    "log-spherical": Log() + 0.5 * Spherical(),
+    "log": Log(), "brier": Brier(), "spherical": Spherical(), "tsallis-0.5": Tsallis(0.5),
+    "tsallis-1.5": Tsallis(1.5), "tsallis-1.7": Tsallis(1.7), "tsallis-2": Tsallis(2), "tsallis-3": Tsallis(3.0),
+    "itakura-saito": ItakuraSaito(), "sum": 2.0 * Log() + Brier(), "log-spherical": Log() + 0.5 * Spherical(),
 }
 #: Matrices of quadratic generators, by what they are: on their simplex the ranked one is semi-definite.
 MATRICES: dict[str, Any] = {

@@ -52,16 +52,8 @@ SECONDS = float(os.environ.get("MUTANTS_SECONDS", "4"))
 STEP = int(os.environ.get("MUTANTS_STEP", "1"))
 FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
-    "_data/notions.py",
-    "_kernels/*.py",
-    "_methods/debiased.py",
-    "_methods/published.py",
-    "_methods/terms.py",
-    "decomposition.py",
-    "generators/*.py",
-    "information/*.py",
-    "methods.py",
-    "result.py",
+    "_data/notions.py", "_kernels/*.py", "_methods/debiased.py", "_methods/published.py", "_methods/terms.py",
+    "decomposition.py", "generators/*.py", "information/*.py", "methods.py", "result.py",
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 TESTS = (
@@ -354,9 +346,7 @@ def main(patterns: Sequence[str]) -> None:
 if __name__ == "__main__":
     # Before numpy, torch and Hypothesis are imported, which read them.
     os.environ |= {
-        "HYPOTHESIS_PROFILE": "mutants",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
+        "HYPOTHESIS_PROFILE": "mutants", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
         "PROPERCAL_NUM_THREADS": "2",
     }
     sys.dont_write_bytecode = True

@@ -78,13 +78,8 @@ def test_json_agrees_with_decompose(good: Path, capsys: Captured, notion: str, m
     with np.load(good) as archive, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = propercal.decompose(
-            archive["labels"],
-            archive["probs"],
-            generator=["log", "brier"],
-            bandwidth=0.1,
-            notion=notion,
-            method=method,
-            kernel=kernel,
+            archive["labels"], archive["probs"], generator=["log", "brier"], bandwidth=0.1, notion=notion,
+            method=method, kernel=kernel,
         )
     for name, record, result in zip(("log", "brier"), records, results, strict=True):
         assert record["file"] == str(good)
@@ -132,14 +127,8 @@ def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
     with np.load(good) as archive:
         expected = propercal.decompose(archive["labels"], archive["probs"], method="risk", bandwidth=0.1)
     assert rows[0].split()[2:] == [
-        f"{expected.risk:.6f}",
-        f"{expected.calibration_error:.6f}",
-        f"{expected.refinement:.6f}",
-        f"{expected.sharpness:.6f}",
-        f"{expected.uncertainty:.6f}",
-        "0.1",
-        "60",
-        "3",
+        f"{expected.risk:.6f}", f"{expected.calibration_error:.6f}", f"{expected.refinement:.6f}",
+        f"{expected.sharpness:.6f}", f"{expected.uncertainty:.6f}", "0.1", "60", "3",
     ]
     assert rows[2].endswith("infinite loss at rows 0, 3")
     assert rows[2].split()[2] == "inf"

@@ -184,12 +184,8 @@ def test_each_generator_of_a_list_has_its_own_bandwidth_when_it_chooses() -> Non
 @pytest.mark.parametrize("method", PLAIN_METHODS)
 def test_shortcuts(method: str, name: str) -> None:
     args: dict[str, Any] = {
-        "generator": "brier",
-        "notion": "classwise",
-        "method": method,
-        "bandwidth": 0.05,
-        "sample_weight": np.linspace(0.1, 1, 100),
-        "exclude_self": False,
+        "generator": "brier", "notion": "classwise", "method": method, "bandwidth": 0.05,
+        "sample_weight": np.linspace(0.1, 1, 100), "exclude_self": False,
     }
     found = getattr(propercal, name)(Y, P, **args)
     assert type(found) is float

@@ -32,11 +32,7 @@ def made(**changes: Any) -> Decomposition:
         "confidence_level": 0.9,
         "centres": {"risk": 0.5, "calibration_error": 0.04, "refinement": 0.46, "sharpness": 0.2, "uncertainty": 0.66},
         "standard_errors": {
-            "risk": 0.01,
-            "calibration_error": 0.008,
-            "refinement": 0.02,
-            "sharpness": 0.03,
-            "uncertainty": 0.04,
+            "risk": 0.01, "calibration_error": 0.008, "refinement": 0.02, "sharpness": 0.03, "uncertainty": 0.04
         },
         "lower_bound": 0.03,
         "kernel_share": 0.25,
@@ -81,15 +77,8 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
     assert list(data["bound"].values) == ["lower", "upper"]
     assert data.attrs == {
-        "generator": "Log()",
-        "notion": "canonical",
-        "method": "debiased",
-        "kernel": "dirichlet",
-        "algorithm": "exact",
-        "bandwidth": 0.06,
-        "n_samples": 100,
-        "n_classes": 3,
-        "confidence_level": 0.9,
+        "generator": "Log()", "notion": "canonical", "method": "debiased", "kernel": "dirichlet",
+        "algorithm": "exact", "bandwidth": 0.06, "n_samples": 100, "n_classes": 3, "confidence_level": 0.9,
         "infinite_loss_rows": "3, 8",
     }
     # Numbers that differ from result to result, so that they can be lined up.

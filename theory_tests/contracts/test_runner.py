@@ -51,13 +51,8 @@ def test_dataset_holds_decompositions_of_the_seeded_samples(
         y_true, y_proba, generator="brier", notion="classwise", method="direct", bandwidth=0.02
     )
     found = dataset.sel({
-        "generator": "brier",
-        "notion": "classwise",
-        "method": "direct",
-        "n_classes": 3,
-        "bandwidth": 0.02,
-        "sample_size": 40,
-        "replicate": 1,
+        "generator": "brier", "notion": "classwise", "method": "direct", "n_classes": 3, "bandwidth": 0.02,
+        "sample_size": 40, "replicate": 1,
     })
     for term in TERMS:
         assert found[term].item() == getattr(expected, term)

@@ -71,11 +71,8 @@ def groups(draw: st.DrawFn) -> list[int]:
 
 @settings(max_examples=20)
 @given(
-    sizes=groups(),
-    read=st.sampled_from(READS),
-    reads_after=st.sets(st.integers(0, 90), max_size=4),
-    seed=st.integers(0, 2**32 - 1),
-    notion=st.sampled_from(["classwise", "top-label"]),
+    sizes=groups(), read=st.sampled_from(READS), reads_after=st.sets(st.integers(0, 90), max_size=4),
+    seed=st.integers(0, 2**32 - 1), notion=st.sampled_from(["classwise", "top-label"]),
 )
 def test_rows_that_wait_are_rows_like_others(
     sizes: list[int], read: Callable[[Any], Any], reads_after: set[int], seed: int, notion: str

@@ -171,9 +171,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
 
 @settings(max_examples=30)
 @given(
-    seed=st.integers(0, 2**32),
-    gamma=st.sampled_from([0.6, 0.06, 0.006, 1e-4]),
-    weighted=st.booleans(),
+    seed=st.integers(0, 2**32), gamma=st.sampled_from([0.6, 0.06, 0.006, 1e-4]), weighted=st.booleans(),
     spread=st.sampled_from([1.0, 8.0]),
 )
 def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, weighted: bool, spread: float) -> None:

@@ -98,9 +98,7 @@ def test_other_notions_and_their_errors(notion: str) -> None:
 
 @settings(max_examples=20)
 @given(
-    n=st.integers(2, 400),
-    cuts=st.lists(st.floats(0, 1), max_size=6),
-    seed=st.integers(0, 2**32),
+    n=st.integers(2, 400), cuts=st.lists(st.floats(0, 1), max_size=6), seed=st.integers(0, 2**32),
     kind=st.sampled_from(["spread", "ties", "ends"]),
 )
 def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float], seed: int, kind: str) -> None:

@@ -68,14 +68,8 @@ NEXT_TO_A_VERTEX = np.array([[4e-11, 1 - 4e-11], [0.9, 0.1], [0.3, 0.7], [0.6, 0
 def test_decompose_inside_the_simplex(method: str, notion: str, sample: Sample, exclude_self: bool) -> None:
     k = sample.p.shape[1] if notion == "canonical" else 2
     found = propercal.decompose(
-        sample.y,
-        sample.p,
-        generator=[plain.make(k) for plain in INTERIOR],
-        notion=notion,
-        method=method,
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-        exclude_self=exclude_self,
+        sample.y, sample.p, generator=[plain.make(k) for plain in INTERIOR], notion=notion, method=method,
+        bandwidth=sample.bandwidth, sample_weight=sample.weights, exclude_self=exclude_self,
     )
     for plain, result in zip(INTERIOR, found, strict=True):
         wanted = expected(
@@ -92,14 +86,8 @@ def test_decompose_on_vertices_faces_and_ties(method: str, notion: str, sample: 
     # Top-label is left out: a tie for the largest entry has no unique top label.
     k = sample.p.shape[1] if notion == "canonical" else 2
     found = propercal.decompose(
-        sample.y,
-        sample.p,
-        generator=[plain.make(k) for plain in FINITE],
-        notion=notion,
-        method=method,
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-        exclude_self=exclude_self,
+        sample.y, sample.p, generator=[plain.make(k) for plain in FINITE], notion=notion, method=method,
+        bandwidth=sample.bandwidth, sample_weight=sample.weights, exclude_self=exclude_self,
     )
     for plain, result in zip(FINITE, found, strict=True):
         wanted = expected(
@@ -116,12 +104,7 @@ def test_log_by_way_of_the_risk_on_vertices_and_faces(notion: str, sample: Sampl
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found = propercal.decompose(
-            sample.y,
-            sample.p,
-            generator="log",
-            notion=notion,
-            method="risk",
-            bandwidth=sample.bandwidth,
+            sample.y, sample.p, generator="log", notion=notion, method="risk", bandwidth=sample.bandwidth,
             sample_weight=sample.weights,
         )
     wanted = expected(sample.p, sample.y, LOG, notion, "risk", sample.bandwidth, sample.weights)
@@ -168,13 +151,8 @@ def test_conditional_mean(exclude_self: bool, sample: Sample) -> None:
     n, k = sample.p.shape
     w = np.ones(n) if sample.weights is None else sample.weights
     found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="canonical",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
-        exclude_self=exclude_self,
-        sample_weight=sample.weights,
+        sample.y, sample.p, notion="canonical", kernel="dirichlet", bandwidth=sample.bandwidth,
+        exclude_self=exclude_self, sample_weight=sample.weights,
     )
     wanted = conditional_mean(sample.p, np.eye(k)[sample.y], sample.bandwidth, w, exclude_self=exclude_self)
     assert found.shape == (n, k)
@@ -187,11 +165,7 @@ def test_conditional_mean_class_by_class(sample: Sample) -> None:
     n, k = sample.p.shape
     w = np.ones(n) if sample.weights is None else sample.weights
     found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="classwise",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
+        sample.y, sample.p, notion="classwise", kernel="dirichlet", bandwidth=sample.bandwidth,
         sample_weight=sample.weights,
     )
     wanted = [conditional_mean(q, Y, sample.bandwidth, w)[:, 1] for q, Y in problems(sample.p, sample.y, "classwise")]
@@ -205,11 +179,7 @@ def test_conditional_mean_of_the_top_label(sample: Sample) -> None:
     n = len(sample.y)
     w = np.ones(n) if sample.weights is None else sample.weights
     found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="top-label",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
+        sample.y, sample.p, notion="top-label", kernel="dirichlet", bandwidth=sample.bandwidth,
         sample_weight=sample.weights,
     )
     ((q, Y),) = problems(sample.p, sample.y, "top-label")
@@ -279,14 +249,7 @@ def test_bins_of_a_binary_problem(method: str, kernel: str, exclude_self: bool) 
     hit = bin_mean(x, y.astype(float), edges, w, exclude_self=exclude_self)
     r = np.stack([1 - hit, hit], 1)
     found = propercal.decompose(
-        y,
-        p,
-        generator="brier",
-        notion="classwise",
-        method=method,
-        kernel=kernel,
-        bandwidth=0.1,
-        sample_weight=w,
+        y, p, generator="brier", notion="classwise", method=method, kernel=kernel, bandwidth=0.1, sample_weight=w,
         exclude_self=exclude_self,
     )
     mean, Y = w / w.sum(), np.eye(2)[y]
