@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,11 @@ def same(a: Floats, b: Floats) -> None:
 def squares(p: Any) -> Any:
     """F(p) = ‖p‖² − 1 as a user may write it: as a function."""
     return (p**2).sum(-1) - 1
+
+
+def written(name: str, base: type[BregmanGenerator] = BregmanGenerator, /, **methods: Callable[..., Any]) -> Any:
+    """A generator of a class of this name, whose methods are these functions of the arrays alone."""
+    return type(name, (base,), {each: staticmethod(method) for each, method in methods.items()})()
 
 
 class NoGradient(BregmanGenerator):

@@ -27,6 +27,7 @@ from theory_tests.contracts.debiased_sample import (
 )
 from theory_tests.instances import NOTIONS, TERMS
 
+
 # ------------------------------------------------------------------ arguments
 def not_probabilities(X: Any) -> Any:
     return X * 2
