@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from propercal import Decomposition, decompose
-from propercal.generators import BregmanGenerator, ItakuraSaito
+from propercal.generators import ItakuraSaito
 from propercal.inference.paired import paired_difference
 from theory_tests.conftest import Backend
 from theory_tests.contracts.debiased_sample import (
@@ -25,7 +25,7 @@ from theory_tests.contracts.debiased_sample import (
     is_sound,
     leans_on_the_kernel,
 )
-from theory_tests.instances import NOTIONS, TERMS
+from theory_tests.instances import NOTIONS, TERMS, written
 
 
 # ------------------------------------------------------------------ arguments
@@ -302,18 +302,16 @@ def test_a_pair_of_other_shapes_is_named_and_the_result_is_readable() -> None:
         assert words in str(found)
 
 
-class WithoutHessian(BregmanGenerator):
-    """Written in NumPy alone, which torch cannot differentiate."""
-
-    def value(self, p: Any) -> Any:
-        return np.sum(np.square(np.asarray(p)), axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * np.asarray(p, dtype=p.dtype if isinstance(p, np.ndarray) else None)
+#: Written in NumPy alone, which torch cannot differentiate.
+WITHOUT_HESSIAN = written(
+    "WithoutHessian",
+    value=lambda p: np.sum(np.square(np.asarray(p)), axis=-1),
+    gradient=lambda p: 2 * np.asarray(p, dtype=p.dtype if isinstance(p, np.ndarray) else None),
+)
 
 
 def test_a_generator_without_a_hessian_is_refused_before_any_work() -> None:
     pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"(?s)^generator = WithoutHessian.*Hessian.*method=\"risk\""):
-        decompose(Y, P, generator=WithoutHessian())
-    assert math.isfinite(decompose(Y, P, generator=WithoutHessian(), method="risk", **FAST).risk)
+        decompose(Y, P, generator=WITHOUT_HESSIAN)
+    assert math.isfinite(decompose(Y, P, generator=WITHOUT_HESSIAN, method="risk", **FAST).risk)

@@ -28,43 +28,16 @@ def total_variation(x: Any) -> Any:
 
 
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
-    "rows of distributions": (
-        lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.6]], [0.5, 0.5]),
-        "distributions = an array with a sum of 1.1: expected a sum of 1; every row must sum to 1.",
-    ),
-    "reference": (
-        lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.5]], [0.5, 0.75]),
-        "reference = an array with a sum of 1.25: expected a sum of 1; ",
-    ),
-    "shape of distributions": (
-        lambda: f_divergence(total_variation, PRIOR, PRIOR),
-        "distributions = an array of shape (2,): expected 2 dimensions, none of them empty; ",
-    ),
-    "prior": (
-        lambda: sharpness_function("brier", [0.5, 0.4]),
-        "prior = an array with a sum of 0.9: expected a sum of 1; divide it by its sum.",
-    ),
-    "shape of the prior": (
-        lambda: sharpness_function("brier", JOINT),
-        "prior = an array of shape (3, 2): expected 1 dimension, none of them empty; ",
-    ),
-    "joint": (
-        lambda: sharpness_divergence("log", 2 * JOINT),
-        "joint = an array with a sum of 2: expected a sum of 1; divide the table by its sum.",
-    ),
-    "entry of joint": (
-        lambda: statistical_information("log", NEGATIVE),
-        "joint = -0.2 at [1, 0]: expected probabilities ≥ 0; correct the table.",
-    ),
+    "rows of distributions": (lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.6]], [0.5, 0.5]), "distributions = an array with a sum of 1.1: expected a sum of 1; every row must sum to 1."),
+    "reference": (lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.5]], [0.5, 0.75]), "reference = an array with a sum of 1.25: expected a sum of 1; "),
+    "shape of distributions": (lambda: f_divergence(total_variation, PRIOR, PRIOR), "distributions = an array of shape (2,): expected 2 dimensions, none of them empty; "),
+    "prior": (lambda: sharpness_function("brier", [0.5, 0.4]), "prior = an array with a sum of 0.9: expected a sum of 1; divide it by its sum."),
+    "shape of the prior": (lambda: sharpness_function("brier", JOINT), "prior = an array of shape (3, 2): expected 1 dimension, none of them empty; "),
+    "joint": (lambda: sharpness_divergence("log", 2 * JOINT), "joint = an array with a sum of 2: expected a sum of 1; divide the table by its sum."),
+    "entry of joint": (lambda: statistical_information("log", NEGATIVE), "joint = -0.2 at [1, 0]: expected probabilities ≥ 0; correct the table."),
     "joint of a map": (lambda: apply_markov_map(PRIOR, MAP), "joint = an array of shape (2,): expected 2 dimensions, "),
-    "kernel": (
-        lambda: apply_markov_map(JOINT, MAP * [1.0, 0.5]),
-        "kernel = an array with a sum of 0.625: expected a sum of 1; every row must sum to 1.",
-    ),
-    "shape of the kernel": (
-        lambda: apply_markov_map(JOINT, PRIOR),
-        "kernel = an array of shape (2,): expected 2 dimensions, ",
-    ),
+    "kernel": (lambda: apply_markov_map(JOINT, MAP * [1.0, 0.5]), "kernel = an array with a sum of 0.625: expected a sum of 1; every row must sum to 1."),
+    "shape of the kernel": (lambda: apply_markov_map(JOINT, PRIOR), "kernel = an array of shape (2,): expected 2 dimensions, "),
 }
 
 

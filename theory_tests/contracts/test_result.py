@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from propercal import decompose
-from propercal.generators import BregmanGenerator, Brier, Log
+from propercal.generators import Brier, Log
 from propercal.result import TERMS, Decomposition
+from theory_tests.instances import written
 
 
 def made(**changes: Any) -> Decomposition:
@@ -141,21 +142,9 @@ def test_a_dataset_has_no_interval_of_an_infinite_term() -> None:
     assert "risk_interval" not in made(risk=-math.inf, standard_errors=errors).to_xarray()
 
 
-class NotANumberAtZero(BregmanGenerator):
-    """Σ p log p as one may write it, without its limit."""
-
-    name = "careless"
-
-    def value(self, p: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return (p * np.log(p)).sum(axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.log(p) * (p / p)
-
-
 def test_rows_whose_loss_is_not_a_number_are_named() -> None:
     y, p = np.array([0, 1, 1, 0]), np.array([[0.7, 0.3], [0.4, 0.6], [0.0, 1.0], [0.8, 0.2]])
-    with pytest.raises(ValueError, match=r"NaN at row 2\b"):
-        decompose(y, p, generator=NotANumberAtZero(), method="risk", bandwidth=0.1)
+    # Σ p log p as one may write it, without its limit.
+    careless = written("Careless", value=lambda p: (p * np.log(p)).sum(-1), gradient=lambda p: np.log(p) * (p / p))
+    with pytest.raises(ValueError, match=r"NaN at row 2\b"), np.errstate(all="ignore"):
+        decompose(y, p, generator=careless, method="risk", bandwidth=0.1)

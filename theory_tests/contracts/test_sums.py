@@ -102,18 +102,3 @@ def test_one_blas_thread_is_lifted_by_the_last_who_asked() -> None:
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == before
-
-
-@pytest.mark.parametrize("free", [10**6, 10**9, 70 * 10**9])
-def test_tiles_of_an_accelerator_fit_a_quarter_of_its_memory(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tile, its mask and one copy in double precision: 24 bytes for each of its entries."""
-    monkeypatch.setattr(tiles, "free_memory", lambda _: free)
-    for n in (100, 10**5):
-        source = np.empty((2, n))
-        rows, columns = tiles._tile_shape(source, source)
-        assert 1 <= rows <= 2**14
-        assert columns == min(n, 2**16)
-        if rows > 1:
-            assert rows * columns * 24 <= free / 4
-        if rows < 2**14:
-            assert (rows + 1) * columns * 24 > free / 4

@@ -76,9 +76,7 @@ def test_a_hessian_that_torch_cannot_derive_is_not_checked(generator: BregmanGen
     assert skipped["torch"].startswith("value(p) takes no tensors (")
 
 
-@pytest.mark.parametrize(
-    ("generator", "law"), [(SIGN_ERROR, "gradient"), (SHORT_GRADIENT, "shapes")], ids=str
-)
+@pytest.mark.parametrize(("generator", "law"), [(SIGN_ERROR, "gradient"), (SHORT_GRADIENT, "shapes")], ids=str)
 def test_the_other_laws_are_checked_without_a_hessian(generator: BregmanGenerator, law: str) -> None:
     assert examine(generator).failures[0].law.name == law
 

@@ -21,7 +21,7 @@ from propercal._methods import cross_fitting, one_step
 from propercal.generators import BregmanGenerator, Brier, Log, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex
-from theory_tests.instances import NOTIONS, TERMS, generators
+from theory_tests.instances import NOTIONS, TERMS, generators, written
 
 #: Of a test whose assertion is true, over its random seeds.
 FALSE_ALARM = 1e-6
@@ -29,20 +29,14 @@ SCORE_TEMPERATURE = 0.6
 Y, G, _ = TemperatureScaledSimplex(3).sample(80, random_state=0)
 
 
-class Quartic(BregmanGenerator):
-    """A generator of a user, with no more than what has to be there but for speed."""
-
-    def value(self, p: Any) -> Any:
-        return (p**4).sum(-1) - 1
-
-    def gradient(self, p: Any) -> Any:
-        return 4 * p**3
-
-    def hessian(self, p: Any) -> Any:
-        return 12 * p[..., None] ** 2 * np.eye(p.shape[-1])
-
-
-GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), Quartic()]
+#: A generator of a user, with no more than what has to be there but for speed.
+QUARTIC = written(
+    "Quartic",
+    value=lambda p: (p**4).sum(-1) - 1,
+    gradient=lambda p: 4 * p**3,
+    hessian=lambda p: 12 * p[..., None] ** 2 * np.eye(p.shape[-1]),
+)
+GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), QUARTIC]
 
 
 class Known:

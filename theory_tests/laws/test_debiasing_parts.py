@@ -27,17 +27,14 @@ from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Sph
 from propercal.recalibration import logit
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
-from theory_tests.instances import generators
+from theory_tests.instances import generators, written
 
 K = 3
 GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-3", "itakura-saito", "of three classes", "log-spherical")
 
 
-class Cubic(BregmanGenerator):
-    """Without a Hessian of its own."""
-
-    def value(self, p: Any) -> Any:
-        return (p**3).sum(-1) - 1
+#: Without a Hessian of its own.
+CUBIC = written("Cubic", value=lambda p: (p**3).sum(-1) - 1)
 
 
 def derivative(function: Any, at: Any, step: float = 1e-5) -> Any:
@@ -170,9 +167,9 @@ def test_gain_share_and_reliance_are_derivatives_and_means_of_the_correction() -
     assert nothing.reliance[0] == nothing.size[0, 0] == half_trace(Brier(), nothing)[0] == 0
 
 
-@pytest.mark.parametrize("generator", [*GENERATORS, Cubic()], ids=repr)
+@pytest.mark.parametrize("generator", [*GENERATORS, CUBIC], ids=repr)
 def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator) -> None:
-    if isinstance(generator, Cubic):
+    if generator is CUBIC:
         pytest.importorskip("torch")
     rng = np.random.default_rng(1)
     n = 6

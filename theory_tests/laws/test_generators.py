@@ -25,7 +25,7 @@ from propercal.generators import (
     available,
     from_function,
 )
-from theory_tests.instances import squares
+from theory_tests.instances import squares, written
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import RANKED, K, Vector, anywhere, interior, vertex
 
@@ -205,18 +205,11 @@ def test_divergence_of_a_point_from_itself_is_exactly_zero(generator: BregmanGen
     assert generator.divergence(p, p, log_q=np.where(p > 0, -1.0, -1000.0)) == 0
 
 
-class _Barrier(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return -np.log(p).sum(-1)
-
-    def gradient(self, p: Any) -> Any:
-        return -1 / p
-
-
 def test_any_infinite_generator_has_a_divergence_without_nan() -> None:
+    barrier = written("Barrier", value=lambda p: -np.log(p).sum(-1), gradient=lambda p: -1 / p)
     p = np.asarray([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]])
     q = np.asarray([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5]])
-    np.testing.assert_array_equal(_Barrier().divergence(p, q), [0, np.inf, np.inf, 0])
+    np.testing.assert_array_equal(barrier.divergence(p, q), [0, np.inf, np.inf, 0])
 
 
 @given(p=interior, direction=st.permutations([1.0, -1.0, 0.0]))
