@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic
 from propercal.testing import strategies
-from propercal.testing.strategies import Predictions, Vector
+from propercal.testing.strategies import Vector
 
 T = TypeVar("T")
 
@@ -92,18 +92,6 @@ def test_predictions_are_valid(data: st.DataObject, weighted: bool) -> None:
         assert drawn.sample_weight.min() >= 0 < drawn.sample_weight.sum()
 
 
-@pytest.mark.parametrize("occurs", [
-    pytest.param(lambda d: len(np.unique(d.y_proba, axis=0)) < len(d.y_proba), id="duplicates"),
-    pytest.param(lambda d: len(set(d.y_true)) < 3 <= len(d.y_true), id="absent class"),
-    pytest.param(lambda d: len(set(d.y_true)) == 3, id="all classes"),
-    pytest.param(lambda d: 1 in np.bincount(d.y_true) and len(d.y_true) > 2, id="class of one sample"),
-    pytest.param(lambda d: (d.sample_weight == 0).any(), id="weight 0"),
-    pytest.param(lambda d: (d.y_proba[np.arange(len(d.y_true)), d.y_true] == 0).any(), id="infinite log loss"),
-])
-def test_hard_predictions_occur(occurs: Callable[[Predictions], Any]) -> None:
-    assert occurs(simplest(strategies.predictions(3, weighted=True), occurs))
-
-
 @given(strategies.joint_tables(3, min_predictions=2, max_predictions=4))
 def test_joint_tables_are_distributions(table: Vector) -> None:
     assert 2 <= len(table) <= 4
@@ -111,17 +99,6 @@ def test_joint_tables_are_distributions(table: Vector) -> None:
     assert table.min() >= 0
     assert (table.sum(axis=1) > 0).all()
     assert abs(table.sum() - 1) <= 1e-14
-
-
-@pytest.mark.parametrize("occurs", [
-    pytest.param(lambda t: (t == 0).any(), id="zero cell"),
-    pytest.param(lambda t: (t.sum(axis=0) == 0).any(), id="class that does not occur"),
-    pytest.param(lambda t: len(t) == 1, id="constant prediction"),
-    pytest.param(lambda t: len(t) > 1 and (t > 0).all(), id="all cells"),
-    pytest.param(lambda t: len(t) > 1 and ((t > 0).sum(axis=1) == 1).all(), id="label determined"),
-])
-def test_hard_tables_occur(occurs: Callable[[Vector], Any]) -> None:
-    assert occurs(simplest(strategies.joint_tables(2), occurs))
 
 
 # Kernels and generators
@@ -141,16 +118,6 @@ def is_injective(kernel: Vector) -> bool:
     return is_deterministic(kernel) and len(np.unique(kernel, axis=0)) == len(kernel)
 
 
-@pytest.mark.parametrize("occurs", [
-    pytest.param(is_injective, id="injective"),
-    pytest.param(lambda t: is_deterministic(t) and not is_injective(t), id="merging"),
-    pytest.param(lambda t: not is_deterministic(t), id="noisy"),
-    pytest.param(lambda t: (t == t[0]).all(), id="forgets everything"),
-])
-def test_kinds_of_kernels_occur(occurs: Callable[[Vector], Any]) -> None:
-    assert occurs(simplest(strategies.markov_kernels(3, 4), occurs))
-
-
 @given(strategies.markov_kernels(3, 4, injective=True))
 def test_injective_kernels(kernel: Vector) -> None:
     assert is_injective(kernel)
@@ -166,12 +133,39 @@ def test_generators_are_finite_at_vertices_on_demand(generator: BregmanGenerator
     assert np.isfinite(generator.value(np.eye(3))).all()
 
 
-@pytest.mark.parametrize("occurs", [
-    pytest.param(lambda g: g == Log(), id="log"),
-    pytest.param(lambda g: g == ItakuraSaito(), id="infinite at vertices"),
-    pytest.param(lambda g: isinstance(g, Quadratic), id="quadratic"),
-    pytest.param(lambda g: " + " in repr(g), id="composed"),
-    pytest.param(lambda g: "Tsallis" in repr(g), id="tsallis"),
-])
-def test_kinds_of_generators_occur(occurs: Callable[[BregmanGenerator], Any]) -> None:
-    assert occurs(simplest(strategies.generators(n_classes=3), occurs))
+HARD: dict[str, tuple[SearchStrategy[Any], dict[str, Callable[[Any], Any]]]] = {
+    "predictions": (strategies.predictions(3, weighted=True), {
+        "duplicates": lambda d: len(np.unique(d.y_proba, axis=0)) < len(d.y_proba),
+        "absent class": lambda d: len(set(d.y_true)) < 3 <= len(d.y_true),
+        "all classes": lambda d: len(set(d.y_true)) == 3,
+        "class of one sample": lambda d: 1 in np.bincount(d.y_true) and len(d.y_true) > 2,
+        "weight 0": lambda d: (d.sample_weight == 0).any(),
+        "infinite log loss": lambda d: (d.y_proba[np.arange(len(d.y_true)), d.y_true] == 0).any(),
+    }),
+    "tables": (strategies.joint_tables(2), {
+        "zero cell": lambda t: (t == 0).any(),
+        "class that does not occur": lambda t: (t.sum(axis=0) == 0).any(),
+        "constant prediction": lambda t: len(t) == 1,
+        "all cells": lambda t: len(t) > 1 and (t > 0).all(),
+        "label determined": lambda t: len(t) > 1 and ((t > 0).sum(axis=1) == 1).all(),
+    }),
+    "kernels": (strategies.markov_kernels(3, 4), {
+        "injective": is_injective,
+        "merging": lambda t: is_deterministic(t) and not is_injective(t),
+        "noisy": lambda t: not is_deterministic(t),
+        "forgets everything": lambda t: (t == t[0]).all(),
+    }),
+    "generators": (strategies.generators(n_classes=3), {
+        "log": lambda g: g == Log(),
+        "infinite at vertices": lambda g: g == ItakuraSaito(),
+        "quadratic": lambda g: isinstance(g, Quadratic),
+        "composed": lambda g: " + " in repr(g),
+        "tsallis": lambda g: "Tsallis" in repr(g),
+    }),
+}
+
+
+@pytest.mark.parametrize(("kind", "case"), [(kind, case) for kind, (_, cases) in HARD.items() for case in cases])
+def test_hard_cases_occur(kind: str, case: str) -> None:
+    strategy, cases = HARD[kind]
+    assert cases[case](simplest(strategy, cases[case]))
