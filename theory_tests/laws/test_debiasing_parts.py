@@ -25,6 +25,7 @@ from propercal._methods.folds import assign_folds
 from propercal._methods.variance import half_spread, half_trace
 from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Spherical
 from propercal.recalibration import logit
+from propercal.recalibration.descent import descend
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
 from theory_tests.instances import generators, written
@@ -196,6 +197,39 @@ def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator)
 
 
 # ------------------------------------------------------------------ fits
+def descended(loss: Any, slope: Any, step: Any, start: float) -> tuple[float, list[float]]:
+    """Where `descend` ends by steps `step(x)`, and the points at which it looked."""
+    seen: list[float] = []
+
+    def evaluate(x: float) -> tuple[float, float]:
+        seen.append(x)
+        return loss(x), x
+
+    def propose(x: float, same: float) -> tuple[float, Any]:
+        assert x == same
+        return -slope(x) * step(x), lambda length: x + length * step(x)
+
+    return descend(start, evaluate, propose, lambda gain, _: gain < 1e-20), seen
+
+
+def test_a_descent_halves_steps_until_the_loss_falls() -> None:
+    # A whole step to the bottom; eight times it, of which an eighth is the first that lowers the loss enough.
+    for times in (1, 8):
+        found, seen = descended(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), 1.0)
+        assert found == 3
+        assert seen[1] == 1 + 2 * times
+    # x − log x is not a number below 0, where whole steps of the slope would lead.
+    with np.errstate(invalid="ignore"):
+        found, seen = descended(lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1), 5.0)
+    assert min(seen) < 0 < found
+    assert found == pytest.approx(1, abs=1e-5)
+
+
+def test_a_descent_without_a_way_down_stays() -> None:
+    found, seen = descended(lambda x: x**2, lambda x: 2 * x, lambda x: x, 1.0)
+    assert (found, min(seen), len(seen)) == (1.0, 1.0, 13)
+
+
 @pytest.mark.parametrize("kind", ["shared", "by class", "by group"])
 @pytest.mark.parametrize("with_offset", [False, True])
 def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) -> None:
