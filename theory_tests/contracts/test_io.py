@@ -30,6 +30,12 @@ def csv(folder: Path, text: str) -> Path:
     return path
 
 
+def refuse(path: Path, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        read_predictions(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
 @pytest.mark.parametrize("key", ["probs", "logits"])
 def test_npz_gives_the_arrays_as_stored(tmp_path: Path, key: str) -> None:
     data = read_predictions(npz(tmp_path, labels=LABELS, other=np.ones(7), **{key: PROBS}))
@@ -119,10 +125,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
     ({"labels": LABELS, "probs": PROBS.astype(object)}, "'probs' holds pickled Python objects"),
 ])
 def test_npz_faults(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
-    path = npz(tmp_path, **arrays)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(npz(tmp_path, **arrays), message)
 
 
 class Fuse:
@@ -167,9 +170,7 @@ def archive_of_bytes() -> bytes:
 def test_corrupt_npz(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "file.npz"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(path, message)
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -189,24 +190,17 @@ def test_corrupt_npz(tmp_path: Path, data: bytes, message: str) -> None:
     ("label,a,b\n0,.5,.5\n0.5,.5,.5\n", "labels '0.5'"),
 ])
 def test_csv_faults(tmp_path: Path, text: str, message: str) -> None:
-    path = csv(tmp_path, text)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(csv(tmp_path, text), message)
 
 
-def test_csv_that_is_not_text(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
-    path.write_bytes(b"label,a\n\xff\xfe,\x80\n")
-    with pytest.raises(ValueError, match="not a readable csv file"):
-        read_predictions(path)
-
-
-def test_corrupt_parquet(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "file.parquet"
-    path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(ValueError, match="not a readable parquet file"):
+@pytest.mark.parametrize(("name", "data"), [("file.csv", b"label,a\n\xff\xfe,\x80\n"), ("file.parquet", b"PAR1 and nothing else")])
+def test_content_of_another_kind(tmp_path: Path, name: str, data: bytes) -> None:
+    kind = name.partition(".")[2]
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"not a readable {kind} file"):
         read_predictions(path)
 
 

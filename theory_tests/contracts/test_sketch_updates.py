@@ -34,6 +34,12 @@ def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.05, **settings})
 
 
+def fed(y_true: Any, y_proba: Any, **settings: Any) -> CalibrationSketch:
+    sketch = made(**settings)
+    sketch.update(y_true, y_proba)
+    return sketch
+
+
 def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Labels, Floats]:
     return unrelated(n, k, seed, concentration=0.5)
 
@@ -154,8 +160,7 @@ class Picky(NoHessian):
 
 @pytest.mark.parametrize("n", [1, 300])
 def test_a_generator_that_fails_fails_at_once(n: int) -> None:
-    sketch = made(generator=Picky())
-    sketch.update([0], [[0.2, 0.3, 0.5]])
+    sketch = fed([0], [[0.2, 0.3, 0.5]], generator=Picky())
     before = sketch._seen
     with pytest.raises(ArithmeticError, match="a quarter"):
         sketch.update([0] * n, [[0.25, 0.25, 0.5]] * n)
@@ -193,9 +198,7 @@ def test_what_is_passed_is_neither_kept_nor_changed(n: int) -> None:
 @pytest.mark.parametrize("n", [3, ENOUGH - 1])
 def test_copies_go_their_own_way(n: int, copied: Callable[[Any], Any]) -> None:
     y_true, y_proba = sample(n + 2)
-    sketch, wanted = made(), made()
-    sketch.update(y_true[:n], y_proba[:n])
-    wanted.update(y_true[:n], y_proba[:n])
+    sketch, wanted = (fed(y_true[:n], y_proba[:n]) for _ in range(2))
     again = copied(sketch)
     again.update(y_true[n:], y_proba[n:])
     check_same(sketch, wanted)
@@ -210,8 +213,7 @@ def test_what_waits_is_bounded() -> None:
     for row in range(len(y_true)):
         sketch.update(y_true[row : row + 1], y_proba[row : row + 1])
         assert sum(len(rows.loss) for rows in sketch._seen.waiting) < ENOUGH
-    wanted = made()
-    wanted.update(y_true, y_proba)
+    wanted = fed(y_true, y_proba)
     # Only what waits for the last few rows is added to what all rows are kept in.
     assert len(pickle.dumps(sketch)) < 1.1 * len(pickle.dumps(wanted))
 
@@ -220,10 +222,8 @@ def test_what_waits_is_bounded() -> None:
 def test_rows_of_tensors_may_wait(n: int) -> None:
     torch = pytest.importorskip("torch")
     y_true, y_proba = sample(n + 40)
-    sketch, wanted = made(), made()
-    wanted.update(y_true, y_proba)
+    sketch, wanted = fed(y_true[:40], y_proba[:40]), fed(y_true, y_proba)
     given_rows = torch.tensor(y_proba, requires_grad=True)
-    sketch.update(y_true[:40], y_proba[:40])
     sketch.update(torch.tensor(y_true[40:]), given_rows[40:])
     check_same(sketch, wanted)
     assert given_rows.grad is None

@@ -25,18 +25,10 @@ from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.features import kernel_features
 from propercal.inference.quadratic_forms import QuadraticForms, normalised_kernels, quadratic_forms
+from theory_tests.instances import labels_of, softmax
 from theory_tests.laws.samples import fewer
 
 FALSE_ALARM = 1e-6
-
-
-def softmax(scores: Any) -> Any:
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def draw(p: Any, rng: np.random.Generator) -> Any:
-    return np.minimum((rng.random(len(p))[:, None] > p.cumsum(axis=1)).sum(axis=1), p.shape[1] - 1)
 
 
 def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0) -> QuadraticForms:
@@ -55,7 +47,7 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
     p_values = []
     for _ in range(n_samples):
         g = softmax(1.5 * rng.standard_normal((n, 3)))
-        y = draw(g, rng) if notion != "multi-label" else (rng.random(g.shape) < g).astype(int)
+        y = labels_of(g, rng) if notion != "multi-label" else (rng.random(g.shape) < g).astype(int)
         weight = rng.uniform(0.1, 2, n) if weighted else None
         name = "classwise" if notion == "multi-label" else notion
         p_values.append(
@@ -72,7 +64,7 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
 def test_what_is_obviously_miscalibrated_is_rejected(notion: str) -> None:
     rng = np.random.default_rng(2)
     g = softmax(3 * rng.standard_normal((300, 4)))
-    y = draw(0.5 * g + 0.125, rng)
+    y = labels_of(0.5 * g + 0.125, rng)
     found = calibration_test(y, g, notion=notion, n_resamples=99, random_state=0)
     assert found.pvalue == 0.01
     assert found.statistic == max(found.components.values()) > 5
@@ -83,7 +75,7 @@ def test_what_no_score_can_mend_is_seen_by_the_kernels() -> None:
     rng = np.random.default_rng(3)
     g = rng.dirichlet([1.0] * 3, 2000)
     shift = 0.9 * g[:, :2].min(axis=1) * np.sin(18 * g[:, 2])
-    y = draw(g + np.stack([shift, -shift, 0 * shift], axis=1), rng)
+    y = labels_of(g + np.stack([shift, -shift, 0 * shift], axis=1), rng)
     found = calibration_test(y, g, n_resamples=99, random_state=0)
     kernels = {name: z for name, z in found.components.items() if name.startswith("kernel")}
     assert found.pvalue == 0.01
@@ -119,7 +111,7 @@ def test_the_classes_of_a_row_are_drawn_jointly() -> None:
     """
     rng = np.random.default_rng(8)
     g = rng.dirichlet([1.0] * 2, 60)
-    y = draw(softmax(0.4 * np.log(g)), rng)
+    y = labels_of(softmax(0.4 * np.log(g)), rng)
     found = {}
     for notion in ("canonical", "classwise"):
         options: Any = {"notion": notion, "n_resamples": 4000, "random_state": 0}

@@ -224,25 +224,20 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     assert forced.calibration_error == pytest.approx(unbounded.calibration_error, rel=1e-6)
 
 
+SAMPLE = calibrated(60, seed=8, concentration=0.3)
+
+
 @pytest.mark.parametrize("settings", [
     {"method": "risk", "bandwidth": 0.1},
     {"method": "debiased", "bandwidth": 0.1},
     {"method": "risk", "notion": "top-label", "kernel": "uniform-bins"},
 ])
 def test_linear_sums_of_vectors_or_bins_are_refused(settings: dict[str, Any]) -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
-        propercal.decompose(y_true, y_proba, algorithm="linear", **settings)
-
-
-def test_linear_conditional_means_of_vectors_are_refused() -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
-    with pytest.raises(ValueError, match="algorithm = 'linear' with "):
-        propercal.conditional_mean(y_true, y_proba, bandwidth=0.1, algorithm="linear")
+        propercal.decompose(*SAMPLE, algorithm="linear", **settings)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1e-13, 0.1, float("nan"), "small", True])
 def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="tolerance = "):
-        propercal.conditional_mean(y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance)
+        propercal.conditional_mean(*SAMPLE, notion="top-label", bandwidth=0.1, tolerance=tolerance)
