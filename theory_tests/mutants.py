@@ -75,7 +75,6 @@ TESTS = (
     "theory_tests/contracts/test_good_input.py",
     "theory_tests/contracts/test_gradients.py",
     "theory_tests/contracts/test_information.py",
-    "theory_tests/contracts/test_information_messages.py",
     "theory_tests/contracts/test_notions.py",
     "theory_tests/contracts/test_recalibrators.py",
     "theory_tests/contracts/test_resources.py",

@@ -74,10 +74,8 @@ def test_terms_are_those_of_the_leave_one_out_computation(kind: str, gamma: floa
     for method in ("direct", "risk"):
         found = sketch.result(method=method)
         wanted = leave_one_out(kind, gamma, method)[generator]
-        for term in TERMS:
-            # Rounding of the exponents, up to 0.4 / γ.
-            rtol = 1e-10 + 1e-14 / gamma
-            assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=rtol, abs=1e-12)
+        # Rounding of the exponents, up to 0.4 / γ.
+        assert values(found) == pytest.approx(values(wanted), rel=1e-10 + 1e-14 / gamma, abs=1e-12)
         assert found.standard_errors["risk"] == pytest.approx(wanted.standard_errors["risk"])
         # What it says of itself is an upper bound, or rounding.
         error = abs(found.refinement - wanted.refinement)
@@ -90,8 +88,7 @@ def test_other_notions_and_their_errors(notion: str) -> None:
     sketch = fed(y_true, y_proba, 3, notion=notion, bandwidth=0.02)
     found = sketch.result(method="risk")
     wanted = propercal.decompose(y_true, y_proba, notion=notion, method="risk", bandwidth=0.02)
-    for term in TERMS:
-        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-9)
+    assert values(found) == pytest.approx(values(wanted), rel=1e-9)
     for term in ("risk", "uncertainty"):
         assert found.interval(term) == pytest.approx(wanted.interval(term), rel=1e-9)
     assert (found.notion, found.n_samples, found.n_classes) == (notion, 3000, 3)
@@ -136,8 +133,7 @@ def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float
                 # Some samples are too few for the bandwidth, and say so.
                 warnings.simplefilter("ignore", UserWarning)
                 one, two = whole.result(method=method), other.result(method=method)
-            for term in TERMS:
-                assert getattr(one, term) == pytest.approx(getattr(two, term), rel=1e-10, abs=1e-12)
+            assert values(one) == pytest.approx(values(two), rel=1e-10, abs=1e-12)
 
 
 def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
