@@ -11,6 +11,7 @@ import propercal
 from propercal.simulation import TemperatureScaledSimplex
 from theory_tests.instances import values
 
+dask: Any = pytest.importorskip("dask", reason="needs Dask")
 da: Any = pytest.importorskip("dask.array", reason="needs Dask")
 
 N, K = 3000, 3
@@ -38,3 +39,14 @@ def check_same(found: Any, wanted: Any, rel: float = 1e-9) -> None:
 
 def never(_: object) -> Any:
     raise AssertionError("was read")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Any:
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("propercal.sketch.dask.passes.plain", never)
