@@ -29,10 +29,6 @@ from theory_tests.instances import NOTIONS, TERMS, written
 
 
 # ------------------------------------------------------------------ arguments
-def not_probabilities(X: Any) -> Any:
-    return X * 2
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -53,7 +49,7 @@ def not_probabilities(X: Any) -> Any:
         ({"recalibrator": [Recalibrator(), 3]}, r"^recalibrator = 3: .*predict_proba"),
         ({"recalibrator": Recalibrator(lambda X: X[:, 0])}, r"^recalibrator = Recalibrator.* shape \(\d+,\) "),
         ({"recalibrator": Recalibrator(lambda X: X[:5])}, r"^recalibrator = .*shape \(5, 3\) for \d+ rows"),
-        ({"recalibrator": Recalibrator(not_probabilities)}, r"^recalibrator = .*rows that are no probabilities"),
+        ({"recalibrator": Recalibrator(lambda X: X * 2)}, r"^recalibrator = .*rows that are no probabilities"),
         ({"recalibrator": Recalibrator(lambda X: X - 0.5)}, r"^recalibrator = .*no probabilities"),
         ({"recalibrator": Recalibrator(lambda X: X * np.nan)}, r"^recalibrator = .*no probabilities"),
     ],
@@ -99,11 +95,6 @@ def vertices(label: Any) -> Any:
     return np.eye(3)[label]
 
 
-def some_vertices() -> Any:
-    """A third of the rows at the vertex of the largest probability."""
-    return np.where((np.arange(N) < N // 3)[:, None], vertices(TOP), P)
-
-
 def with_zeros() -> Any:
     p = np.where((np.arange(N)[:, None] < 10) & (np.arange(3) == (Y[:, None] + 1) % 3), 0.0, P)
     return p / p.sum(axis=1, keepdims=True)
@@ -113,7 +104,8 @@ HARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "zeros": (Y, with_zeros(), {}),
     "all rows at vertices, right": (Y, vertices(Y), {}),
     "all rows at vertices, one wrong in four": (Y, vertices(np.where(np.arange(N) % 4, Y, (Y + 1) % 3)), {}),
-    "separable, with vertices": (TOP, some_vertices(), {}),
+    # A third of the rows at the vertex of the largest probability.
+    "separable, with vertices": (TOP, np.where((np.arange(N) < N // 3)[:, None], vertices(TOP), P), {}),
     "absent class": (np.minimum(Y, 1), P, {}),
     "class of one sample": (np.where(np.arange(N) == 5, 2, np.minimum(Y, 1)), P, {}),
     "single class": (0 * Y, P, {}),

@@ -43,7 +43,10 @@ def terms(**settings: Any) -> list[Floats]:
 def test_tiles_and_threads_change_nothing(
     shape: tuple[int, int], threads: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_same(settings, shape, threads, monkeypatch)
+    wanted = terms(**settings)
+    monkeypatch.setattr(tiles, "TILE", shape)
+    monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
+    np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("shape", "threads"), [((7, 11), "3"), ((82, 5), "1")])
@@ -67,13 +70,6 @@ def test_nor_do_they_for_the_debiased_method(
     np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
     assert used
     assert (threading.get_ident() in used) is (threads == "1")
-
-
-def check_same(settings: dict[str, Any], shape: tuple[int, int], threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = terms(**settings)
-    monkeypatch.setattr(tiles, "TILE", shape)
-    monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
-    np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])

@@ -221,19 +221,14 @@ def bin_mean(x: Floats, hit: Floats, edges: Floats, w: Floats, *, exclude_self: 
     return r
 
 
-def binary_sample(n: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(0, 1, n)
-    return np.stack([1 - x, x], 1), (rng.uniform(size=n) < x**2).astype(np.int64)
-
-
 @pytest.mark.parametrize("exclude_self", [True, False])
 @pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])
 @pytest.mark.parametrize("method", ["direct", "risk"])
 def test_bins_of_a_binary_problem(method: str, kernel: str, exclude_self: bool) -> None:
-    p, y = binary_sample(200, 12)
+    rng = np.random.default_rng(12)
+    x = rng.uniform(0, 1, 200)
+    p, y = np.stack([1 - x, x], 1), (rng.uniform(size=200) < x**2).astype(np.int64)
     w = np.random.default_rng(5).uniform(0.5, 2, 200) if kernel == "uniform-bins" else np.ones(200)
-    x = p[:, 1]
     edges = np.linspace(0, 1, 11) if kernel == "uniform-bins" else np.quantile(x, np.arange(11) / 10)
     hit = bin_mean(x, y.astype(float), edges, w, exclude_self=exclude_self)
     r = np.stack([1 - hit, hit], 1)
