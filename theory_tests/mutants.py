@@ -59,8 +59,7 @@ MODULES = (
 CONTRACTS = (
     "backends", "criteria", "bad_input", "bandwidth_search", "dask_input", "debiased_contract",
     "decompose_contract", "edges", "few_rows", "generator_backends", "generator_edges", "generator_names",
-    "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "tiles",
-    "transforms",
+    "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "transforms",
 )
 OTHER_LAWS = (
     "bias_rate", "simulation", "scenarios", "calibration_test", "sketch", "sketch_sums", "strategies",
