@@ -53,10 +53,7 @@ def on_two_scales(coarse: float, fine: float) -> Sample:
 
 
 SAMPLES = {
-    "three": sharpened(3),
-    "five": sharpened(5),
-    "peaked": peaked(4),
-    "fine": on_two_scales(0.2, 0.3),
+    "three": sharpened(3), "five": sharpened(5), "peaked": peaked(4), "fine": on_two_scales(0.2, 0.3),
     "coarse": on_two_scales(0.3, 0.2),
 }
 

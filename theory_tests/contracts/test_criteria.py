@@ -70,15 +70,12 @@ def on_lattice(function: Any) -> lattice._Lattice:
     return lattice._Lattice(lambda gamma: function(np.log10(gamma) * lattice._STEPS_PER_DECADE))
 
 
-@pytest.mark.parametrize(
-    ("sides", "bottom"),
-    [
-        *(((-60, -52, -48), bottom) for bottom in (-55.9, -54.2, -52.0, -51.8, -50.3)),
-        *(((-59, -55, -40), bottom) for bottom in (-56.4, -55.3, -51.6, -48.1)),
-        *(((-64, -50, -46), bottom) for bottom in (-56.7, -52.4, -50.2, -48.3)),
-        *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
-    ],
-)
+@pytest.mark.parametrize(("sides", "bottom"), [
+    *(((-60, -52, -48), bottom) for bottom in (-55.9, -54.2, -52.0, -51.8, -50.3)),
+    *(((-59, -55, -40), bottom) for bottom in (-56.4, -55.3, -51.6, -48.1)),
+    *(((-64, -50, -46), bottom) for bottom in (-56.7, -52.4, -50.2, -48.3)),
+    *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
+])
 def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], bottom: float) -> None:
     at = on_lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
     left, here, right = sides
@@ -94,19 +91,16 @@ def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], 
         assert found == (here + (right - here) // 2 if wide else here - (here - left) // 2)
 
 
-@pytest.mark.parametrize(
-    ("points", "found"),
-    [
-        # Flat, in narrow gaps: one beside.
-        ((-44, -40, -36), -41),
-        # Flat, in gaps of which one is wide: its middle.
-        ((-44, -40, -30), -35),
-        ((-54, -40, -36), -47),
-        # At an end of the lattice: the middle of the gap there is.
-        ((lattice._LOWEST, lattice._LOWEST, lattice._LOWEST + 6), lattice._LOWEST + 3),
-        ((lattice._HIGHEST - 6, lattice._HIGHEST, lattice._HIGHEST), lattice._HIGHEST - 3),
-    ],
-)
+@pytest.mark.parametrize(("points", "found"), [
+    # Flat, in narrow gaps: one beside.
+    ((-44, -40, -36), -41),
+    # Flat, in gaps of which one is wide: its middle.
+    ((-44, -40, -30), -35),
+    ((-54, -40, -36), -47),
+    # At an end of the lattice: the middle of the gap there is.
+    ((lattice._LOWEST, lattice._LOWEST, lattice._LOWEST + 6), lattice._LOWEST + 3),
+    ((lattice._HIGHEST - 6, lattice._HIGHEST, lattice._HIGHEST), lattice._HIGHEST - 3),
+])
 def test_where_no_parabola_tells_the_gap_does(points: tuple[int, int, int], found: int) -> None:
     assert lattice._bottom(on_lattice(lambda x: 1.0), *points) == found
 
@@ -122,8 +116,6 @@ def test_the_walk_ends_in_the_valley_after_few_steps(bottom: float, start: int) 
 
 
 # --- which sums
-
-
 @pytest.mark.parametrize("wins", [True, False])
 def test_auto_takes_linear_sums_where_they_win(wins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "wins", lambda *_: wins)
@@ -201,14 +193,11 @@ def test_linear_sums_are_refused_with_the_reason() -> None:
             conditional_mean(Y, P, bandwidth=0.5, algorithm="linear", **settings)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"exclude_self": "yes"}, "exclude_self = 'yes'"),
-        ({"algorithm": "AUTO"}, "algorithm = 'AUTO'"),
-        ({"tolerance": 1.0}, "tolerance = 1.0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"exclude_self": "yes"}, "exclude_self = 'yes'"),
+    ({"algorithm": "AUTO"}, "algorithm = 'AUTO'"),
+    ({"tolerance": 1.0}, "tolerance = 1.0"),
+])
 def test_arguments_of_the_conditional_mean_are_named(settings: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         conditional_mean(Y, P, bandwidth=0.05, **settings)
@@ -226,8 +215,6 @@ def test_a_row_of_weight_zero_is_a_target_and_no_source(algorithm: str) -> None:
 
 
 # --- bins
-
-
 def test_one_bin_holds_all_rows() -> None:
     found = conditional_mean(Y, P, kernel="uniform-bins", bandwidth=1.0, exclude_self=False)
     share = np.eye(K)[Y].mean(axis=0)

@@ -20,14 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 from propercal import Decomposition, decompose
-from propercal.plotting import (
-    COLOURS,
-    convergence,
-    decomposition_bars,
-    layer_curves,
-    pareto_front,
-    reliability_diagram,
-)
+from propercal.plotting import COLOURS, convergence, decomposition_bars, layer_curves, pareto_front, reliability_diagram
 from propercal.plotting.lines import mean_and_error, over_repetitions
 from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
@@ -49,15 +42,12 @@ def results() -> list[Decomposition]:
 
 
 def sizes() -> xr.Dataset:
-    return xr.Dataset(
-        {
-            "mean": (("method", "sample_size"), [[0.5, 0.3, 0.2], [0.1, 0.15, 0.17]]),
-            "standard_error": (("method", "sample_size"), [[0.05, 0.03, 0.02], [0.01, 0.01, 0.02]]),
-            "limit": ("method", [0.1, 0.2]),
-            "truth": 0.18,
-        },
-        coords={"method": ["direct", "risk"], "sample_size": [50, 100, 200]},
-    )
+    return xr.Dataset({
+        "mean": (("method", "sample_size"), [[0.5, 0.3, 0.2], [0.1, 0.15, 0.17]]),
+        "standard_error": (("method", "sample_size"), [[0.05, 0.03, 0.02], [0.01, 0.01, 0.02]]),
+        "limit": ("method", [0.1, 0.2]),
+        "truth": 0.18,
+    }, coords={"method": ["direct", "risk"], "sample_size": [50, 100, 200]})
 
 
 def layers() -> xr.Dataset:
@@ -261,13 +251,10 @@ def test_pareto_front_tells_points_apart() -> None:
 
 
 def test_pareto_front_of_a_dataset_takes_means_over_seeds() -> None:
-    data = xr.Dataset(
-        {
-            "accuracy": (("epoch", "seed"), [[0.6, 0.8], [0.8, 0.9]]),
-            "calibration_error": (("epoch", "seed"), [[0.1, 0.3], [0.4, 0.6]], {"units": "nats"}),
-        },
-        coords={"epoch": [1, 4]},
-    )
+    data = xr.Dataset({
+        "accuracy": (("epoch", "seed"), [[0.6, 0.8], [0.8, 0.9]]),
+        "calibration_error": (("epoch", "seed"), [[0.1, 0.3], [0.4, 0.6]], {"units": "nats"}),
+    }, coords={"epoch": [1, 4]})
     ax = pareto_front(data)
     np.testing.assert_allclose(points(ax)["on the Pareto front"], ([0.7, 0.85], [0.2, 0.5]))
     assert [text.get_text() for text in ax.texts] == ["1", "4"]

@@ -52,9 +52,7 @@ def test_without_torch_all_is_checked_but_the_hessian(folder: Path) -> None:
     run = run_cli(folder, "cubic:Cubic", has_torch=False)
     assert run.returncode == 0, run.stdout + run.stderr
     skipped = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("skip")]
-    assert skipped == [
-        "hessian-symmetry", "hessian", "hessian-products", "hessian-psd", "torch", "autodiff"
-    ]
+    assert skipped == ["hessian-symmetry", "hessian", "hessian-products", "hessian-psd", "torch", "autodiff"]
     assert run.stdout.count("no hessian: torch is not installed to derive it; give hessian(p)") == 4
 
 
@@ -80,16 +78,13 @@ def test_a_registered_name_will_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert "normalised          no" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["lgo"], "did you mean 'log'"),
-        (["nowhere:thing"], "cannot load 'nowhere:thing'"),
-        (["log", "--n-classes", "1"], "'1': expected a whole number, 2 or more"),
-        (["log", "--max-examples", "x"], "'x': expected a whole number, 1 or more"),
-        ([], "required: package.module:object"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["lgo"], "did you mean 'log'"),
+    (["nowhere:thing"], "cannot load 'nowhere:thing'"),
+    (["log", "--n-classes", "1"], "'1': expected a whole number, 2 or more"),
+    (["log", "--max-examples", "x"], "'x': expected a whole number, 1 or more"),
+    ([], "required: package.module:object"),
+])
 def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["verify", *arguments])
