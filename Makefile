@@ -16,7 +16,7 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants chaos benchmark book dist clean
+.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants chaos fuzz benchmark book dist clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
@@ -28,6 +28,7 @@ help:
 	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (two minutes; CHAOS_ARGS=--full takes a quarter of an hour)"
+	@echo "make fuzz       give each reader 100 000 mutated files (an hour; FUZZ_EXAMPLES=1000 for fewer)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
 	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
@@ -138,6 +139,9 @@ mutants: $(VENV)/.mutation-installed
 
 chaos: $(VENV)/.test-installed
 	$(bin)/python -m theory_tests.chaos $(CHAOS_ARGS)
+
+fuzz: $(VENV)/.test-installed
+	FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),100000) $(bin)/python -m pytest -q theory_tests/contracts/test_hostile_files.py
 
 benchmark: $(VENV)/.study-installed
 	$(bin)/python benchmarks/scale.py $(BENCHMARK_ARGS)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from propercal import experiments
 from propercal.experiments import Verdict
 from propercal.experiments.figures import save
 
@@ -37,20 +38,11 @@ class Study:
     ----------
     name : str
         The module of `studies`, and of the dataset.
-    table, figures : str, optional
-        Modules with `table(summary)` and `save(summary, folder, spec)`, of a study that is none of
-        :class:`propercal.experiments.Study`.
     """
 
-    def __init__(self, name: str, *, table: str | None = None, figures: str | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.declared = None
-        if table is None or figures is None:
-            self.declared = importlib.import_module(f"studies.{name}").STUDY
-        else:
-            self._table = importlib.import_module(f"studies.{table}")
-            module = importlib.import_module(f"studies.{figures}")
-            self._figures = getattr(module, "STUDY", module)
+        self.declared: experiments.Study[Any] = importlib.import_module(f"studies.{name}").STUDY
 
     @cached_property
     def summary(self) -> xr.Dataset:
@@ -73,19 +65,15 @@ class Study:
 
     def table(self) -> None:
         """Print what the study prints."""
-        declared = self.declared
-        print(declared.text(self.summary) if declared else self._table.table(self.summary))
+        print(self.declared.text(self.summary))
 
     def verdicts(self) -> list[Verdict]:
         """Return what the study says of each claim."""
-        return self.declared.verdicts(self.summary) if self.declared else []
+        return self.declared.verdicts(self.summary)
 
     def save(self, folder: Path, spec: Any) -> Sequence[Path]:
         """Write one figure as the study writes it."""
-        if self.declared:
-            return save(self.declared, self.summary, folder, spec)
-        paths: Sequence[Path] = self._figures.save(self.summary, folder, spec)
-        return paths
+        return save(self.declared, self.summary, folder, spec)
 
     def figure(self, spec: Any) -> Image:
         """Draw one figure as the study draws it."""

@@ -24,11 +24,15 @@ ALIASES = {
     "conditional.exact": "_kernels.tiles",
     "conditional.linear": "_kernels.linear",
     "conditional.panels": "_kernels.panels",
+    "inference.features": "inference.hellinger",
     "inference.forms": "inference.quadratic_forms",
     "inference.resampling": "inference.calibration_test",
     "io": "cli.files",
     "kernels": "_kernels.kernels",
     "notions": "_data.notions",
+    "plotting.front": "plotting.pareto",
+    "plotting.sizes": "plotting.convergence",
+    "plotting.wilson": "plotting.reliability",
     "simulation.cells": "experiments.runner",
     "simulation.design": "experiments.design",
     "simulation.runner": "experiments.decompositions",
@@ -36,6 +40,8 @@ ALIASES = {
     "simulation.workers": "experiments.workers",
     "terms": "decomposition",
 }
+#: Old name of a module: old names in it, and what they are called now.
+RENAMED = {"conditional.estimate": {"estimate": "kernel_mean"}}
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -47,7 +53,8 @@ class _Finder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=nested)
 
     def exec_module(self, module: ModuleType) -> None:
-        new = f"propercal.{ALIASES[module.__name__.partition('.')[2]]}"
+        old = module.__name__.partition(".")[2]
+        new = f"propercal.{ALIASES[old]}"
         warnings.warn(
             f"{module.__name__} is now {new}; this name goes with the next release.",
             DeprecationWarning,
@@ -55,6 +62,7 @@ class _Finder(MetaPathFinder, Loader):
         )
         real = vars(import_module(new))
         vars(module).update({k: v for k, v in real.items() if not k.startswith("__")})
+        vars(module).update({k: real[v] for k, v in RENAMED.get(old, {}).items()})
 
 
 def install() -> None:

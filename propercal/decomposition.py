@@ -11,7 +11,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import validate
 from propercal._data.settings import check_confidence_level
-from propercal._methods.completion import estimate
+from propercal._methods.completion import decompositions
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_methods, with_settings
 from propercal.result import Decomposition
@@ -236,7 +236,10 @@ def decompose(
     else:
         predictions = validate(y_true, y_proba, **reading)
         results = [
-            [result for _, result in estimate(predictions, reduction, each, generators, level)]
+            [
+                result
+                for _, result in decompositions(predictions, reduction, each, generators, level)
+            ]
             for each in methods
         ]
     parts = [found if several else found[0] for found in results]

@@ -21,7 +21,7 @@ import numpy as np
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Problems
 from propercal._data.settings import check_bandwidth, check_flag
-from propercal._kernels.conditional import check_algorithm
+from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.kernels import as_kernel
 from propercal._methods.debiased import debiased_terms
 from propercal._methods.method import Method, is_default

@@ -141,7 +141,7 @@ class Decomposition:
             raise bad_value(
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
             )
-        half = NormalDist().inv_cdf(0.5 + level / 2) * error
+        half = half_width(error, level)
         if name not in _DIVERGENCES:
             return centre - half, centre + half
         if centre <= half:
@@ -236,6 +236,11 @@ class Decomposition:
         if self.infinite_loss_rows:
             notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
         return notes
+
+
+def half_width(standard_error: float, confidence_level: float) -> float:
+    """Return how far a normal interval reaches to either side."""
+    return NormalDist().inv_cdf(0.5 + confidence_level / 2) * standard_error
 
 
 def _number(value: Any) -> float:

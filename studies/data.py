@@ -107,6 +107,11 @@ def symbol(generator: str) -> str:
     return SYMBOLS.get(generator, generator)
 
 
+def notion_name(notion: str) -> str:
+    """Return a notion as prose spells it."""
+    return notion.replace("classwise", "class-wise")
+
+
 def unit(generator: str) -> str:
     """Return what a calibration error is measured in."""
     return "nats" if generator == "log" else "Brier score"

@@ -1,13 +1,16 @@
-"""Figures of the debiasing study, each as PNG and SVG."""
+"""Figures of the debiasing study."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from propercal.experiments import selections
+from propercal.experiments.figures import COLOURS, legend, panels
 from studies.debiasing_summary import (
     BIAS_TARGETS,
     COVERAGE_TARGET,
@@ -15,7 +18,6 @@ from studies.debiasing_summary import (
     RMSE_RIVALS,
     SIZE_TARGET,
 )
-from studies.figures import COLOURS, STYLE, legend, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,122 +27,73 @@ _MARKERS = ("o", "s", "D", "^", "v", "P")
 _UNITS = {"log": "log loss", "brier": "Brier score", "spherical": "spherical score"}
 
 
-class FigureSpec(NamedTuple):
-    """Which figure to draw."""
-
-    kind: str
-    generator: str | None = None
-
-    @property
-    def stem(self) -> str:
-        return "-".join(part for part in self if part is not None)
-
-
-def all_figures(summary: xr.Dataset) -> list[FigureSpec]:
-    """List the figures that a summary supports."""
-    kinds = ("relative_bias", "rmse_ratio", "coverage")
-    specs = [FigureSpec(kind, g) for g in summary["generator"].values.tolist() for kind in kinds]
-    return [*specs, FigureSpec("tests")]
+def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
+    """Return bias, RMSE and coverage of each generator, and the tests."""
+    found: dict[str, Callable[[], Figure]] = {}
+    for (generator,), of in selections(summary, "generator"):
+        unit = _UNITS.get(generator, generator)
+        found[f"relative_bias-{generator}"] = partial(_relative_bias, of, unit)
+        found[f"rmse_ratio-{generator}"] = partial(_rmse_ratio, of, unit)
+        found[f"coverage-{generator}"] = partial(_coverage, of, unit)
+    return {**found, "tests": partial(_tests, summary)}
 
 
-def save(summary: xr.Dataset, folder: Path, spec: FigureSpec) -> list[Path]:
-    """Draw one figure and write it twice."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    with mpl.rc_context(STYLE):
-        if spec.kind == "tests":
-            figure = _tests(summary)
-        else:
-            draw = {
-                "relative_bias": _relative_bias,
-                "rmse_ratio": _rmse_ratio,
-                "coverage": _coverage,
-            }[spec.kind]
-            figure = draw(summary.sel(generator=spec.generator), str(spec.generator))
-        return write(figure, folder, spec.stem)
-
-
-def _panels(
-    rows: int, classes: list[int], names: list[str], title: str
-) -> tuple[Figure, list[list[Axes]]]:
+def _panels(rows: int, classes: list[int], names: list[str], title: str) -> tuple[Figure, Any]:
     """One column for each class count, one line of every panel for each scenario."""
-    from matplotlib.figure import Figure
-
     size = (2.0 + 2.3 * len(classes), 1.5 + rows * (0.4 + 0.3 * len(names)))
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(rows, len(classes), sharey=True, sharex=True, squeeze=False)
+    figure, axes = panels(rows, len(classes), size, title, sharey=True, sharex=True)
     for axis, k in zip(axes[0], classes, strict=True):
         axis.set_title(f"{k} classes")
     for axis in axes.flat:
         axis.set_yticks(range(len(names)), names)
         axis.set_ylim(len(names) - 0.5, -0.5)
         axis.grid(axis="x", color="0.9", linewidth=0.6)
-        axis.hlines(np.arange(len(names) - 1) + 0.5, 0, 1, "0.9", transform=_across(axis), lw=0.6)
+        # Fractions of the panel along x, data along y.
+        across = axis.get_yaxis_transform()
+        axis.hlines(np.arange(len(names) - 1) + 0.5, 0, 1, "0.9", transform=across, lw=0.6)
         axis.tick_params(axis="y", length=0)
         axis.set_axisbelow(True)
-    figure.suptitle(title, fontsize=10)
-    return figure, axes.tolist()
+    return figure, axes
 
 
-def _across(axis: Axes) -> Any:
-    """Fractions of the panel along x, data along y."""
-    return axis.get_yaxis_transform()
-
-
-def _series(
-    axis: Axes, values: xr.DataArray, error: xr.DataArray | None, dim: str, labels: list[str]
-) -> None:
-    """Plot (scenario, dim) with the levels of `dim` below each other."""
-    n_levels = values.sizes[dim]
-    for i, label in enumerate(labels):
-        shift = 0.6 * ((i + 0.5) / n_levels - 0.5)
+def _series(axis: Axes, panel: xr.Dataset, name: str, dims: tuple[str, str]) -> None:
+    """Plot a variable by scenario, the levels of the second dimension below each other."""
+    values, error = (panel[v].transpose(*dims).values.T for v in (name, f"{name}_se"))
+    for i, level in enumerate(panel[dims[1]].values.tolist()):
+        shift = 0.6 * ((i + 0.5) / len(values) - 0.5)
         axis.errorbar(
-            values.isel({dim: i}),
-            np.arange(len(values)) + shift,
-            xerr=None if error is None else error.isel({dim: i}),
+            values[i],
+            np.arange(panel.sizes[dims[0]]) + shift,
+            xerr=error[i],
             linestyle="",
             color=COLOURS[i % len(COLOURS)],
             marker=_MARKERS[i % len(_MARKERS)],
             elinewidth=1,
-            label=label,
+            label=level if isinstance(level, str) else f"n = {level}",
         )
 
 
-def _by_size(summary: xr.Dataset, name: str, title: str) -> tuple[Figure, list[Axes]]:
+def _by_size(summary: xr.Dataset, name: str, title: str) -> tuple[Figure, Any]:
     """Plot one variable of the debiased method, one series for each sample size."""
-    if "method" in summary[name].dims:
-        summary = summary.sel({"method": "debiased"})
-    sizes = [f"n = {n}" for n in summary["sample_size"].values]
+    summary = summary.sel({"method": "debiased"})
     classes = summary["n_classes"].values.tolist()
-    figure, [axes] = _panels(1, classes, summary["scenario"].values.tolist(), title)
-    for axis, k in zip(axes, classes, strict=True):
-        panel = summary.sel(n_classes=k)
-        order = ("scenario", "sample_size")
-        value, error = (panel[v].transpose(*order) for v in (name, f"{name}_se"))
-        _series(axis, value, error, "sample_size", sizes)
+    figure, axes = _panels(1, classes, summary["scenario"].values.tolist(), title)
+    for axis, (_, panel) in zip(axes.flat, selections(summary, "n_classes"), strict=True):
+        _series(axis, panel, name, ("scenario", "sample_size"))
     return figure, axes
 
 
-def _miscalibrated(summary: xr.Dataset) -> xr.Dataset:
-    return summary.isel(scenario=np.flatnonzero((summary["truth"] > 0).any("n_classes")))
-
-
-def _relative_bias(summary: xr.Dataset, generator: str) -> Figure:
-    summary = _miscalibrated(summary)
-    largest = summary["sample_size"].values[-1]
-    figure, axes = _by_size(
-        summary,
-        "relative_bias",
-        f"Relative bias of the debiased calibration error, {_UNITS.get(generator, generator)}, "
-        f"± standard error\n(rivals at n = {largest}, logarithmic beyond 20 %; band: target)",
-    )
+def _relative_bias(summary: xr.Dataset, unit: str) -> Figure:
+    summary = summary.isel(scenario=(summary["truth"] > 0).any("n_classes").values)
+    title = f"Relative bias of the debiased calibration error, {unit}, ± standard error\n"
+    last = summary.isel(sample_size=-1)
+    title += f"(rivals at n = {last['sample_size'].item()}, logarithmic beyond 20 %; band: target)"
+    figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
-    for axis, k in zip(axes, summary["n_classes"].values, strict=True):
+    for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=True):
         for method, marker in zip(RMSE_RIVALS, ("|", "x", "+"), strict=True):
-            at = {"method": method, "n_classes": k, "sample_size": largest}
             axis.plot(
-                summary["relative_bias"].sel(at),
+                at["relative_bias"].sel({"method": method}),
                 y,
                 linestyle="",
                 marker=marker,
@@ -153,22 +106,21 @@ def _relative_bias(summary: xr.Dataset, generator: str) -> Figure:
             axis.axvspan(-target, target, color="0.92", zorder=0)
         axis.axvline(0, color="black", linewidth=1)
         axis.set_xscale("symlog", linthresh=20, linscale=1.2)
-        axis.set_xticks([-1000, -100, -20, 0, 20, 100, 1000])
-        axis.set_xticklabels(["−1000", "−100", "−20", "0", "20", "100", "1000"], rotation=45)
+        ticks = [-1000, -100, -20, 0, 20, 100, 1000]
+        axis.set_xticks(ticks, [str(t).replace("-", "−") for t in ticks], rotation=45)
         axis.minorticks_off()
         axis.set_xlabel("(mean − truth) / truth, %")
-    legend(figure, np.array(axes))
+    legend(figure, axes)
     return figure
 
 
-def _rmse_ratio(summary: xr.Dataset, generator: str) -> Figure:
-    figure, axes = _by_size(
-        summary,
-        "rmse_ratio",
+def _rmse_ratio(summary: xr.Dataset, unit: str) -> Figure:
+    title = (
         "RMSE of the debiased calibration error over that of the best of "
-        f"{', '.join(RMSE_RIVALS)}\n{_UNITS.get(generator, generator)}, ± standard error",
+        f"{', '.join(RMSE_RIVALS)}\n{unit}, ± standard error"
     )
-    for axis in axes:
+    figure, axes = _by_size(summary, "rmse_ratio", title)
+    for axis in axes.flat:
         axis.axvline(1, color="black", linewidth=1)
         axis.set_xscale("log")
         low, high = axis.get_xlim()
@@ -176,51 +128,37 @@ def _rmse_ratio(summary: xr.Dataset, generator: str) -> Figure:
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.minorticks_off()
         axis.set_xlabel("ratio (below 1: debiased is better)")
-    legend(figure, np.array(axes))
+    legend(figure, axes)
     return figure
 
 
-def _coverage(summary: xr.Dataset, generator: str) -> Figure:
-    figure, axes = _by_size(
-        summary,
-        "coverage",
-        f"Coverage of the debiased 95 % interval, {_UNITS.get(generator, generator)}, "
-        "± standard error (band: target)",
-    )
-    for axis in axes:
+def _coverage(summary: xr.Dataset, unit: str) -> Figure:
+    title = f"Coverage of the debiased 95 % interval, {unit}, ± standard error (band: target)"
+    figure, axes = _by_size(summary, "coverage", title)
+    for axis in axes.flat:
         axis.axvspan(*COVERAGE_TARGET, color="0.9", zorder=0)
         axis.axvline(0.95, color="black", linewidth=1)
         axis.set_xlabel("share with the truth")
-    legend(figure, np.array(axes))
+    legend(figure, axes)
     return figure
 
 
 def _tests(summary: xr.Dataset) -> Figure:
-    classes = summary["test_n_classes"].values.tolist()
-    sizes = summary["test_sample_size"].values.tolist()
-    names = [
-        name if name.startswith("calibrated") else f"weak {name}"
-        for name in summary["test_scenario"].values.tolist()
-    ]
-    figure, axes = _panels(
-        len(sizes),
-        classes,
-        names,
-        f"Rejection rate at {LEVEL:.0%}, ± standard error (line: nominal size; band: target)",
+    classes, sizes, names = (
+        summary[f"test_{dim}"].values.tolist() for dim in ("n_classes", "sample_size", "scenario")
     )
+    names = [name if name.startswith("calibrated") else f"weak {name}" for name in names]
+    title = f"Rejection rate at {LEVEL:.0%}, ± standard error (line: nominal size; band: target)"
+    figure, axes = _panels(len(sizes), classes, names, title)
+    shown = selections(summary, "test_sample_size", "test_n_classes")
+    for axis, (_, panel) in zip(axes.flat, shown, strict=True):
+        _series(axis, panel, "rejection_rate", ("test_scenario", "test"))
+        axis.axvspan(*SIZE_TARGET, color="0.9", zorder=0)
+        axis.axvline(LEVEL, color="black", linewidth=1)
+        axis.set_xlim(-0.03, 1.03)
     for row, n in zip(axes, sizes, strict=True):
         row[0].set_ylabel(f"n = {n}")
-        for axis, k in zip(row, classes, strict=True):
-            panel = summary.sel(test_n_classes=k, test_sample_size=n)
-            order = ("test_scenario", "test")
-            rate, error = (
-                panel[name].transpose(*order) for name in ("rejection_rate", "rejection_rate_se")
-            )
-            _series(axis, rate, error, "test", panel["test"].values.tolist())
-            axis.axvspan(*SIZE_TARGET, color="0.9", zorder=0)
-            axis.axvline(LEVEL, color="black", linewidth=1)
-            axis.set_xlim(-0.03, 1.03)
     for axis in axes[-1]:
         axis.set_xlabel("share of samples rejected")
-    legend(figure, np.array(axes))
+    legend(figure, axes)
     return figure

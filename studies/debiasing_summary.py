@@ -1,33 +1,26 @@
-"""From replicates of the debiasing study to bias, RMSE, coverage, size and power, with errors."""
+"""From replicates of the debiasing study to bias, RMSE, coverage, size and power, with verdicts."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from propercal.experiments.workers import in_processes, one_thread
-from propercal.simulation import MiscalibratedSimplex
-from studies.debiasing_design import (
-    CALIBRATED,
-    CANONICAL,
-    SCENARIOS,
-    Design,
-    weakened,
-)
+from propercal.experiments import mean_and_error, selections
 
-Floats = NDArray[np.float64]
-
+CANONICAL = ("debiased", "direct", "risk", "temperature")
+CALIBRATED = ("calibrated", "calibrated-concentrated")
 LEVEL = 0.05
 # Bounds of "done": relative bias by the largest k they are for, with the n they begin at.
 BIAS_TARGETS = ((5, 1000, 0.10), (10, 3000, 0.15))
 SMALL_BIAS = 0.3
 COVERAGE_TARGET = (0.92, 0.98)
 SIZE_TARGET = (0.035, 0.065)
-RMSE_RIVALS = ("direct", "risk", "temperature")
+RMSE_RIVALS = CANONICAL[1:]
+_UNITS = "units of F (log: nats)"
+#: Values, long names and units, by name.
+_Described = dict[str, tuple[xr.DataArray, str, str]]
 MISSED, MET, UNCERTAIN, NOT_ASKED = 0, 1, 2, -1
 _VERDICTS = {
     "flag_values": [NOT_ASKED, MISSED, MET, UNCERTAIN],
@@ -43,52 +36,21 @@ def verdict(excess: xr.DataArray, error: xr.DataArray, asked: xr.DataArray) -> x
     return excess.copy(data=judged.astype(np.int8)).assign_attrs(_VERDICTS)
 
 
-def truths(design: Design, n_workers: int) -> xr.Dataset:
-    """Integrate the calibration errors, with bounds on their errors."""
-    dims = ("scenario", "n_classes", "generator", "part")
-    coords: dict[str, Any] = {
-        "scenario": list(design.scenarios),
-        "n_classes": list(design.n_classes),
-        "generator": list(design.generators),
-    }
-    empty = np.full((*(len(level) for level in coords.values()), 2), np.nan)
-    canonical, classwise = (xr.DataArray(empty.copy(), coords, dims) for _ in range(2))
-    tasks = [(s, k) for k in sorted(design.n_classes, reverse=True) for s in design.scenarios]
-    for (scenario, k), values in in_processes(partial(_truth, design), tasks, n_workers):
-        where = {"scenario": scenario, "n_classes": k}
-        canonical.loc[where], classwise.loc[where] = values
-    bound = "bound on the absolute error: three standard errors of the integral"
-    return xr.Dataset(
+def summary_of(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
+    """Return the summary of replicates whose truths are known."""
+    parts = {**_errors(replicates, known), **_coverage(replicates, known["truth"])}
+    summary = known.assign(
         {
-            "truth": canonical[..., 0].assign_attrs(long_name="canonical calibration error"),
-            "truth_error": canonical[..., 1].assign_attrs(long_name=bound),
-            "classwise_truth": classwise[..., 0].assign_attrs(
-                long_name="class-wise calibration error, where it is known: target of bins"
-            ),
-            "classwise_truth_error": classwise[..., 1].assign_attrs(long_name=bound),
+            name: values.assign_attrs({"long_name": text, **({"units": units} if units else {})})
+            for name, (values, text, units) in parts.items()
         }
     )
+    verdicts = _verdicts(summary.sel({"method": "debiased"}, drop=True))
+    return summary.assign(verdicts).assign(_tests(replicates["pvalue"]))
 
 
-def _truth(design: Design, task: tuple[str, int]) -> tuple[tuple[str, int], Floats]:
-    model = SCENARIOS[task[0]](task[1])
-    with one_thread():
-        canonical = [list(model.truth(g, "canonical")) for g in design.generators]
-        if task[1] == 2:
-            classwise = canonical
-        elif isinstance(model, MiscalibratedSimplex):
-            classwise = [[np.nan, np.nan]] * len(canonical)
-        else:
-            classwise = [list(model.truth(g, "classwise")) for g in design.generators]
-    return task, np.array([canonical, classwise])
-
-
-def summarise(replicates: xr.Dataset, known: xr.Dataset, design: Design) -> xr.Dataset:
-    """Return the whole summary."""
-    return known.assign(_estimates(replicates, known)).assign(_tests(replicates, design))
-
-
-def _estimates(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
+def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
+    """Return bias, spread and root mean squared error of every method."""
     estimate, truth = replicates["estimate"], known["truth"]
     canonical = estimate["method"].isin(CANONICAL)
     target = truth.where(canonical, known["classwise_truth"])
@@ -105,56 +67,47 @@ def _estimates(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
     best = rivals.fillna(np.inf).argmin("method")
     rival_rest = rest.sel({"method": list(RMSE_RIVALS)}).isel({"method": best})
     ours, ours_rest = (x.sel({"method": "debiased"}, drop=True) for x in (rmse, rest))
-    lower, upper = replicates["lower"], replicates["upper"]
-    stated = lower.notnull()
-    covered = ((lower <= truth) & (truth <= upper)).where(stated)
-    below = (replicates["lower_bound"] <= truth).where(stated)
-    n_stated = stated.sum("replicate")
+    ratio_se = _jackknife_se(ours_rest / rival_rest.drop_vars("method"))
+    ratio_text = "RMSE of debiased over that of the best of " + ", ".join(RMSE_RIVALS)
+    n_replicates = replicates["lower"].notnull().sum("replicate").isel(generator=0, drop=True)
     percent = 100 / target.where(target > 0)
-    units = {"units": "units of F (log: nats)"}
-    described = {
-        "n_replicates": (n_stated.isel(generator=0, drop=True), "number of data sets", {}),
-        "mean": (estimate.mean("replicate"), "mean estimate", units),
-        "bias": (bias, "bias against the truth of its notion", units),
-        "bias_se": (bias_se, "standard error of bias", units),
-        "relative_bias": (percent * bias, "bias, relative to the truth", {"units": "%"}),
-        "relative_bias_se": (percent * bias_se, "standard error of relative_bias", {"units": "%"}),
-        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", units),
-        "rmse": (rmse, "root mean squared error", units),
-        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", units),
-        "rmse_ratio": (
-            ours / rivals.min("method"),
-            "RMSE of debiased over that of the best of " + ", ".join(RMSE_RIVALS),
-            {},
-        ),
+    return {
+        "n_replicates": (n_replicates, "number of data sets", ""),
+        "mean": (estimate.mean("replicate"), "mean estimate", _UNITS),
+        "bias": (bias, "bias against the truth of its notion", _UNITS),
+        "bias_se": (bias_se, "standard error of bias", _UNITS),
+        "relative_bias": (percent * bias, "bias, relative to the truth", "%"),
+        "relative_bias_se": (percent * bias_se, "standard error of relative_bias", "%"),
+        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", _UNITS),
+        "rmse": (rmse, "root mean squared error", _UNITS),
+        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", _UNITS),
+        "rmse_ratio": (ours / rivals.min("method"), ratio_text, ""),
         "rmse_ratio_se": (
-            _jackknife_se(ours_rest / rival_rest.drop_vars("method")),
+            ratio_se,
             "jackknife standard error of rmse_ratio, at the same rival",
-            {},
+            "",
         ),
-        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE", {}),
-        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", {}),
-        "coverage_se": (
-            _binomial_se(covered.sum("replicate"), n_stated),
-            "standard error of coverage",
-            {},
-        ),
-        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", {}),
-        "mean_lower_bound": (replicates["lower_bound"].mean("replicate"), "its mean", units),
-        "warned": (
-            replicates["warned"].mean("replicate"),
-            "share of results with a warning of a large kernel share",
-            {},
-        ),
-        "kernel_share": (replicates["kernel_share"].mean("replicate"), "mean kernel share", {}),
+        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE", ""),
     }
-    result = xr.Dataset(
-        {
-            name: values.assign_attrs(long_name=text, **attributes)
-            for name, (values, text, attributes) in described.items()
-        }
-    )
-    return result.assign(_verdicts(result.sel({"method": "debiased"}, drop=True), truth))
+
+
+def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
+    """Return how often the debiased result's statements hold, and what else it says on average."""
+    stated = replicates["lower"].notnull()
+    inside = (replicates["lower"] <= truth) & (truth <= replicates["upper"])
+    covered = inside.where(stated)
+    below = (replicates["lower_bound"] <= truth).where(stated)
+    se = _binomial_se(covered.sum("replicate"), stated.sum("replicate"))
+    mean = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
+    warned_text = "share of results with a warning of a large kernel share"
+    return {
+        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", ""),
+        "coverage_se": (se, "standard error of coverage", ""),
+        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", ""),
+        "mean_lower_bound": (mean["lower_bound"], "its mean", _UNITS),
+        "warned": (mean["warned"], warned_text, ""),
+        "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
+    }
 
 
 def _leave_one_out_mean(values: xr.DataArray) -> xr.DataArray:
@@ -179,9 +132,9 @@ def _outside(share: xr.DataArray, bounds: tuple[float, float]) -> xr.DataArray:
     return abs(share - (low + high) / 2) - (high - low) / 2
 
 
-def _verdicts(ours: xr.Dataset, truth: xr.DataArray) -> dict[str, xr.DataArray]:
+def _verdicts(ours: xr.Dataset) -> dict[str, xr.DataArray]:
     """Compare with the targets of the study, where they are asked for."""
-    bias, se, sd = ours["bias"], ours["bias_se"], ours["sd"]
+    truth, bias, se, sd = (ours[name] for name in ("truth", "bias", "bias_se", "sd"))
     k, n = ours["n_classes"], ours["sample_size"]
     tolerance = xr.full_like(n * k, np.nan, dtype=np.float64)
     for most, least_n, share in reversed(BIAS_TARGETS):
@@ -204,37 +157,138 @@ def _verdicts(ours: xr.Dataset, truth: xr.DataArray) -> dict[str, xr.DataArray]:
     }
 
 
-def _tests(replicates: xr.Dataset, design: Design) -> xr.Dataset:
-    p = replicates["pvalue"]
+def _tests(p: xr.DataArray) -> dict[str, xr.DataArray]:
     count = p.notnull().sum("test_replicate")
     rejected = (p <= LEVEL).where(p.notnull())
     rate = rejected.mean("test_replicate")
     se = _binomial_se(rejected.sum("test_replicate"), count)
     calibrated = p["test_scenario"].isin(CALIBRATED)
-    ours, rivals = (x.isel(test=i) for x, i in ((rejected, 0), (rejected, slice(1, None))))
+    rivals = rejected.isel(test=slice(1, None))
     best = rivals.mean("test_replicate").fillna(-1).argmax("test")
-    lost = rivals.isel(test=best).drop_vars("test") - ours.drop_vars("test")
-    lost_se = lost.std("test_replicate", ddof=1) / ours.notnull().sum("test_replicate") ** 0.5
+    lost = rivals.isel(test=best).drop_vars("test") - rejected.isel(test=0, drop=True)
     our_rate, our_se = (x.isel(test=0, drop=True) for x in (rate, se))
     size = verdict(_outside(our_rate, SIZE_TARGET), our_se, calibrated)
-    power = verdict(lost.mean("test_replicate"), lost_se, ~calibrated)
-    strength = [
-        [
-            [getattr(weakened(scenario, k, n), "strength", 1.0) for n in design.test_sample_sizes]
-            for k in design.test_n_classes
-        ]
-        for scenario in design.test_scenarios
-    ]
-    return xr.Dataset(
-        {
-            "test_n_replicates": count.isel(test=0, drop=True),
-            "rejection_rate": rate.assign_attrs(
-                long_name="share of p-values ≤ 0.05: size where calibrated, power elsewhere"
-            ),
-            "rejection_rate_se": se.assign_attrs(long_name="its standard error"),
-            "test_verdict": size.where(calibrated, power),
-            "strength": our_rate.copy(data=np.array(strength)).assign_attrs(
-                long_name="weight s of p = (1 − s) g + s r(g)"
-            ),
-        }
+    power = verdict(*mean_and_error(lost, "test_replicate"), ~calibrated)
+    rate_text = "share of p-values ≤ 0.05: size where calibrated, power elsewhere"
+    return {
+        "test_n_replicates": count.isel(test=0, drop=True),
+        "rejection_rate": rate.assign_attrs(long_name=rate_text),
+        "rejection_rate_se": se.assign_attrs(long_name="its standard error"),
+        "test_verdict": size.where(calibrated, power),
+    }
+
+
+def correction(summary: xr.Dataset) -> tuple[str, str]:
+    """Judge the correction in the paper's simulation, and name those in which it fails."""
+    of = summary.sel(generator=["log", "brier"])
+    papers = of.sel(scenario="over-confident", sample_size=1000)["relative_bias"]
+    ours, theirs = (abs(papers.sel({"method": m})).max().item() for m in ("debiased", "risk"))
+    cells = of.sel({"method": "debiased", "sample_size": [1000, 3000]})
+    lost = cells["relative_bias"] + 2 * cells["relative_bias_se"] < -15
+    broken = lost.any(["n_classes", "generator", "sample_size"])
+    names = ", ".join(summary["scenario"].values[broken.values])
+    found = (
+        f"In the paper's simulation at n = 1000, canonical: the bias is at most {ours:.0f} % "
+        f"debiased, up to {theirs:.0f} % via risk. Of {broken.size} simulations, these have a bias "
+        f"below −15 % beyond chance at n = 1000 or 3000: {names}"
     )
+    return found, "a correction that mostly works, and fails downwards"
+
+
+_PREAMBLE = """
+Debiased calibration error, by sample size n. bias: % of the truth ± standard error (calibrated
+data: in standard errors of the mean). cover: % of 95 % intervals with the truth. rmse: over the
+best of direct, risk, temperature. warn: % of results with a warning. A dot follows what misses
+its target by less than two standard errors, an exclamation mark what misses it by more."""
+
+_MARKS = {MISSED: "!", UNCERTAIN: ".", MET: "", NOT_ASKED: ""}
+
+
+def table(summary: xr.Dataset) -> str:
+    """Return one line for each scenario, class count and generator, the tests, and the verdicts."""
+    parts = (_estimate_lines, _test_lines, _target_lines)
+    return "\n\n".join([_PREAMBLE, *("\n".join(part(summary)) for part in parts)])
+
+
+def _estimate_lines(summary: xr.Dataset) -> Iterator[str]:
+    sizes = summary["sample_size"].values
+    columns = "".join(f" |{f'n = {n}':^9} {'cover':>5} {'rmse':>6} {'warn':>4}" for n in sizes)
+    yield f"{'scenario':24} {'k':>2} {'F':9} {'truth':>8}{columns}"
+    ours = summary.sel({"method": "debiased"})
+    for (scenario, k, generator), at in selections(ours, "scenario", "n_classes", "generator"):
+        cells = "".join(_cell(of) for _, of in selections(at, "sample_size"))
+        yield f"{scenario:24} {k:2} {generator:9} {at['truth'].item():8.5f}{cells}"
+
+
+def _cell(at: xr.Dataset) -> str:
+    if at["truth"].item() > 0:
+        bias = f"{at['relative_bias'].item():.0f}±{at['relative_bias_se'].item():.0f}"
+    else:
+        bias = f"{at['bias'].item() / at['bias_se'].item():.1f}se"
+    marks = [_MARKS[at[f"{name}_verdict"].item()] for name in ("bias", "coverage", "rmse")]
+    cover = f"{100 * at['coverage'].item():.0f}{marks[1]}"
+    rmse = f"{at['rmse_ratio'].item():.2f}{marks[2]}"
+    warned = 100 * at["warned"].item()
+    return f" |{bias + marks[0]:>9} {cover:>5} {rmse:>6} {warned:4.0f}"
+
+
+def _test_lines(summary: xr.Dataset) -> Iterator[str]:
+    yield "Rejections at 5 %, in % ± standard error: size where calibrated, power elsewhere."
+    heads = "".join(f" {name:>16}" for name in summary["test"].values)
+    yield f"{'scenario':24} {'k':>2} {'n':>6} {'strength':>8}{heads}"
+    dims = ("test_scenario", "test_n_classes", "test_sample_size")
+    for (scenario, k, n), at in selections(summary, *dims):
+        pairs = zip(at["rejection_rate"].values, at["rejection_rate_se"].values, strict=True)
+        rates = [f"{100 * rate:.1f} ± {100 * error:.1f}" for rate, error in pairs]
+        rates[0] += _MARKS[at["test_verdict"].item()]
+        strength = 0.0 if scenario in CALIBRATED else at["strength"].item()
+        line = "".join(f" {rate:>16}" for rate in rates)
+        yield f"{scenario:24} {k:2} {n:6} {strength:8.3f}{line}"
+
+
+_TARGETS = {
+    "bias": "bias (log, Brier): 10 % for k ≤ 5, n ≥ 1000; 15 % for k ≤ 10, n ≥ 3000",
+    "coverage": "coverage 92 to 98 % there",
+    "rmse": "RMSE ratio ≤ 1 (on at least 80 % of the cells)",
+    "test": "test: size 3.5 to 6.5 %, power not below the best rival's",
+}
+_SHORT = {"n_classes": "k = ", "sample_size": "n = "}
+
+
+def _target_lines(summary: xr.Dataset) -> Iterator[str]:
+    yield "Targets: cells that meet them, and by name those that miss them by two standard errors."
+    for name, text in _TARGETS.items():
+        found = summary[f"{name}_verdict"]
+        asked, met, near = (
+            int(some.sum()) for some in (found != NOT_ASKED, found == MET, found == UNCERTAIN)
+        )
+        share = f" ({met / asked:.0%})" if asked else ""
+        yield f"  {text}: {met} of {asked}{share}, {near} within the error"
+        for levels, at in selections(found.to_dataset(name="found"), *map(str, found.dims)):
+            if at["found"].item() == MISSED:
+                shorts = (_SHORT.get(str(d).removeprefix("test_"), "") for d in found.dims)
+                named = (f"{s}{level}" for s, level in zip(shorts, levels, strict=True))
+                yield "    missed: " + ", ".join(named)
+    yield from _pooled(summary)
+
+
+def _pooled(summary: xr.Dataset) -> Iterator[str]:
+    """Pool cells of one n, which have few replicates each."""
+    asked = summary["coverage_verdict"] != NOT_ASKED
+    # The generators of one data set are not independent: it counts once.
+    counts = summary["n_replicates"].where(asked.any("generator"), 0)
+    coverage = summary["coverage"].where(asked).mean("generator")
+    yield from _shares("coverage over all these cells", coverage, counts, "sample_size")
+    calibrated = summary.isel(test_scenario=summary["test_scenario"].isin(CALIBRATED).values)
+    size, counts = calibrated["rejection_rate"].isel(test=0), calibrated["test_n_replicates"]
+    what = "size of the test over all calibrated cells"
+    yield from _shares(what, size, counts, "test_sample_size")
+
+
+def _shares(what: str, shares: xr.DataArray, counts: xr.DataArray, dim: str) -> Iterator[str]:
+    for (n,), at in selections(xr.Dataset({"hits": shares * counts, "count": counts}), dim):
+        total = float(at["count"].sum())
+        if total:
+            share = float(at["hits"].sum()) / total
+            error = (share * (1 - share) / total) ** 0.5
+            yield f"  {what} at n = {n}: {share:.1%} ± {error:.1%}"

@@ -15,7 +15,8 @@ import xarray as xr
 
 from propercal.experiments import Claim, main, selections
 from studies import simulated
-from studies.simulated import NOTIONS, SYMBOLS, Contest, Design
+from studies.data import notion_name, symbol
+from studies.simulated import Contest, Design
 
 QUICK = Design(
     smoothers=("γ = 0.02", "γ = 0.001"),
@@ -54,17 +55,17 @@ def _judge(summary: xr.Dataset) -> tuple[str, str]:
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
     yield "Claim: the direct estimate performs even better than via the risk (class-wise CE_KL)."
     for (generator, notion, smoother), each in contests(summary).items():
-        head = f"{SYMBOLS.get(generator, generator)}, {notion}"
+        head = f"{symbol(generator)}, {notion}"
         yield simulated.line(f"{head}, {smoother}: direct nearer than risk", each)
     for (notion,), at in selections(summary, "notion"):
-        yield f"{NOTIONS.get(notion, notion)}:"
+        yield f"{notion_name(notion)}:"
         yield from simulated.debiased_lines(at)
     yield simulated.coverage(summary)
 
 
 def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
     """Show a row of panels for each notion."""
-    return {f"({NOTIONS.get(name, name)})": at for (name,), at in selections(summary, "notion")}
+    return {f"({notion_name(name)})": at for (name,), at in selections(summary, "notion")}
 
 
 STUDY = simulated.study(

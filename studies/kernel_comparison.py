@@ -17,8 +17,10 @@ from functools import partial
 import xarray as xr
 
 from propercal.experiments import Claim, main
+from propercal.methods import PUBLISHED_METHODS
 from studies import simulated
-from studies.simulated import DEBIASED, KERNEL_METHODS, SMOOTHERS, SYMBOLS, Contest, Design
+from studies.data import symbol
+from studies.simulated import DEBIASED, SMOOTHERS, Contest, Design
 
 QUICK = Design(
     smoothers=tuple(SMOOTHERS),
@@ -63,9 +65,9 @@ def _judge(method: str, summary: xr.Dataset) -> tuple[str, str]:
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
     yield "Claim: the Dirichlet kernel performs better than bins (class-wise CE_KL)."
     for generator in summary["generator"].values.tolist():
-        for method in KERNEL_METHODS:
+        for method in PUBLISHED_METHODS:
             found = contests(summary, generator, method)
-            head = f"{SYMBOLS.get(generator, generator)}, {method}"
+            head = f"{symbol(generator)}, {method}"
             for (one, other), each in found.items():
                 yield simulated.line(f"{head}: {one} nearer than {other}", each)
             yield simulated.line(f"{head}: all of these", simulated.sum_of(found.values()))
@@ -80,7 +82,7 @@ def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
         f"({method} estimate)": summary.sel(
             notion="classwise", estimator=[*(f"{method}, {name}" for name in names), DEBIASED]
         ).assign_coords(estimator=[*names, DEBIASED])
-        for method in reversed(KERNEL_METHODS)
+        for method in reversed(PUBLISHED_METHODS)
     }
 
 
@@ -99,7 +101,7 @@ STUDY = simulated.study(
             partial(_judge, method),
             "section 6.1, Fig. 2a",
         )
-        for method in reversed(KERNEL_METHODS)
+        for method in reversed(PUBLISHED_METHODS)
     ],
     rows=_rows,
     title="Class-wise calibration error: Dirichlet kernel (γ) and bins, mean ± standard error",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import xarray as xr
 
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
-from studies.data import short, symbol, unit
+from studies.data import notion_name, short, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +186,6 @@ def overstated(summary: xr.Dataset) -> tuple[str, str]:
 
 
 _MARKERS = ("o", "s", "D", "^")
-_NOTIONS = {"classwise": "class-wise"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -205,7 +204,7 @@ def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]
     figure, axes = panels(n_rows, n_columns, size, title, sharey=True)
     for axis, panel in _each(summary, axes):
         notion, generator = panel["notion"].item(), panel["generator"].item()
-        title = f"{symbol(generator)}, {_NOTIONS.get(notion, notion)} ({unit(generator)})"
+        title = f"{symbol(generator)}, {notion_name(notion)} ({unit(generator)})"
         axis.set_title(title)
         axis.set_yticks(range(len(ticks)), ticks)
         axis.set_ylim(len(ticks) - 0.5, -0.5)
@@ -236,20 +235,22 @@ def _calibration_errors(summary: xr.Dataset) -> Figure:
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(names):
             of = panel.sel(recalibration=name)
-            y = np.arange(of.sizes["model"]) + 0.7 * ((i + 0.5) / len(names) - 0.5)
-            ours, paper = (
-                100 * of["estimate"].sel({"method": m}).values for m in ("debiased", "risk")
-            )
-            low, high = 100 * of["lower"].values, 100 * of["upper"].values
-            colour, marker = COLOURS[i], _MARKERS[i]
-            axis.plot(
-                paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper"
-            )
-            # A debiased estimate below 0 lies outside its interval.
-            axis.hlines(y, low, high, colour, linewidth=1)
-            axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
+            height = 0.7 * ((i + 0.5) / len(names) - 0.5)
+            ours, paper = (of["estimate"].sel({"method": m}) for m in ("debiased", "risk"))
+            _interval(axis, (ours, of["lower"], of["upper"], paper), height, i, name)
     legend(figure, axes)
     return figure
+
+
+def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, i: int, name: str) -> None:
+    """Draw our estimate of each model, its interval and the paper's estimate, × 100."""
+    ours, low, high, paper = (100 * each.values for each in values)
+    y = np.arange(len(ours)) + height
+    colour, marker = COLOURS[i], _MARKERS[i]
+    axis.plot(paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper")
+    # A debiased estimate below 0 lies outside its interval.
+    axis.hlines(y, low, high, colour, linewidth=1)
+    axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
 
 
 def _differences(summary: xr.Dataset) -> Figure:
@@ -262,17 +263,11 @@ def _differences(summary: xr.Dataset) -> Figure:
     for axis, panel in _each(summary, axes):
         for i, name in enumerate(rivals):
             of = panel.sel(rival=name)
-            y = np.arange(of.sizes["model"]) + 0.5 * ((i + 0.5) / len(rivals) - 0.5)
-            low, high = (100 * of[f"difference_{end}"].values for end in ("lower", "upper"))
-            risk = 100 * panel["estimate"].sel({"method": "risk"})
+            height = 0.5 * ((i + 0.5) / len(rivals) - 0.5)
+            risk = panel["estimate"].sel({"method": "risk"})
             paper = risk.sel({"recalibration": name}) - risk.sel({"recalibration": "temperature"})
+            ends = of["difference_lower"], of["difference_upper"]
             # The colours and markers of the other figure.
-            colour, marker = COLOURS[2 + i], _MARKERS[2 + i]
-            axis.plot(
-                paper.values, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_p"
-            )
-            axis.hlines(y, low, high, colour, linewidth=1)
-            ours = 100 * of["difference"].values
-            axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
+            _interval(axis, (of["difference"], *ends, paper), height, 2 + i, name)
     legend(figure, axes)
     return figure

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
+from propercal._array import log_softmax
 from propercal.generators import BregmanGenerator
-from propercal.simulation.quadrature import log_softmax
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -26,13 +26,14 @@ from propercal.experiments import (
     selections,
 )
 from propercal.experiments.figures import legend, panels
+from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
+from studies.data import symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KERNEL_METHODS = ("direct", "risk")
 #: The bandwidth that is the leave-one-out likelihood's choice, as in the paper.
 LIKELIHOOD = "γ by likelihood"
 _BINS = 1 / 15
@@ -46,8 +47,6 @@ SMOOTHERS: Mapping[str, Mapping[str, Any]] = {
     "equal-weight bins": {"kernel": "quantile-bins", "bandwidth": _BINS, "exclude_self": False},
 }
 DEBIASED = "debiased"
-SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}
-NOTIONS = {"classwise": "class-wise"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Design(Factors):
             self.model(k)
 
     def levels(self) -> dict[str, list[Any]]:
-        published = [f"{m}, {smoother}" for smoother in self.smoothers for m in KERNEL_METHODS]
+        published = [f"{m}, {smoother}" for smoother in self.smoothers for m in PUBLISHED_METHODS]
         return {**super().levels(), "estimator": [*published, DEBIASED]}
 
     def model(self, n_classes: int) -> TemperatureScaledSimplex:
@@ -114,7 +113,7 @@ def measure(design: Design, cell: Any, seed: np.random.SeedSequence) -> dict[str
                     )
                 found += [
                     decompose(y_true, y_proba, method=method, **shared, **settings)
-                    for method in KERNEL_METHODS
+                    for method in PUBLISHED_METHODS
                 ]
             ours = decompose(y_true, y_proba, **shared)
             errors.append([[each.calibration_error for each in row] for row in [*found, ours]])
@@ -217,7 +216,7 @@ def _biases(summary: xr.Dataset) -> Iterator[str]:
     width = max(len(name) for name in summary["estimator"].values.tolist())
     for (notion, generator), of in selections(summary, "notion", "generator"):
         heads = "".join(f" {f'n = {n}':>14}" for n in sizes)
-        yield f"\n{f'{SYMBOLS.get(generator, generator)}, {notion}':{width + 3}} {heads}"
+        yield f"\n{f'{symbol(generator)}, {notion}':{width + 3}} {heads}"
         for (k,), at in selections(of, "n_classes"):
             yield f"{k} classes, truth {at['truth'].item():.5f}"
             relative = 100 * (at["calibration_error"] / at["truth"] - 1)
@@ -267,8 +266,7 @@ def _draw(rows: Mapping[str, xr.Dataset], title: str, generator: str) -> Figure:
         for axis, k in zip(row, classes, strict=True):
             _convergence(of_row.sel(n_classes=k), axis)
             axis.set(xlabel="", ylabel="")
-        unit = "nats" if generator == "log" else "Brier score"
-        row[0].set_ylabel(f"{SYMBOLS.get(generator, generator)} ({unit})\n{name}")
+        row[0].set_ylabel(f"{symbol(generator)} ({unit(generator)})\n{name}")
     for axis, k in zip(axes[0], classes, strict=True):
         axis.set_title(f"{k} classes")
     for axis in axes[-1]:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import propercal.result
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Spherical,
-    Tsallis,
-)
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Quadratic, Spherical, Tsallis
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -33,17 +26,9 @@ CLASS_NAMES = np.array(["cat", "dog", "eel"])
 
 #: Generators for any number of classes, by name.
 GENERATORS: dict[str, BregmanGenerator] = {
-    "log": Log(),
-    "brier": Brier(),
-    "spherical": Spherical(),
-    "tsallis-0.5": Tsallis(0.5),
-    "tsallis-1.5": Tsallis(1.5),
-    "tsallis-1.7": Tsallis(1.7),
-    "tsallis-2": Tsallis(2),
-    "tsallis-3": Tsallis(3.0),
-    "itakura-saito": ItakuraSaito(),
-    "sum": 2.0 * Log() + Brier(),
-    "log-spherical": Log() + 0.5 * Spherical(),
+    "log": Log(), "brier": Brier(), "spherical": Spherical(), "tsallis-0.5": Tsallis(0.5),
+    "tsallis-1.5": Tsallis(1.5), "tsallis-1.7": Tsallis(1.7), "tsallis-2": Tsallis(2), "tsallis-3": Tsallis(3.0),
+    "itakura-saito": ItakuraSaito(), "sum": 2.0 * Log() + Brier(), "log-spherical": Log() + 0.5 * Spherical(),
 }
 #: Matrices of quadratic generators, by what they are: on their simplex the ranked one is semi-definite.
 MATRICES: dict[str, Any] = {
@@ -114,6 +99,11 @@ def same(a: Floats, b: Floats) -> None:
 def squares(p: Any) -> Any:
     """F(p) = ‖p‖² − 1 as a user may write it: as a function."""
     return (p**2).sum(-1) - 1
+
+
+def written(name: str, base: type[BregmanGenerator] = BregmanGenerator, /, **methods: Callable[..., Any]) -> Any:
+    """A generator of a class of this name, whose methods are these functions of the arrays alone."""
+    return type(name, (base,), {each: staticmethod(method) for each, method in methods.items()})()
 
 
 class NoGradient(BregmanGenerator):

@@ -52,52 +52,24 @@ SECONDS = float(os.environ.get("MUTANTS_SECONDS", "4"))
 STEP = int(os.environ.get("MUTANTS_STEP", "1"))
 FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
-    "_data/notions.py",
-    "_kernels/*.py",
-    "_methods/debiased.py",
-    "_methods/published.py",
-    "_methods/terms.py",
-    "decomposition.py",
-    "generators/*.py",
-    "information/*.py",
-    "methods.py",
-    "result.py",
+    "_data/notions.py", "_kernels/*.py", "_methods/debiased.py", "_methods/published.py", "_methods/terms.py",
+    "decomposition.py", "generators/*.py", "information/*.py", "methods.py", "result.py",
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
+CONTRACTS = (
+    "backends", "criteria", "bad_input", "bandwidth_search", "dask_input", "debiased_contract",
+    "decompose_contract", "edges", "few_rows", "generator_backends", "generator_edges", "generator_names",
+    "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "transforms",
+)
+OTHER_LAWS = (
+    "bias_rate", "simulation", "scenarios", "calibration_test", "sketch", "sketch_sums", "strategies",
+)
 TESTS = (
     "theory_tests/laws",
     "theory_tests/oracles/test_bandwidth.py",
     "theory_tests/oracles/test_brute_force.py",
-    "theory_tests/contracts/test_backends.py",
-    "theory_tests/contracts/test_criteria.py",
-    "theory_tests/contracts/test_bad_input.py",
-    "theory_tests/contracts/test_bandwidth_search.py",
-    "theory_tests/contracts/test_dask_input.py",
-    "theory_tests/contracts/test_debiased_contract.py",
-    "theory_tests/contracts/test_decompose_contract.py",
-    "theory_tests/contracts/test_edges.py",
-    "theory_tests/contracts/test_few_rows.py",
-    "theory_tests/contracts/test_generator_backends.py",
-    "theory_tests/contracts/test_generator_edges.py",
-    "theory_tests/contracts/test_generator_names.py",
-    "theory_tests/contracts/test_good_input.py",
-    "theory_tests/contracts/test_gradients.py",
-    "theory_tests/contracts/test_information.py",
-    "theory_tests/contracts/test_information_messages.py",
-    "theory_tests/contracts/test_notions.py",
-    "theory_tests/contracts/test_recalibrators.py",
-    "theory_tests/contracts/test_resources.py",
-    "theory_tests/contracts/test_result.py",
-    "theory_tests/contracts/test_sums.py",
-    "theory_tests/contracts/test_tiles.py",
-    "theory_tests/contracts/test_transforms.py",
-    "--ignore=theory_tests/laws/test_bias_rate.py",
-    "--ignore=theory_tests/laws/test_simulation.py",
-    "--ignore=theory_tests/laws/test_scenarios.py",
-    "--ignore=theory_tests/laws/test_calibration_test.py",
-    "--ignore=theory_tests/laws/test_sketch.py",
-    "--ignore=theory_tests/laws/test_sketch_sums.py",
-    "--ignore=theory_tests/laws/test_strategies.py",
+    *(f"theory_tests/contracts/test_{name}.py" for name in CONTRACTS),
+    *(f"--ignore=theory_tests/laws/test_{name}.py" for name in OTHER_LAWS),
     # Longer than the time of a mutant.
     "--deselect=theory_tests/laws/test_debiased.py::test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper",
     # The caller of a function in the copy is mutmut.
@@ -354,9 +326,7 @@ def main(patterns: Sequence[str]) -> None:
 if __name__ == "__main__":
     # Before numpy, torch and Hypothesis are imported, which read them.
     os.environ |= {
-        "HYPOTHESIS_PROFILE": "mutants",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
+        "HYPOTHESIS_PROFILE": "mutants", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
         "PROPERCAL_NUM_THREADS": "2",
     }
     sys.dont_write_bytecode = True

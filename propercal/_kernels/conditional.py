@@ -7,16 +7,15 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from propercal._array import ignore_underflow, namespace, read_only, sum_last, sum_of_others
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.messages import bad_value
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import validate
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels import linear, tiles
+from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.bins import cell_means
 from propercal._kernels.kernels import Kernel, as_kernel, has_features
 from propercal._typing import Array
-
-ALGORITHMS = ("auto", "exact", "linear")
 
 
 class ConditionalMean(NamedTuple):
@@ -30,7 +29,7 @@ class ConditionalMean(NamedTuple):
     """What was used: "exact", "linear", or "cells" for bins."""
 
 
-def estimate(
+def kernel_mean(
     problem: Problem,
     kernel: Kernel,
     bandwidth: float,
@@ -65,12 +64,6 @@ def estimate(
     elif exclude_self:
         log_density = log_density - xp.log(sum_of_others(problem.weight))
     return ConditionalMean(read_only(sums.values / total[:, None]), log_density, algorithm)
-
-
-def check_algorithm(algorithm: object) -> None:
-    """Raise if there is no algorithm of that name."""
-    if algorithm not in ALGORITHMS:
-        raise unknown_name("algorithm", algorithm, ALGORITHMS)
 
 
 def _check_tolerance(tolerance: object) -> float:
@@ -183,7 +176,7 @@ def conditional_mean(
         keep_weightless=True,
     )
     means = [
-        estimate(
+        kernel_mean(
             problem,
             chosen,
             gamma,

@@ -9,7 +9,6 @@ the point is summed by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from contextlib import nullcontext
 
 import numpy as np
@@ -60,12 +59,6 @@ def panels_for(log_prob: Array, bandwidth: float, tolerance: float = TOLERANCE) 
     xp = namespace(log_prob)
     lowest = float(xp.min(xp.where(log_prob > -xp.inf, log_prob, 0.0)))
     return make_panels(bandwidth, nodes_for(tolerance), lowest)
-
-
-def joint_algorithm(algorithms: Iterable[str]) -> str:
-    """Name the algorithm of several sums: "linear" if any is, as the tolerance is then its own."""
-    found = set(algorithms)
-    return "linear" if "linear" in found else next(iter(found), "none")
 
 
 def obstacle(kernel: Kernel, prob: Array, log_prob: Array) -> str | None:

@@ -26,7 +26,7 @@ _LARGE_SHARE = 0.05
 _FEW_ROWS = 15.0
 
 
-def estimate(
+def decompositions(
     predictions: Predictions,
     notion: Notion,
     method: Method,

@@ -14,7 +14,7 @@ from propercal._methods.fold_sums import Sources
 from propercal._threads import n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.families import Family, Recalibration, TrainingSet
+from propercal.recalibration.family import Family, Recalibration, TrainingSet
 from propercal.recalibration.stacking import Floats, stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.

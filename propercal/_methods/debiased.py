@@ -9,10 +9,10 @@ from operator import add
 from propercal._array import namespace, tracks_gradient
 from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
-from propercal._kernels.linear import joint_algorithm
+from propercal._kernels.algorithm import joint_algorithm
+from propercal._methods.candidates import OneStep
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
-from propercal._methods.selection import OneStep
 from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms, mean_terms
 from propercal.generators.base import BregmanGenerator
 
@@ -33,7 +33,9 @@ def debiased_terms(
         xp = namespace(problem.prob)
         parts.append(
             [
-                ProblemTerms.of_refinement(problem, generator, xp.sum(problem.weight * step.loss))
+                ProblemTerms.of_refinement(
+                    problem, generator, xp.sum(problem.weight * step.rows.loss)
+                )
                 for generator, step in zip(generators, steps, strict=True)
             ]
         )
@@ -52,8 +54,8 @@ def debiased_terms(
 
 def _mean_rows(steps: Sequence[OneStep]) -> OneStepRows:
     """Average what each row adds over problems."""
-    xp = namespace(steps[0].loss)
-    rows = [xp.stack([s.loss, s.correction, s.base_loss], axis=1) for s in steps]
+    xp = namespace(steps[0].rows.loss)
+    rows = [xp.stack(list(step.rows), axis=1) for step in steps]
     mean = reduce(add, rows) / len(rows)
     return OneStepRows(mean[:, 0], mean[:, 1], mean[:, 2])
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from propercal._array import like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
-from propercal._kernels.linear import joint_algorithm
+from propercal._kernels.algorithm import joint_algorithm
+from propercal._methods.candidates import Bases, Candidates, OneStep
 from propercal._methods.cross_fitting import CrossFits, cross_fit
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
-from propercal._methods.selection import Bases, Candidates, OneStep
+from propercal._methods.terms import OneStepRows
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -71,11 +72,7 @@ def one_step(
         fits = cross_fit(sources, outcome, weight, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
     return [
-        found._replace(
-            loss=xp.take(found.loss, back),
-            correction=xp.take(found.correction, back),
-            base_loss=xp.take(found.base_loss, back),
-        )
+        found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
         for found in results
     ]
 

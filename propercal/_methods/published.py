@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from propercal._array import by_rows, no_gradient
 from propercal._data.notions import Problem, Problems
-from propercal._kernels.algorithm import resolve_algorithm
+from propercal._kernels.algorithm import joint_algorithm, resolve_algorithm
 from propercal._kernels.bandwidth import select_by_risk
-from propercal._kernels.conditional import estimate
+from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
-from propercal._kernels.linear import joint_algorithm
 from propercal._methods.terms import (
     ProblemTerms,
     Terms,
@@ -63,7 +62,7 @@ def smoothed_terms(
         chosen = [generators[i] for i in same]
         parts, algorithms = [], []
         for problem in problems:
-            found = estimate(
+            found = kernel_mean(
                 problem,
                 as_kernel(smoothing.kernel),
                 value,

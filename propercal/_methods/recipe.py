@@ -14,7 +14,7 @@ from propercal._data.settings import check_random_state
 from propercal._kernels.kernels import BANDWIDTHS, BilinearKernel, as_kernel, has_features
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.external import as_family
-from propercal.recalibration.families import Family
+from propercal.recalibration.family import Family
 
 #: Fewer rows leave folds without each other too little to fit anything to.
 SMALLEST_SAMPLE = 20

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,16 +15,19 @@ from propercal._methods.uncertainty import second_order
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
+#: A float, or an array of none dimensions.
+Number = TypeVar("Number", bound=Any)
+
 
 class OneStepRows(NamedTuple):
     """What each row of a one-step estimate adds to the refinement."""
 
     loss: Array
-    """(n,) loss of the recalibrated prediction, less the correction."""
+    """(n,) L_F(r̂, y) − V, whose mean estimates the refinement."""
     correction: Array
-    """(n,) the correction V."""
+    """(n,) V, the estimate of E D_F(r, r̂)."""
     base_loss: Array
-    """(n,) the first, before the kernel's part in it."""
+    """(n,) the first, before the kernel correction."""
 
 
 class Terms(NamedTuple):
@@ -144,6 +148,23 @@ def mean_terms(parts: Sequence[Sequence[ProblemTerms]]) -> list[ProblemTerms]:
     ]
 
 
+def by_identities(
+    risk: Number,
+    calibration_error: Number,
+    refinement: Number,
+    uncertainty: Number,
+    *,
+    measures_divergence: bool,
+) -> tuple[Number, Number]:
+    """Return the refinement and the sharpness that add up with the other terms."""
+    # Only where no number makes up the risk with an infinite calibration error does the
+    # refinement of the direct method keep its own estimate.
+    if measures_divergence and abs(calibration_error) != math.inf:
+        refinement = risk - calibration_error
+    with np.errstate(invalid="ignore"):
+        return refinement, uncertainty - refinement
+
+
 def complete_terms(
     mean: ProblemTerms,
     kernel: str,
@@ -163,12 +184,9 @@ def complete_terms(
     bias, variance = mean.second_order[0], mean.second_order[1]
     if one_step is not None:
         uncertainty, bias = uncertainty - bias, xp.zeros_like(bias)
-    # Only where no number makes up the risk with an infinite calibration error does the
-    # refinement of the direct method keep its own estimate.
-    if measures_divergence and not bool(xp.isinf(calibration_error)):
-        refinement = risk - calibration_error
-    with np.errstate(invalid="ignore"):
-        sharpness = uncertainty - refinement
+    refinement, sharpness = by_identities(
+        risk, calibration_error, refinement, uncertainty, measures_divergence=measures_divergence
+    )
     return Terms(
         xp.stack([risk, calibration_error, refinement, sharpness, uncertainty]),
         mean.loss,

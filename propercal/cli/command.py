@@ -12,10 +12,11 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from propercal._data.messages import unknown_name
-from propercal.cli.output import Table, record
+from propercal.cli.output import Table, one_line, record, shown
+from propercal.cli.verification import TIMEOUT, verify
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition
@@ -28,10 +29,15 @@ _DESCRIPTION = """\
 Split the risk of predicted probabilities into calibration error and refinement.
 
 FILE is one of
-  .npz             the array 'labels', and one of 'probs' (n, k), 'logits' (n, k) or
-                   'confidence' (n,)
-  .csv, .parquet   a label column and one column of probabilities per class; a label is the name of
-                   its class column, or an integer that counts those columns from 0
+  .npz                   the array 'labels', and one of 'probs' (n, k), 'logits' (n, k) or
+                         'confidence' (n,)
+  .npy                   one of these, by its name (test_probs.npy); its labels are beside it, with
+                         'labels' in that place (test_labels.npy)
+  .csv, .tsv, .parquet   a label column and one column of probabilities per class; a label is the
+                         name of its class column, or an integer that counts those columns from 0
+  .jsonl                 an object a line: a label, and a number per class or a list 'probs'
+  -                      a table in csv from standard input
+Tables of text may be packed (.csv.gz).
 """
 
 _EPILOG = """\
@@ -82,16 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Traceback (most recent call last):
     SystemExit: 2
     """
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.command is None:
-        parser.print_help(sys.stderr)
-        return USAGE
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's encoding lacks is escaped, not a crash.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    parser = _parser()
     try:
+        # A module that is named among the arguments is imported here.
+        options = parser.parse_args(arguments)
+        if options.command is None:
+            parser.print_help(sys.stderr)
+            return USAGE
         code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -113,12 +120,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, which may hold anything."""
+        super().error(shown(message))
+
+
 def _parser() -> argparse.ArgumentParser:
     import propercal
 
-    parser = argparse.ArgumentParser(
-        prog="propercal", description="Calibration errors of predicted probabilities."
-    )
+    parser = _Parser(prog="propercal", description="Calibration errors of predicted probabilities.")
     parser.add_argument(
         "--version",
         action="version",
@@ -130,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_decompose(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_decompose(commands: argparse._SubParsersAction[Any]) -> None:
     from propercal._data.notions import as_notion
     from propercal._kernels.kernels import as_kernel
     from propercal.generators import available
@@ -177,44 +188,73 @@ def _add_decompose(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it from the "
         "data (default: auto)",
     )
-    decompose.add_argument(
-        "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
-    )
+    _add_columns(decompose)
     decompose.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
-def _add_verify(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = commands.add_parser(
+def _add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add what a file's columns are."""
+    parser.add_argument(
+        "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
+    )
+    parser.add_argument(
+        "--weight-column",
+        metavar="NAME",
+        help="column, or array of an npz file, of weights of rows",
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="column of a table that is no class; repeat it for several",
+    )
+    parser.add_argument(
+        "--from-logits",
+        action="store_true",
+        help="the class columns of tables are logits (arrays say so by their name)",
+    )
+
+
+def _add_verify(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
         "verify",
         help="check that a generator of yours obeys every law",
         description=_VERIFY_DESCRIPTION,
         epilog=_VERIFY_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verify.set_defaults(run=_verify)
-    verify.add_argument("generator", type=_generator, metavar="package.module:object")
-    verify.add_argument(
+    parser.set_defaults(run=_verify, refuse=parser.error)
+    parser.add_argument("generator", metavar="package.module:object")
+    parser.add_argument(
         "--n-classes",
         nargs="+",
         type=_whole_number(2),
         metavar="K",
         help="numbers of classes to try (default: 2 3 5)",
     )
-    verify.add_argument(
+    parser.add_argument(
         "--max-examples",
         type=_whole_number(1),
         metavar="N",
         help="triples of points at which every law is checked (default: 100)",
     )
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help=f"time for each law, after which it fails (default: {TIMEOUT:g})",
+    )
 
 
 def _generator(spec: str) -> BregmanGenerator:
-    from propercal.cli.load import load_generator
+    from propercal.cli.generator_spec import load_generator
 
     try:
         return load_generator(spec)
     except (ValueError, TypeError, ImportError) as error:
-        raise argparse.ArgumentTypeError(_one_line(error)) from error
+        raise argparse.ArgumentTypeError(one_line(error)) from error
 
 
 def _known(check: Callable[[str], object]) -> Callable[[str], str]:
@@ -224,7 +264,7 @@ def _known(check: Callable[[str], object]) -> Callable[[str], str]:
         try:
             check(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(_one_line(error)) from error
+            raise argparse.ArgumentTypeError(one_line(error)) from error
         return text
 
     return checked
@@ -247,6 +287,16 @@ def _bandwidth(text: str) -> float | str:
     return value
 
 
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number of seconds")
+    return value
+
+
 def _whole_number(least: int) -> Callable[[str], int]:
     def checked(text: str) -> int:
         try:
@@ -264,15 +314,14 @@ def _verify(options: argparse.Namespace) -> int:
     # What is not given is left to the defaults of `examine`.
     names = ("n_classes", "max_examples")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
-    try:
-        from propercal.testing.checker import examine
-
-        report = examine(options.generator, **given)
-    except ImportError as error:
-        print(f"propercal: {_one_line(error)}", file=sys.stderr)
+    found = verify(options.generator, options.timeout, given)
+    if found.kind == "unusable":
+        options.refuse(f"argument package.module:object: {one_line(found.text)}")
+    if found.kind == "missing":
+        print(f"propercal: {shown(one_line(found.text))}", file=sys.stderr)
         return FAILED
-    print(report)
-    return DONE if report.passed else FAILED
+    print(found.text)
+    return DONE if found.kind == "passed" else FAILED
 
 
 def _decompose(options: argparse.Namespace) -> int:
@@ -305,8 +354,16 @@ def _decompose_file(
     import propercal
     from propercal.cli.files import read_predictions
 
-    is_table = path.suffix.lower() != ".npz"
-    data = read_predictions(path, label_column=options.label_column if is_table else None)
+    # An array says by its name what it is.
+    is_table = path.suffix.lower() not in {".npz", ".npy"}
+    of_tables = {
+        "label_column": options.label_column,
+        "drop": options.drop,
+        "from_logits": options.from_logits,
+    }
+    data = read_predictions(
+        path, weight_column=options.weight_column, **(of_tables if is_table else {})
+    )
     # What is not given is left to the defaults of `decompose`, so that both always agree.
     names = ("notion", "method", "kernel", "bandwidth")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
@@ -315,6 +372,7 @@ def _decompose_file(
         data.y_proba,
         generator=generators,
         from_logits=data.from_logits,
+        sample_weight=data.sample_weight,
         **given,
     )
 
@@ -342,9 +400,5 @@ def _reason(error: Exception) -> str:
 
 def _say(path: Path, note: str) -> None:
     """Print one line on standard error that names the file once."""
-    line = _one_line(note).removeprefix(f"{path}: ")
-    print(f"propercal: {path}: {line}", file=sys.stderr)
-
-
-def _one_line(message: object) -> str:
-    return " ".join(str(message).split())
+    line = one_line(note.removeprefix(f"{path}: "))
+    print(f"propercal: {shown(path)}: {shown(line)}", file=sys.stderr)

@@ -1,17 +1,20 @@
-"""Read predictions and labels from a file: npz, csv or parquet."""
+"""Predictions and labels from a file: which of its arrays or columns are what."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
-import zipfile
-import zlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from propercal.cli import formats
+from propercal.cli.formats import SEPARATORS, Npz, listed, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +24,11 @@ __all__ = ["PredictionFile", "read_predictions"]
 _LABEL_COLUMNS = ("label", "labels")
 _SCORE_KEYS = ("probs", "logits", "confidence")
 _BOOLEANS = {"false": "0", "true": "1"}
+#: Names of columns that number rows or say where they come from, in lower case.
+_ROW_NAMES = {"id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid"}
+_NO_CLASSES = _ROW_NAMES | {"sample_id", "sampleid", "fold", "split"}
+_FORMATS = ".npz, .npy, .csv, .tsv, .jsonl (these three also with .gz) or .parquet"
+STANDARD_INPUT = Path("-")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,7 +47,9 @@ class PredictionFile:
     from_logits : bool
         Whether `y_proba` holds logits.
     class_names : tuple of str
-        Names of the class columns of a table; empty for an npz file.
+        Names of the class columns of a table; empty for arrays.
+    sample_weight : numpy.ndarray or None
+        Weights of rows, shape (n,), where a column or an array was named.
     """
 
     path: Path
@@ -47,10 +57,16 @@ class PredictionFile:
     y_proba: npt.NDArray[Any]
     from_logits: bool
     class_names: tuple[str, ...]
+    sample_weight: npt.NDArray[Any] | None = None
 
 
 def read_predictions(
-    path: str | os.PathLike[str], *, label_column: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    label_column: str | None = None,
+    weight_column: str | None = None,
+    drop: Sequence[str] = (),
+    from_logits: bool = False,
 ) -> PredictionFile:
     r"""Read labels and predictions from a file.
 
@@ -64,13 +80,27 @@ def read_predictions(
             The array ``labels``, and one of ``probs`` (n, k), ``logits`` (n, k) or ``confidence``
             (n,). The last is the probability that the predicted class is right, and ``labels``
             then says whether it was. Other arrays are left unread, pickled ones refused.
-        ``.csv``, ``.parquet``
+        ``.npy``
+            One of these arrays, which the file's name says (``test_probs.npy``); its labels are in
+            the file whose name has ``labels`` in that place (``test_labels.npy``).
+        ``.csv``, ``.tsv``, ``.parquet``
             A label column and one column of probabilities per class. If every label is the name
             of a class column, that is its class; otherwise labels are integers 0..k-1 that count
             the class columns from the left (``true`` and ``false`` are read as 1 and 0). A single
             class column is the probability of class 1.
+        ``.jsonl``
+            One object a line: a label, and either a number per class, as columns of a table, or a
+            list under ``probs`` or ``logits``.
+
+        Tables of text may be packed (``.csv.gz``). ``-`` is a table in csv from standard input.
     label_column : str, optional
         Name of a table's label column; by default ``label`` or ``labels``.
+    weight_column : str, optional
+        Name of the column, or of the array of an npz file, that holds weights of rows.
+    drop : sequence of str
+        Columns of a table that are neither.
+    from_logits : bool
+        Take the columns of a table as logits. Arrays say by their name what they are.
 
     Returns
     -------
@@ -79,8 +109,8 @@ def read_predictions(
     Raises
     ------
     ValueError
-        If the file is of another kind, is corrupt, or does not hold what is described above. The
-        message starts with the path.
+        If the file is of another kind, is no regular file, holds more than 4 GiB, is corrupt, or
+        does not hold what is described above. The message starts with the path.
     OSError
         If the file cannot be opened.
     ImportError
@@ -100,135 +130,203 @@ def read_predictions(
     ('dry', 'wet')
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        if label_column is not None:
-            raise ValueError(
-                f"{path}: label_column = {label_column!r}: an npz file has no columns; store its "
-                "labels under the key 'labels' and leave label_column out."
-            )
-        return _read_npz(path)
-    if suffix == ".csv":
-        return _from_table(path, _read_csv(path), label_column)
-    if suffix == ".parquet":
-        return _from_table(path, _read_parquet(path), label_column)
-    raise ValueError(
-        f"{path}: file type {suffix or 'without a suffix'}: expected .npz, .csv or .parquet; "
-        "convert the file, or rename it if only its name is wrong."
-    )
+    columns = _Columns(label_column, weight_column, tuple(drop), from_logits)
+    if path == STANDARD_INPUT:
+        return _from_table(path, formats.read_separated(path, sys.stdin, ","), columns)
+    suffix, packed = formats.format_of(path)
+    if suffix not in _READERS or (packed and suffix not in _TEXT):
+        raise ValueError(
+            f"{path}: file type {''.join(path.suffixes[-2:]) or 'without a suffix'}: expected "
+            f"{_FORMATS}; convert the file, or rename it if only its name is wrong."
+        )
+    return _READERS[suffix](path, packed, columns)
 
 
-def _read_npz(path: Path) -> PredictionFile:
-    with path.open("rb") as stream:
-        if not zipfile.is_zipfile(stream):
+@dataclasses.dataclass(frozen=True)
+class _Columns:
+    """What the caller says of the columns of a table, or of the arrays of a file."""
+
+    label: str | None
+    weight: str | None
+    drop: tuple[str, ...]
+    from_logits: bool
+
+    def check_arrays(self, path: Path) -> None:
+        """Raise where a file of arrays is treated as a table."""
+        if self.label is not None:
             raise ValueError(
-                f"{path}: not an npz archive: it is cut short, corrupt or of another type; write "
-                "it anew with numpy.savez."
+                f"{path}: label_column = {self.label!r}: {path.suffix} files have no columns; "
+                "store labels under the name 'labels' and leave label_column out."
             )
-        stream.seek(0)
-        with np.load(stream, allow_pickle=False) as archive:
-            found = archive.files
-            scores = [key for key in _SCORE_KEYS if key in found]
-            if "labels" not in found or not scores:
-                raise ValueError(
-                    f"{path}: arrays {_listed(found)}: expected 'labels' and one of "
-                    f"{_listed(_SCORE_KEYS)}; rename the arrays."
-                )
-            if len(scores) > 1:
-                raise ValueError(
-                    f"{path}: arrays {_listed(found)}: expected only one of {_listed(scores)}, "
-                    "since it is unclear which to use; keep one in the file."
-                )
-            return PredictionFile(
-                path=path,
-                y_true=_member(path, archive, "labels"),
-                y_proba=_member(path, archive, scores[0]),
-                from_logits=scores[0] == "logits",
-                class_names=(),
+        if self.drop:
+            raise ValueError(
+                f"{path}: drop = {listed(self.drop)}: {path.suffix} files have no columns; "
+                "leave it out."
+            )
+
+    def check_logits(self, path: Path, key: str) -> None:
+        """Raise where an array is taken for what its name says that it is not."""
+        if self.from_logits and key != "logits":
+            raise ValueError(
+                f"{path}: {key!r} with from_logits = True: expected 'logits'; rename it, or leave "
+                "from_logits out."
             )
 
 
-def _member(path: Path, archive: Any, key: str) -> npt.NDArray[Any]:
-    try:
-        array = archive[key]
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        if "allow_pickle" in str(error):
+def _read_npz(path: Path, _: bool, columns: _Columns) -> PredictionFile:
+    columns.check_arrays(path)
+    with Npz(path) as archive:
+        found = archive.names
+        scores = [key for key in _SCORE_KEYS if key in found]
+        if "labels" not in found or not scores:
             raise ValueError(
-                f"{path}: array {key!r} holds pickled Python objects, which are refused because "
-                "unpickling can run any code; store it as a plain numeric or string array."
-            ) from error
-        raise ValueError(
-            f"{path}: array {key!r} cannot be read ({error}): the file is corrupt; write it anew."
-        ) from error
-    if not isinstance(array, np.ndarray):
-        raise ValueError(
-            f"{path}: member {key!r} is not a NumPy array: the file was not written by "
-            "numpy.savez; write it anew."
+                f"{path}: arrays {listed(found)}: expected 'labels' and one of "
+                f"{listed(_SCORE_KEYS)}; rename the arrays."
+            )
+        if len(scores) > 1:
+            raise ValueError(
+                f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
+                "since it is unclear which to use; keep one in the file."
+            )
+        weight = columns.weight
+        if weight is not None and weight not in found:
+            raise ValueError(
+                f"{path}: weight_column = {weight!r}: expected one of the arrays {listed(found)}."
+            )
+        (key,) = scores
+        columns.check_logits(path, key)
+        return PredictionFile(
+            path=path,
+            y_true=archive.array("labels"),
+            y_proba=archive.array(key),
+            from_logits=key == "logits",
+            class_names=(),
+            sample_weight=None if weight is None else archive.array(weight),
         )
-    return array
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    import csv
-
-    import pandas as pd
-
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = [name.strip() for name in next(csv.reader(stream), [])]
-        # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
-        # column holds the labels.
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-    except ValueError as error:  # pandas' parser errors and UnicodeDecodeError among them
-        raise ValueError(f"{path}: not a readable csv file: {_one_line(error)}.") from error
-    # pandas renames the second of two equal names, and labels could not tell them apart.
-    if repeated := sorted({name for name in header if name and header.count(name) > 1}):
+def _read_npy(path: Path, _: bool, columns: _Columns) -> PredictionFile:
+    columns.check_arrays(path)
+    if columns.weight is not None:
         raise ValueError(
-            f"{path}: columns {_listed(repeated)} occur more than once; give every column its own "
-            "name."
+            f"{path}: weight_column = {columns.weight!r}: an npy file holds one array; save all in "
+            "one npz file."
         )
-    if not isinstance(table.index, pd.RangeIndex):
-        # pandas takes the surplus for an index, which would shift every column.
-        raise ValueError(
-            f"{path}: not a readable csv file: rows have more fields than the header has names; "
-            "name every column, and end no row with a comma."
-        )
-    return table
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError(
-            f'{path}: reading parquet needs pyarrow: pip install "propercal[parquet]".'
-        ) from error
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path, engine="pyarrow")
-    except pa.ArrowException as error:
-        raise ValueError(f"{path}: not a readable parquet file: {_one_line(error)}.") from error
-
-
-def _from_table(path: Path, table: pd.DataFrame, label_column: str | None) -> PredictionFile:
-    columns = [str(column).strip() for column in table.columns]
-    table = table.set_axis(columns, axis="columns")
-    label = _find_label_column(path, columns, label_column)
-    class_names = [column for column in columns if column != label]
-    if not class_names:
-        raise ValueError(
-            f"{path}: columns {_listed(columns)}: expected one column of probabilities per class "
-            f"beside the label column {label!r}; add them."
-        )
-    y_proba = np.column_stack([_numbers(path, table, column) for column in class_names])
+    key, labels = formats.beside(path, _SCORE_KEYS)
+    columns.check_logits(path, key)
     return PredictionFile(
         path=path,
-        y_true=_codes(path, [_text(value) for value in table[label]], class_names),
-        y_proba=y_proba,
-        from_logits=False,
-        class_names=tuple(class_names),
+        y_true=formats.read_npy(labels),
+        y_proba=formats.read_npy(path),
+        from_logits=key == "logits",
+        class_names=(),
     )
+
+
+def _read_separated(path: Path, packed: bool, columns: _Columns) -> PredictionFile:
+    separator = SEPARATORS[formats.format_of(path)[0]]
+    text = io.StringIO(formats.read_text(path, packed=packed))
+    return _from_table(path, formats.read_separated(path, text, separator), columns)
+
+
+def _read_parquet(path: Path, _: bool, columns: _Columns) -> PredictionFile:
+    return _from_table(path, formats.read_parquet(path), columns)
+
+
+def _read_objects(path: Path, packed: bool, columns: _Columns) -> PredictionFile:
+    import pandas as pd
+
+    found = formats.read_objects(path, formats.read_text(path, packed=packed))
+    lists = [key for key in _SCORE_KEYS if key in found and isinstance(found[key][0], list)]
+    if not lists:
+        return _from_table(path, pd.DataFrame(found, dtype=object), columns)
+    (key, *others) = lists
+    if others:
+        raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
+    columns.check_logits(path, key)
+    with formats.damage_said(path, "jsonl"):
+        rows = [[float(value) for value in row] for row in found.pop(key)]
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
+    names = [str(i) for i in range(len(rows[0]))]
+    rest = pd.DataFrame(found, dtype=object)
+    label = _find_label_column(path, list(found), columns.label)
+    unused = [name for name in found if name not in (label, columns.weight, *columns.drop)]
+    if unused:
+        raise ValueError(
+            f"{path}: {listed(unused)} beside the list {key!r}: expected a label and weights; name "
+            "what is neither with drop (--drop on the command line)."
+        )
+    return PredictionFile(
+        path=path,
+        y_true=_codes(path, [_text(value) for value in found[label]], names),
+        y_proba=np.asarray(rows, dtype=np.float64),
+        from_logits=key == "logits",
+        class_names=(),
+        sample_weight=_weights(path, rest, columns.weight),
+    )
+
+
+_TEXT = (*SEPARATORS, ".jsonl")
+_READERS: Mapping[str, Callable[[Path, bool, _Columns], PredictionFile]] = {
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_objects,
+    **dict.fromkeys(SEPARATORS, _read_separated),
+}
+
+
+def _from_table(path: Path, table: pd.DataFrame, columns: _Columns) -> PredictionFile:
+    names = list(table.columns)
+    missing = [name for name in columns.drop if name not in names]
+    if missing:
+        raise ValueError(
+            f"{path}: drop = {listed(missing)}: expected some of the columns {listed(names)}."
+        )
+    label = _find_label_column(path, names, columns.label)
+    apart = (label, columns.weight, *columns.drop)
+    class_names = [name for name in names if name not in apart]
+    if not class_names:
+        raise ValueError(
+            f"{path}: columns {listed(names)}: expected one column of probabilities per class "
+            f"beside the label column {label!r}; add them."
+        )
+    labels = [_text(value) for value in table[label]]
+    _check_classes(path, class_names, labels)
+    y_proba = np.column_stack([_numbers(path, table, name) for name in class_names])
+    return PredictionFile(
+        path=path,
+        y_true=_codes(path, labels, class_names),
+        y_proba=y_proba,
+        from_logits=columns.from_logits,
+        class_names=tuple(class_names),
+        sample_weight=_weights(path, table, columns.weight),
+    )
+
+
+def _check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise where a column numbers rows rather than to be a class that occurs."""
+    odd = [name for name in class_names if name.lower() in _NO_CLASSES and name not in labels]
+    if odd:
+        raise ValueError(
+            f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
+            f"drop ({' '.join(f'--drop {name}' for name in odd)} on the command line), or rename "
+            "it if it holds the probabilities of one."
+        )
+
+
+def _weights(
+    path: Path, table: pd.DataFrame, weight_column: str | None
+) -> npt.NDArray[np.float64] | None:
+    if weight_column is None:
+        return None
+    if weight_column not in table.columns:
+        raise ValueError(
+            f"{path}: weight_column = {weight_column!r}: expected one of the columns "
+            f"{listed(list(table.columns))}."
+        )
+    return _numbers(path, table, weight_column)
 
 
 def _find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
@@ -238,11 +336,11 @@ def _find_label_column(path: Path, columns: Sequence[str], label_column: str | N
         return found[0]
     if found:
         raise ValueError(
-            f"{path}: label columns {_listed(found)}: expected one; name it with label_column "
+            f"{path}: label columns {listed(found)}: expected one; name it with label_column "
             "(--label-column on the command line) and remove the other."
         )
     raise ValueError(
-        f"{path}: columns {_listed(columns)}: expected a label column named "
+        f"{path}: columns {listed(columns)}: expected a label column named "
         f"{' or '.join(map(repr, wanted))}; name yours with label_column (--label-column on the "
         "command line)."
     )
@@ -260,9 +358,10 @@ def _numbers(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.flo
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{path}: column {column!r} does not hold numbers ({_one_line(error)}): expected every "
-            "column but the label column to hold the probabilities of a class; remove the column, "
-            "or name the label column with label_column (--label-column on the command line)."
+            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
+            "column but those of labels and weights to hold the probabilities of a class; name "
+            "the others with drop, label_column or weight_column (--drop, --label-column, "
+            "--weight-column on the command line)."
         ) from error
 
 
@@ -284,8 +383,8 @@ def _codes(path: Path, labels: list[str], class_names: Sequence[str]) -> npt.NDA
     )
     if unknown:
         raise ValueError(
-            f"{path}: labels {_listed(unknown)}: expected the name of a class column "
-            f"({_listed(class_names)}) or an integer from 0 to {n_classes - 1} in every row; "
+            f"{path}: labels {listed(unknown)}: expected the name of a class column "
+            f"({listed(class_names)}) or an integer from 0 to {n_classes - 1} in every row; "
             "rename the columns or recode the labels."
         )
     return np.array([numbers[text] for text in plain], dtype=np.int64)
@@ -295,13 +394,3 @@ def _text(value: object) -> str:
     import pandas as pd
 
     return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
-
-
-def _listed(names: Sequence[object], *, most: int = 12) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{shown}{more}" if names else "none"
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")

@@ -1,4 +1,4 @@
-"""What the command line shows of a decomposition: a row of a table, or an object of JSON."""
+"""What the command line shows: a row of a table or an object of JSON for a result, a message."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import some_rows
+from propercal.result import TERMS
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition
 
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+
+def one_line(message: object) -> str:
+    """Return a message without its line breaks."""
+    return " ".join(str(message).split())
 
 
-def generator_name(generator: BregmanGenerator) -> str:
-    """Return the name under which a generator is shown."""
-    return generator.name
+def shown(text: object) -> str:
+    """Return text that a terminal shows and does not obey: control characters are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 class Table:
     """Rows of fixed width, printed as the results come."""
 
     def __init__(self, paths: Iterable[Path], generators: Iterable[BregmanGenerator]) -> None:
-        self._path_width = max(len("file"), *(len(str(path)) for path in paths))
-        self._name_width = max(
-            len("generator"), *(len(generator_name(each)) for each in generators)
-        )
+        self._path_width = max(len("file"), *(len(shown(path)) for path in paths))
+        self._name_width = max(len("generator"), *(len(each.name) for each in generators))
         self._has_header = False
 
     def print_row(self, path: Path, result: Decomposition) -> None:
@@ -48,7 +50,7 @@ class Table:
         numbers = "  ".join(cells)
         size = f"{result.n_samples:>7}  {result.n_classes:>4}"
         line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
-        self._print(str(path), generator_name(result.generator), line)
+        self._print(shown(path), result.generator.name, line)
 
     def _print(self, path: str, name: str, rest: str) -> None:
         print(f"{path:<{self._path_width}}  {name:<{self._name_width}}  {rest}".rstrip())
@@ -64,7 +66,7 @@ def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any
     """Return a result as an object for JSON."""
     return {
         "file": str(path),
-        "generator": generator_name(result.generator),
+        "generator": result.generator.name,
         "notion": result.notion,
         "method": result.method,
         "kernel": result.kernel,

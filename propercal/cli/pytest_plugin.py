@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from propercal.cli.load import load_generator
+from propercal.cli.generator_spec import load_generator
 
 if TYPE_CHECKING:
     from propercal.testing.parametrize import LawCheck

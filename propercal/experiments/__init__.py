@@ -9,8 +9,9 @@ from propercal.experiments.decompositions import run_study
 from propercal.experiments.design import StudyDesign
 from propercal.experiments.factors import Cell, Factors, factor
 from propercal.experiments.runner import run
-from propercal.experiments.statistics import beyond_chance, mean_and_error, selections
+from propercal.experiments.statistics import beyond_chance, selections
 from propercal.experiments.study import Claim, Output, Study, Verdict
+from propercal.plotting.lines import mean_and_error
 
 __all__ = [
     "Cell",

@@ -112,18 +112,24 @@ def _parser(study: Study[Any]) -> argparse.ArgumentParser:
             help=explained + (" (default)" if name == study.default else ""),
         )
     axes = parser.add_argument_group("factors (default: those of the preset)")
-    for field in dataclasses.fields(study.presets[study.default][0]):
-        if field.metadata or field.name == "seed":
-            _add_option(axes, field, getattr(study.presets[study.default][0], field.name))
+    default, _ = study.presets[study.default]
+    for field in _options(default):
+        _add_option(axes, field, getattr(default, field.name))
     where = parser.add_argument_group("where to read and run")
     if study.read is not None:
-        default = "" if study.data is None else f"default: {shown(study.data)}"
-        where.add_argument("--data", type=Path, metavar="FOLDER", help=default)
+        help_text = "" if study.data is None else f"default: {shown(study.data)}"
+        where.add_argument("--data", type=Path, metavar="FOLDER", help=help_text)
     where.add_argument("--workers", type=int, help="local processes (default: one for each core)")
     where.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler to run the cells on")
     where.add_argument("--output", type=Path, metavar="FOLDER", help="default: results/... here")
     where.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
+
+
+def _options(factors: Factors) -> list[dataclasses.Field[Any]]:
+    """Return the fields that have an option; a plain field may have the name of another option."""
+    fields: list[dataclasses.Field[Any]] = list(dataclasses.fields(factors))  # type: ignore[arg-type]
+    return [field for field in fields if field.metadata or field.name == "seed"]
 
 
 def _add_option(group: Any, field: dataclasses.Field[Any], value: Any) -> None:
@@ -150,7 +156,7 @@ def _chosen(study: Study[Any], options: argparse.Namespace) -> tuple[str, Factor
     """Return the factors and a name that no others have."""
     base, _ = study.presets[options.preset]
     changed: dict[str, Any] = {}
-    for field in dataclasses.fields(base):
+    for field in _options(base):
         value = getattr(options, field.name, None)
         if value is None:
             # Counts that were given for other levels: the default, if it is one number for all.

@@ -86,13 +86,6 @@ class StudyDesign(Factors):
         """Names of the generators, in order."""
         return tuple(as_generator(g).name for g in self.generators)
 
-    @property
-    def replicates_of(self) -> dict[int, int]:
-        """Number of replicates for each sample size."""
-        if isinstance(self.n_replicates, Sequence):
-            return dict(zip(self.sample_sizes, self.n_replicates, strict=True))
-        return dict.fromkeys(self.sample_sizes, self.n_replicates)
-
     def model(self, n_classes: int) -> TemperatureScaledSimplex:
         """Return the simulated model for one class count."""
         return TemperatureScaledSimplex(n_classes, self.label_temperature, self.score_temperature)

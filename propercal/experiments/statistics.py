@@ -6,34 +6,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from propercal.plotting.lines import mean_and_error
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-def mean_and_error(values: xr.DataArray, dim: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return the mean over a dimension and its standard error, of the numbers that are present.
-
-    Parameters
-    ----------
-    values : xarray.DataArray
-    dim : str
-        Dimension of independent replicates, such as ``"replicate"`` or ``"seed"``.
-
-    Returns
-    -------
-    mean, standard_error : xarray.DataArray
-        Without `dim`. The error is s / √n with s² = Σ (x − mean)² / (n − 1).
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> mean, error = mean_and_error(xr.DataArray([1.0, 2.0, 3.0], dims="seed"), "seed")
-    >>> print(f"{mean.item():.3f} ± {error.item():.3f}")
-    2.000 ± 0.577
-    """
-    return values.mean(dim), values.std(dim, ddof=1) / np.sqrt(values.notnull().sum(dim))
 
 
 def beyond_chance(values: xr.DataArray, dim: str, *, level: float = 0.05) -> xr.DataArray:

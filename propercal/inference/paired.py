@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -16,7 +15,7 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
-from propercal._methods.completion import estimate, standard_error
+from propercal._methods.completion import decompositions, standard_error
 from propercal._methods.terms import Terms
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import (
@@ -27,7 +26,7 @@ from propercal.methods import (
     with_intervals,
     with_settings,
 )
-from propercal.result import Decomposition
+from propercal.result import Decomposition, half_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ class PairedDifference:
             raise bad_value(
                 "difference", repr(self.difference), "a finite one", "use a bounded loss"
             )
-        half = NormalDist().inv_cdf(0.5 + level / 2) * self.standard_error
+        half = half_width(self.standard_error, level)
         return self.difference - half, self.difference + half
 
     def __str__(self) -> str:
@@ -214,15 +213,15 @@ def paired_difference(
     # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     chosen, again = same_draws(chosen)
     pairs = zip(
-        estimate(a, reduction, chosen, generators, level),
-        estimate(b, reduction, again, generators, level),
+        decompositions(a, reduction, chosen, generators, level),
+        decompositions(b, reduction, again, generators, level),
         strict=True,
     )
-    results = [_compare(_Estimate.of(*x), _Estimate.of(*y), a, level) for x, y in pairs]
+    results = [_compare(_OneModel.of(*x), _OneModel.of(*y), a, level) for x, y in pairs]
     return results if several else results[0]
 
 
-class _Estimate(NamedTuple):
+class _OneModel(NamedTuple):
     """The estimate of one model under one generator."""
 
     rows: np.ndarray[Any, Any]
@@ -230,14 +229,14 @@ class _Estimate(NamedTuple):
     result: Decomposition
 
     @classmethod
-    def of(cls, terms: Terms, result: Decomposition) -> _Estimate:
+    def of(cls, terms: Terms, result: Decomposition) -> _OneModel:
         """Return the estimate of a method whose terms have intervals."""
         assert terms.one_step is not None  # noqa: S101  # what such a method promises
         return cls(to_numpy(terms.loss) - to_numpy(terms.one_step.loss), result)
 
 
 def _compare(
-    a: _Estimate, b: _Estimate, predictions: Predictions, confidence_level: float
+    a: _OneModel, b: _OneModel, predictions: Predictions, confidence_level: float
 ) -> PairedDifference:
     errors = [float(each.result.calibration_error) for each in (a, b)]
     difference = errors[0] - errors[1]

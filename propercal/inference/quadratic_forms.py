@@ -19,14 +19,16 @@ from propercal._data.notions import Problem
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.inference.features import kernel_features
+from propercal.inference.hellinger import kernel_features
 from propercal.recalibration.families import (
     EQUIVARIANT_RIDGE,
     LARGEST_SYSTEM,
     SMOOTH_RIDGE,
     equivariant_terms,
+    smooth_fits,
     smooth_terms,
     spread,
+    vector_fits,
 )
 from propercal.recalibration.logit import ClassTerms
 from propercal.recalibration.points import Points, interior
@@ -103,7 +105,7 @@ def quadratic_forms(
     weight = problem.weight * problem.weight.shape[0]
     k = problem.n_classes
     parts = [_shared_part(points, weight)]
-    if 2 * k <= LARGEST_SYSTEM:
+    if vector_fits(k):
         parts.append(_class_part(points, weight))
     if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(points, weight))
@@ -164,7 +166,7 @@ def _class_part(points: Points, weight: Array) -> Part:
     g, k = points.prob, points.prob.shape[1]
     terms = smooth_terms(points, spread(points.log_prob)).values
     ridges: list[tuple[float, ...]] = [(1.0, 1.0)]
-    if len(SMOOTH_RIDGE) * k <= LARGEST_SYSTEM:
+    if smooth_fits(k):
         ridges.append(SMOOTH_RIDGE)
     n_terms = len(ridges[-1])
     terms = terms[:, :, :n_terms]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_array, like, namespace, no_gradient, scalar, to_numpy
+from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
 from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.notions import Problem
 from propercal._data.predictions import read_weights
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels.bandwidth import select_by_risk
-from propercal._kernels.conditional import estimate
+from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
 from propercal._methods.terms import smoothed_sharpness
 from propercal._typing import Array
@@ -146,7 +146,7 @@ def _sharpness(
     if gamma is None:
         with no_gradient(layer):
             gamma = select_by_risk([problem], as_kernel("dirichlet"), [generator])[0]
-    mean = estimate(problem, as_kernel("dirichlet"), gamma).mean
+    mean = kernel_mean(problem, as_kernel("dirichlet"), gamma).mean
     value = smoothed_sharpness(problem, mean, generator)
     if np.isnan(to_numpy(value)):
         raise bad_value(
@@ -195,8 +195,7 @@ def _injective_log_softmax(values: Array) -> Array:
     """Log-softmax over a logit of 0 and `values` (n, d), whose differences give `values` back."""
     xp = namespace(values)
     logits = xp.concat([xp.zeros_like(values[:, :1]), values], axis=1)
-    shifted = logits - xp.max(logits, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    return log_softmax(logits)
 
 
 def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Array:

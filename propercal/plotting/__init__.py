@@ -6,12 +6,11 @@ figures of your own make room for it with ``layout="constrained"``.
 """
 
 from propercal.plotting.bars import decomposition_bars
-from propercal.plotting.front import on_front
+from propercal.plotting.convergence import convergence
 from propercal.plotting.layers import layer_curves
 from propercal.plotting.palette import COLOURS
-from propercal.plotting.pareto import pareto_front
+from propercal.plotting.pareto import on_front, pareto_front
 from propercal.plotting.reliability import reliability_diagram
-from propercal.plotting.sizes import convergence
 
 __all__ = [
     "COLOURS",

@@ -1,4 +1,4 @@
-"""The axes to draw on, and how all of them look."""
+"""The axes to draw on, how all of them look, and the names on them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,23 @@ def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     return ax
+
+
+def read_names(names: object, n: int) -> list[str]:
+    """Return the names of `n` things that are drawn, or raise."""
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Sequence)
+        or len(names) != n
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise bad_value("names", repr(names), f"{n} strings", "name each once")
+    return list(names)
+
+
+def units_of(units: str) -> str:
+    """Return units as they follow a name on an axis, in brackets if they hold none."""
+    return f", {units}" if "(" in units else f" ({units})" if units else ""
 
 
 def add_grid(ax: Axes, **options: Any) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value
-from propercal.plotting.axes import add_grid, add_legend, axes_for
+from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names
 from propercal.plotting.palette import COLOURS, HATCHES, N_STYLES
 from propercal.result import TERMS, Decomposition
 
@@ -61,7 +61,7 @@ def decomposition_bars(
     ['log loss (nats)', 'brier loss']
     """
     results = _read_results(results)
-    names = _default_names(results) if names is None else _read_names(names, results)
+    names = _default_names(results) if names is None else read_names(names, len(results))
     axis = axes_for(ax, size=(7.4, 3.4))
     width = 0.8 / len(results)
     for i, (result, name) in enumerate(zip(results, names, strict=True)):
@@ -128,17 +128,6 @@ def _read_results(results: object) -> list[Decomposition]:
         if not isinstance(each, Decomposition):
             raise bad_value(f"results[{i}]", f"of type {type(each).__name__}", expected, fix)
     return list(found)
-
-
-def _read_names(names: object, results: list[Decomposition]) -> list[str]:
-    if (
-        isinstance(names, str)
-        or not isinstance(names, Sequence)
-        or len(names) != len(results)
-        or not all(isinstance(name, str) for name in names)
-    ):
-        raise bad_value("names", repr(names), f"{len(results)} strings", "name each result once")
-    return list(names)
 
 
 def _default_names(results: list[Decomposition]) -> list[str]:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from propercal.plotting.axes import add_grid, add_legend, axes_for
-from propercal.plotting.lines import check_dataset, draw_line, lines_of, mean_and_error, variable
-from propercal.plotting.sizes import units_of
+from propercal.plotting.axes import add_grid, add_legend, axes_for, units_of
+from propercal.plotting.lines import check_dataset, draw_line, lines_of, over_repetitions, variable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -54,7 +53,7 @@ def layer_curves(dataset: xr.Dataset, *, term: str = "sharpness", ax: Axes | Non
     ['layer 1', 'output layer']
     """
     dataset = check_dataset(dataset, "layer", "epoch")
-    mean, error = mean_and_error(variable(dataset, term, "term"))
+    mean, error = over_repetitions(variable(dataset, term, "term"))
     lines = lines_of(mean, "epoch")
     axis = axes_for(ax)
     for line in lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,18 +60,41 @@ def variable(dataset: xr.Dataset, name: object, argument: str) -> xr.DataArray:
     )
 
 
-def mean_and_error(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray | None]:
+def mean_and_error(
+    values: xr.DataArray, dim: str | Sequence[str]
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the mean over a dimension and its standard error, of the numbers that are present.
+
+    Parameters
+    ----------
+    values : xarray.DataArray
+    dim : str or sequence of str
+        Dimension of independent replicates, such as ``"replicate"`` or ``"seed"``.
+
+    Returns
+    -------
+    mean, standard_error : xarray.DataArray
+        Without `dim`. The error is s / √n with s² = Σ (x − mean)² / (n − 1): NaN of a
+        single number, and where the mean is infinite.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> mean, error = mean_and_error(xr.DataArray([1.0, 2.0, 3.0], dims="seed"), "seed")
+    >>> print(f"{mean.item():.3f} ± {error.item():.3f}")
+    2.000 ± 0.577
+    """
+    with np.errstate(invalid="ignore"):
+        error = values.std(dim, ddof=1) / np.sqrt(values.notnull().sum(dim))
+    return values.mean(dim), error
+
+
+def over_repetitions(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray | None]:
     """Return the mean over repetitions and its standard error, None where there are none."""
     over = [dim for dim in REPETITIONS if dim in values.dims]
     if not over:
         return values, None
-    # Cells may have fewer repetitions than others: the rest is NaN.
-    count = values.notnull().sum(over)
-    mean = values.mean(over)
-    # Infinite terms have an infinite mean and no error.
-    with np.errstate(invalid="ignore"):
-        spread = ((values - mean) ** 2).sum(over, skipna=True) / (count - 1).where(count > 1)
-    error = (spread / count) ** 0.5
+    mean, error = mean_and_error(values, over)
     return mean, None if bool(error.isnull().all()) else error
 
 

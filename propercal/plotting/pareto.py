@@ -9,17 +9,40 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.messages import bad_value
-from propercal.plotting.axes import add_grid, add_legend, axes_for
-from propercal.plotting.front import on_front
-from propercal.plotting.lines import REPETITIONS, check_dataset, mean_and_error, variable
+from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names, units_of
+from propercal.plotting.lines import REPETITIONS, check_dataset, over_repetitions, variable
 from propercal.plotting.palette import COLOURS
-from propercal.plotting.sizes import units_of
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
+
+
+def on_front(accuracy: Floats, error: Floats) -> list[int]:
+    """Return the points that no other equals in both objectives and beats in one, by accuracy.
+
+    Parameters
+    ----------
+    accuracy, error : array of shape (n,)
+        What is to be large, and what is to be small.
+
+    Returns
+    -------
+    list of int
+        Positions of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_front(np.array([0.9, 0.8, 0.7]), np.array([0.2, 0.1, 0.3]))
+    [1, 0]
+    """
+    better = (accuracy[:, None] >= accuracy) & (error[:, None] <= error)
+    strictly = (accuracy[:, None] > accuracy) | (error[:, None] < error)
+    dominated = (better & strictly).any(axis=0)
+    return sorted(np.flatnonzero(~dominated).tolist(), key=lambda i: (accuracy[i], error[i]))
 
 
 def pareto_front(
@@ -70,7 +93,7 @@ def pareto_front(
     """
     points = _read(accuracy, calibration_error, accuracy_se, calibration_error_se)
     if names is not None:
-        points = points._replace(names=_read_names(names, len(points.x)))
+        points = points._replace(names=tuple(read_names(names, len(points.x))))
     axis = axes_for(ax)
     front = on_front(points.x, points.y)
     chosen = np.isin(np.arange(len(points.x)), front)
@@ -173,7 +196,7 @@ def _from_dataset(dataset: xr.Dataset) -> _Points:
             "one dimension, of both variables, besides the repetitions",
             "select from the others with .sel(...)",
         )
-    (x, x_error), (y, y_error) = (mean_and_error(each.squeeze()) for each in both)
+    (x, x_error), (y, y_error) = (over_repetitions(each.squeeze()) for each in both)
     return _Points(
         x.values,
         y.values,
@@ -195,9 +218,3 @@ def _vector(name: str, values: Any, n: int | None) -> Floats:
     if not np.isfinite(found).all():
         raise bad_value(name, "values that are not finite", expected, "leave these points out")
     return found
-
-
-def _read_names(names: object, n: int) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != n:
-        raise bad_value("names", repr(names), f"{n} strings", "name each point once")
-    return tuple(map(str, names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from propercal._data.predictions import Predictions, validate
 from propercal._data.settings import check_confidence_level
 from propercal.plotting.axes import add_legend, axes_for
 from propercal.plotting.palette import COLOURS
-from propercal.plotting.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,6 +146,18 @@ def _bins(predicted: Floats, occurred: npt.NDArray[np.bool_], n_bins: int) -> _B
     )
     mean, frequency = (each / count[filled] for each in sums)
     return _Bins((filled + 0.5) / n_bins, mean, frequency, count[filled])
+
+
+def wilson_interval(
+    frequency: Floats, count: npt.NDArray[np.int64], confidence_level: float
+) -> tuple[Floats, Floats]:
+    """Return Wilson's confidence interval of a probability from a frequency in `count` draws."""
+    z = NormalDist().inv_cdf(0.5 + confidence_level / 2)
+    shrunk = 1 + z**2 / count
+    centre = (frequency + z**2 / (2 * count)) / shrunk
+    half = z * np.sqrt(frequency * (1 - frequency) / count + (z / (2 * count)) ** 2) / shrunk
+    # Rounding must not leave the frequency itself outside.
+    return np.minimum(centre - half, frequency), np.maximum(centre + half, frequency)
 
 
 def _draw(axis: Axes, bins: _Bins, width: float, level: float) -> None:

@@ -6,8 +6,10 @@ their arguments (:mod:`~propercal.recalibration.arguments`) and settings
 (:mod:`~propercal.recalibration.parameters`).
 
 What the debiased method averages: families of recalibrations
-(:mod:`~propercal.recalibration.families`, :mod:`~propercal.recalibration.top_class`, those of
-users in :mod:`~propercal.recalibration.external`), which of them when
+(:mod:`~propercal.recalibration.family` says what one is), of scores and mixtures
+(:mod:`~propercal.recalibration.families`), of the top class
+(:mod:`~propercal.recalibration.top_class`) and of users
+(:mod:`~propercal.recalibration.external`), which of them when
 (:mod:`~propercal.recalibration.built_in`), on points inside the simplex
 (:mod:`~propercal.recalibration.points`). Their fits (:mod:`~propercal.recalibration.logit`) and
 their average (:mod:`~propercal.recalibration.stacking`) share one descent

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from propercal.recalibration.families import (
-    LARGEST_SYSTEM,
-    SMOOTH_RIDGE,
-    Family,
     equivariant,
     identity,
     mixture,
     smooth,
+    smooth_fits,
     temperature,
     tempered_mixture,
     vector,
+    vector_fits,
 )
+from propercal.recalibration.family import Family
 from propercal.recalibration.top_class import by_predicted_class, monotone, monotone_confidence
 
 
@@ -23,8 +23,8 @@ def families_for(n_classes: int) -> list[Family]:
     families.append(monotone_confidence)
     if n_classes == 2:
         families.append(monotone)
-    if 2 * n_classes <= LARGEST_SYSTEM:
+    if vector_fits(n_classes):
         families += [vector, by_predicted_class]
-    if len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM:
+    if smooth_fits(n_classes):
         families.append(smooth)
     return families

@@ -11,7 +11,7 @@ import numpy as np
 from propercal._array import like, to_numpy
 from propercal._data.messages import bad_value
 from propercal._typing import Array
-from propercal.recalibration.families import Family, Recalibration, TrainingSet
+from propercal.recalibration.family import Family, Recalibration, TrainingSet
 from propercal.recalibration.points import LOG_FLOOR, Points
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from propercal._array import device, like, namespace
 from propercal._typing import Array
 from propercal.recalibration import logit
+from propercal.recalibration.family import Recalibration, TrainingSet
 from propercal.recalibration.points import Points, softmax
 
 #: Larger systems of equations are not solved; the families that need one are left out.
@@ -26,36 +27,14 @@ _MIXTURE_STEPS = 30
 _MIXTURE_TOLERANCE = 1e-4
 
 
-class Recalibration(Protocol):
-    """A fitted recalibration."""
-
-    def __call__(self, points: Points) -> Array:
-        """(n, k) recalibrated probabilities."""
+def vector_fits(n_classes: int) -> bool:
+    """Tell whether two coefficients a class are few enough to be fitted."""
+    return 2 * n_classes <= LARGEST_SYSTEM
 
 
-@dataclass(frozen=True)
-class TrainingSet:
-    """Rows on which families are fitted; what one family needs of another is fitted once."""
-
-    points: Points
-    outcome: Array
-    """(n, k) one-hot labels."""
-    label: Array
-    """(n,) class numbers."""
-    weight: Array
-    """(n,) weights, in units of rows."""
-    uniform: bool
-    """Whether all weights are equal."""
-    _fitted: dict[Any, Any] = field(default_factory=dict)
-
-    def fit(self, family: Family) -> Any:
-        """Return the recalibration of a family, fitted to these rows."""
-        if family not in self._fitted:
-            self._fitted[family] = family(self)
-        return self._fitted[family]
-
-
-Family = Callable[[TrainingSet], Recalibration]
+def smooth_fits(n_classes: int) -> bool:
+    """Tell whether the coefficients of a smooth function of each class are few enough."""
+    return len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM
 
 
 def identity(_: TrainingSet) -> Recalibration:

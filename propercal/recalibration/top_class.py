@@ -10,7 +10,8 @@ import numpy as np
 from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
-from propercal.recalibration.families import Recalibration, TrainingSet, temperature
+from propercal.recalibration.families import temperature
+from propercal.recalibration.family import Recalibration, TrainingSet
 from propercal.recalibration.points import Points, softmax
 
 #: Rows, as the prediction expects them, that are added to each level of a monotone family.

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from propercal._array import log_softmax
 from propercal._data.notions import as_notion
 from propercal.generators import BregmanGenerator
 from propercal.methods import as_method
@@ -27,7 +28,6 @@ from propercal.simulation.quadrature import (
     Floats,
     IntegratedValue,
     bisect_increasing,
-    log_softmax,
     pooled,
     sobol_points,
     uniform_simplex,

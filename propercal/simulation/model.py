@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propercal._array import log_softmax
 from propercal._data.messages import bad_value, unknown_name, warn
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth
@@ -18,7 +19,7 @@ from propercal.generators.registry import GeneratorLike
 from propercal.methods import PUBLISHED_METHODS
 from propercal.simulation.limit import fixed_bandwidth_limit
 from propercal.simulation.marginal import SimplexModel, marginal
-from propercal.simulation.quadrature import Floats, IntegratedValue, log_softmax
+from propercal.simulation.quadrature import Floats, IntegratedValue
 from propercal.simulation.truth import true_calibration_error
 
 NOTIONS = ("canonical", "classwise")
@@ -141,7 +142,7 @@ class TemperatureScaledSimplex:
         self._check_notion(notion)
         log_g = np.log(np.maximum(y_proba, 1e-300))
         if as_notion(notion).n_outcomes(self.n_classes) == self.n_classes:
-            return np.exp(log_softmax(log_g * self.score_temperature))
+            return np.asarray(np.exp(log_softmax(log_g * self.score_temperature)))
         logit = log_g - np.log(np.maximum(complement(y_proba), 1e-300))
         curve, lowest, highest = _true_logit_curve(self._numbers)
         value = curve(np.clip(logit, lowest, highest))

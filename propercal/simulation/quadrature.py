@@ -71,13 +71,6 @@ def pooled(by_scramble: Floats, coarse: Floats | None = None) -> IntegratedValue
     return IntegratedValue(value, error)
 
 
-def log_softmax(logits: Floats) -> Floats:
-    """Log of the softmax along the last axis."""
-    peak = logits.max(axis=-1, keepdims=True)
-    shifted = logits - peak
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
-
-
 def bisect_increasing(f: Callable[[Floats], Floats], y: Floats, lo: float, hi: float) -> Floats:
     """Solve f(x) = y for increasing f, elementwise."""
     low, high = np.full_like(y, lo), np.full_like(y, hi)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from propercal._array import log_softmax
 from propercal._data.messages import bad_value, unknown_name, warn
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
@@ -28,7 +29,6 @@ from propercal.simulation.model import (
 from propercal.simulation.quadrature import (
     Floats,
     IntegratedValue,
-    log_softmax,
     pooled,
     sobol_points,
 )
@@ -40,7 +40,7 @@ _LOG2_POINTS = (17, 19)
 
 
 def _softmax(logits: Floats) -> Floats:
-    return np.exp(log_softmax(logits))
+    return np.asarray(np.exp(log_softmax(logits)))
 
 
 def _identity(log_g: Floats) -> Floats:

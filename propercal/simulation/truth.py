@@ -13,13 +13,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
+from propercal._array import log_softmax
 from propercal._data.notions import as_notion
 from propercal.generators import BregmanGenerator
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import (
     Floats,
     IntegratedValue,
-    log_softmax,
     pooled,
     sobol_points,
     uniform_simplex,

@@ -12,18 +12,20 @@ from propercal._data.labels import check_names
 from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
-from propercal._kernels.panels import make_panels
+from propercal._kernels.panels import Panels, make_panels
+from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
-from propercal.sketch.completion import decomposition, estimates, mean_error
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
-from propercal.sketch.encoding import decode, encode
+from propercal.sketch.encoding import decode, encode, unpack
+from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
-from propercal.sketch.settings import as_summed
+from propercal.sketch.settings import as_summed, fixed_values, same_values
 from propercal.sketch.state import State
+from propercal.sketch.verification import check_arrays, check_memory, check_state, shapes
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
 _NODES = 16
@@ -121,11 +123,7 @@ class CalibrationSketch:
                 "a notion of one-dimensional problems for more than two classes",
                 'use "classwise" or "top-label", or decompose() for data that fit into memory',
             )
-        gamma = check_bandwidth(bandwidth)
-        if not 1e-6 <= gamma <= 10:
-            raise bad_value(
-                "bandwidth", f"{gamma:g}", "1e-6 to 10", "a narrower kernel needs too many nodes"
-            )
+        gamma = _check_bandwidth(bandwidth)
         check_flag("from_logits", from_logits)
         self.n_classes = int(n_classes)
         self.notion = reduction.name
@@ -134,10 +132,16 @@ class CalibrationSketch:
         names = check_names(labels, int(n_classes))
         self.labels = None if names is None else list(names)
         self.from_logits = from_logits
-        # Half as wide as kernel sums need: losses that leave out a point are less smooth.
-        self._panels = make_panels(gamma / 4, _NODES, _LOG_SMALLEST)
-        empty = State.empty(reduction.n_problems(self.n_classes), self._panels)
-        self._seen = Contents(empty, Convention(self.labels))
+        self._panels = _panels_for(gamma)
+        self._lock = Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all rows, and what they settled about how rows are read; keep the settings."""
+        n_problems = as_notion(self.notion).n_problems(self.n_classes)
+        empty = Contents(State.empty(n_problems, self._panels), Convention(self.labels))
+        with self._lock:
+            self._seen = empty
 
     @property
     def n_samples(self) -> int:
@@ -159,32 +163,38 @@ class CalibrationSketch:
         Parameters
         ----------
         y_true, y_proba
-            As in :func:`propercal.decompose`, one row or more. Many rows of tensors are summed
-            where they are; only the weights of nodes leave the device.
+            As in :func:`propercal.decompose`; no rows change nothing. Many rows of tensors are
+            summed where they are; only the weights of nodes leave the device.
 
         Raises
         ------
         ValueError
             If the rows cannot be used; then nothing of them was added.
         """
+        with self._lock:
+            self._seen = self._after(y_true, y_proba)
+
+    def _after(self, y_true: object, y_proba: object) -> Contents:
+        """Return what will have been seen after some rows more."""
         seen = self._seen
-        rows, reading = read_rows(
+        read = read_rows(
             y_true,
             y_proba,
             n_classes=self.n_classes,
             from_logits=self.from_logits,
             reading=seen.reading,
         )
+        if read is None:
+            return seen
+        rows, reading = read
         n_odd = rows.n_samples if rows.multilabel else 0
         with no_gradient(rows.prob):
             pairs = pairs_of(rows, self.notion)
             if rows.n_samples < ENOUGH:
                 waiting = pending_rows(pairs, self.generator, n_odd)
-                seen = seen.with_rows(waiting, self._panels, reading)
-            else:
-                new = state_of_rows(pairs, self._panels, self.generator, n_odd)
-                seen = seen._replace(state=seen.state.plus(new), reading=reading)
-        self._seen = seen
+                return seen.with_rows(waiting, self._panels, reading)
+            new = state_of_rows(pairs, self._panels, self.generator, n_odd)
+            return seen._replace(state=seen.state.plus(new), reading=reading)
 
     def merge(self, other: CalibrationSketch) -> Self:
         """Add what another sketch of the same settings has seen, and return this one.
@@ -203,8 +213,15 @@ class CalibrationSketch:
             raise bad_value(
                 "other", type(other).__name__, "a CalibrationSketch", "see from_bytes for bytes"
             )
-        settings = other._settings()
-        for name, value in self._settings().items():
+        settings, own = other._settings(), self._settings()
+        if not same_values(own.pop("values"), settings["values"]):
+            raise bad_value(
+                "other",
+                f"a sketch with generator = {settings['generator']}",
+                f"{own['generator']} of the same values of F",
+                "merge sketches of the same settings",
+            )
+        for name, value in own.items():
             if settings[name] != value:
                 raise bad_value(
                     "other",
@@ -212,14 +229,16 @@ class CalibrationSketch:
                     f"{name} = {value!r}",
                     "merge sketches of the same settings",
                 )
-        mine, others = self._seen, other._seen
-        reading = mine.reading
-        if mine.n_samples == 0:
-            reading = others.reading
-        elif others.n_samples:
-            reading = _joined(reading, others.reading)
-        state = mine.summed(self._panels).plus(others.summed(self._panels))
-        self._seen = Contents(state, reading)
+        others = other._seen
+        with self._lock:
+            mine = self._seen
+            reading = mine.reading
+            if mine.n_samples == 0:
+                reading = others.reading
+            elif others.n_samples:
+                reading = _joined(reading, others.reading)
+            state = mine.summed(self._panels).plus(others.summed(self._panels))
+            self._seen = Contents(state, reading)
         return self
 
     def result(
@@ -282,25 +301,38 @@ class CalibrationSketch:
         found = estimates(self._state, self._panels, self.bandwidth, self.generator, chosen)
         return mean_error(found)
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """Return all there is to know of the sketch, as bytes that :meth:`from_bytes` reads.
 
         Only panels that hold predictions are written, so the size is some kilobytes a class.
+
+        Parameters
+        ----------
+        key : bytes, optional
+            Sign the bytes (HMAC-SHA256), so that only who has the key can write others that are
+            read with it.
+
+        Returns
+        -------
+        bytes
         """
         seen = self._seen
         arrays = seen.summed(self._panels).arrays()
-        return encode({**self._settings(), "reading": list(seen.reading)}, arrays)
+        return encode({**self._settings(), "reading": list(seen.reading)}, arrays, key)
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, generator: Any = None) -> Self:
+    def from_bytes(cls, data: bytes, *, generator: Any = None, key: bytes | None = None) -> Self:
         """Read a sketch.
 
         Parameters
         ----------
         data : bytes
-            What :meth:`to_bytes` returned. Nothing in it is executed.
+            What :meth:`to_bytes` returned. Nothing in it is executed. A checksum tells bytes that
+            were damaged; who writes others on purpose can only be told by a `key`.
         generator : str, BregmanGenerator, class or callable, optional
             The generator, where it is not one that has a name.
+        key : bytes, optional
+            That with which the sketch was written.
 
         Returns
         -------
@@ -309,17 +341,28 @@ class CalibrationSketch:
         Raises
         ------
         ValueError
-            If the bytes are not those of a sketch, or the generator is another than it had.
+            If the bytes are not those of a sketch, are damaged, were written with another key,
+            cannot be the sums of any rows, ask for a thousand times their own size in memory (256
+            MiB are always given), or the generator is another than the sketch had.
         """
-        settings, arrays = decode(data)
-        written, name, reading = (settings.pop(key) for key in ("generator", "name", "reading"))
+        settings, numbers = decode(data, key)
+        written, name, values, (names, separate), n_used = (
+            settings.pop(each) for each in ("generator", "name", "values", "reading", "used")
+        )
         chosen = as_generator(name if generator is None else generator)
-        if repr(chosen) != written:
+        if repr(chosen) != written or not same_values(fixed_values(chosen), values):
             raise bad_value(
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
             )
+        n_problems = as_notion(settings["notion"]).n_problems(settings["n_classes"])
+        panels = _panels_for(_check_bandwidth(settings["bandwidth"]))
+        arrays = unpack(data, numbers, shapes(n_problems, panels, n_used))
+        check_memory(data, n_problems, panels)
         sketch = cls(**settings, generator=chosen)
-        sketch._restore(arrays, Convention(*reading))
+        check_arrays(data, arrays, sketch._seen.state)
+        sketch._restore(arrays, Convention(names, separate))
+        state = sketch._seen.state
+        check_state(data, state, sketch._panels, sketch.generator, sketch.bandwidth)
         return sketch
 
     def __repr__(self) -> str:
@@ -333,11 +376,26 @@ class CalibrationSketch:
             "n_classes": self.n_classes,
             "generator": repr(self.generator),
             "name": self.generator.name,
+            "values": fixed_values(self.generator),
             "notion": self.notion,
             "bandwidth": self.bandwidth,
             "labels": self.labels,
             "from_logits": self.from_logits,
         }
+
+
+def _check_bandwidth(bandwidth: float) -> float:
+    gamma = check_bandwidth(bandwidth)
+    if not 1e-6 <= gamma <= 10:
+        raise bad_value(
+            "bandwidth", f"{gamma:g}", "1e-6 to 10", "a narrower kernel needs too many nodes"
+        )
+    return gamma
+
+
+def _panels_for(bandwidth: float) -> Panels:
+    # Half as wide as kernel sums need: losses that leave out a point are less smooth.
+    return make_panels(bandwidth / 4, _NODES, _LOG_SMALLEST)
 
 
 def _joined(mine: Convention, other: Convention) -> Convention:

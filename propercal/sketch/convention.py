@@ -37,9 +37,11 @@ class Convention(NamedTuple):
 
 def read_rows(
     y_true: object, y_proba: object, *, n_classes: int, from_logits: bool, reading: Convention
-) -> tuple[Predictions, Convention]:
-    """Validate rows; return them, and what is settled after them."""
+) -> tuple[Predictions, Convention] | None:
+    """Validate rows; return them, and what is settled after them, or None where there are none."""
     shape = tuple(read_array("y_proba", y_proba).shape)
+    if shape in {(0,), (0, n_classes)} and read_array("y_true", y_true).shape[0] == 0:
+        return None
     n_columns = int(shape[1]) if len(shape) == 2 else 1
     if max(2, n_columns) != n_classes:
         raise bad_value(

@@ -44,6 +44,7 @@ class Estimate(NamedTuple):
     """The mean of an estimate over the rows of a problem."""
 
     mean: float
+    """Of the refinement, or by the direct method of the calibration error."""
     correction: float
     """What it was corrected by, already in `mean`."""
     variance: float
@@ -56,24 +57,35 @@ class Estimate(NamedTuple):
     """What was used, inf for no kernel."""
     smoothing: float = 0.0
     """Estimate of what smoothing adds to the mean, where there is no narrower kernel to choose."""
+    own_refinement: float = math.nan
+    """Mean −F(r̂), by the direct method: the refinement where the calibration error is infinite."""
 
 
-def refinement(mass: WeightedPoints, generator: BregmanGenerator, method: Method) -> Estimate:
+def estimate_problem(mass: WeightedPoints, generator: BregmanGenerator, method: Method) -> Estimate:
     """Estimate the refinement, or by the direct method the calibration error, of one problem."""
     kernel = DirichletKernel()
     if method.corrects_bias:
         return _one_step(mass, generator, kernel)
     (sums,) = kernel_sums(mass, kernel, mass.bandwidth, EXPONENT_FLOOR, mass.weights)
 
-    def value(label: int) -> Floats:
+    def mean(label: int) -> Floats:
         rest = _without(sums, mass, kernel.own(2) * np.eye(2)[label])
         total = rest.sum(axis=1, keepdims=True)
-        mean = np.where(total > 0, rest / np.where(total > 0, total, 1.0), mass.prob)
-        if method.measures_divergence:
-            return np.asarray(generator.divergence(mean, mass.prob, log_q=mass.log_prob))
-        return np.asarray(-generator.value(mean))
+        return np.where(total > 0, rest / np.where(total > 0, total, 1.0), mass.prob)
 
-    return _average(mass, _by_label(value))
+    means = mean(0), mean(1)
+    own = _average(mass, _by_label(lambda label: np.asarray(-generator.value(means[label]))))
+    if not method.measures_divergence:
+        return own
+    divergence = _average(
+        mass,
+        _by_label(
+            lambda label: np.asarray(
+                generator.divergence(means[label], mass.prob, log_q=mass.log_prob)
+            )
+        ),
+    )
+    return divergence._replace(own_refinement=own.mean)
 
 
 def _without(sums: Floats, mass: WeightedPoints, own: Floats) -> Floats:

@@ -1,8 +1,13 @@
-"""Settings of methods that a sketch can heed."""
+"""Settings of methods that a sketch can heed, and what tells one generator from another."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from propercal._data.messages import bad_value
+from propercal.generators.base import BregmanGenerator
 from propercal.methods import Debiased, Direct, Method, MethodLike, Risk, as_method
 
 _LINEAR = ("auto", "linear")
@@ -32,3 +37,16 @@ def as_summed(
             expected = f"{bandwidth:g} or 'auto'"
         raise bad_value(name, repr(value), f"{expected} {needs}", fix)
     return chosen
+
+
+def fixed_values(generator: BregmanGenerator) -> list[float]:
+    """Return F at fixed points, since generators of one's own may share a name."""
+    p = np.arange(1, 16) / 16
+    return [float(value) for value in generator.value(np.stack([1 - p, p], axis=1))]
+
+
+def same_values(mine: Sequence[float], other: Sequence[float]) -> bool:
+    """Tell whether two lists of values of F are those of one function, but for rounding."""
+    return len(mine) == len(other) and bool(
+        np.allclose(mine, other, rtol=1e-9, atol=1e-9 * max(1e-300, *np.abs(mine)))
+    )

@@ -115,8 +115,12 @@ def examine(
     n_classes: Sequence[int] = N_CLASSES,
     max_examples: int = MAX_EXAMPLES,
     random_state: Any = None,
+    progress: Callable[[str], object] | None = None,
 ) -> GeneratorReport:
-    """Check a generator as :func:`check_generator` does, but return failures in the report."""
+    """Check a generator as :func:`check_generator` does, but return failures in the report.
+
+    `progress` is told the name of each law before it is tried.
+    """
     generator = as_generator(generator)
     sizes = _checked(n_classes, max_examples)
     seed = 0 if random_state is None else int(np.random.default_rng(random_state).integers(2**63))
@@ -127,8 +131,11 @@ def examine(
 
     def collect(points: Points) -> bool:
         for law in LAWS:
-            is_open = not reasons[law] and law not in violated
-            if is_open and law.violation(generator, points, methods):
+            if reasons[law] or law in violated:
+                continue
+            if progress is not None:
+                progress(law.name)
+            if law.violation(generator, points, methods):
                 violated.add(law)
         return False
 
@@ -140,6 +147,8 @@ def examine(
     for law in LAWS:
         counterexample, reason = None, reasons[law]
         if law in violated and not reason:
+            if progress is not None:
+                progress(law.name)
             found = search(functools.partial(law.violation, generator, methods=methods))
             if found is not None:
                 counterexample = Counterexample.at(law, generator, found, methods)

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from theory_tests.book.sources import (
-    HTML,
-    ROOT,
-    Convention,
-    is_elsewhere,
-    pages,
-    read_site,
-    target_of,
-)
+from theory_tests.book.sources import HTML, ROOT, Convention, is_elsewhere, pages, read_site, target_of
 
 pytestmark = pytest.mark.skipif(not (HTML / "index.html").exists(), reason="the book is not built; `make book` does so")
 

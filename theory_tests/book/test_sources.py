@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-import propercal
 from theory_tests.book.sources import BOOK, ROOT, pages, source_links
+from theory_tests.contracts.test_public_api import public_modules
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in pages()}
 LINKS = {path: source_links(text) for path, text in TEXTS.items()}
-
-
-def documented_modules() -> Iterator[ModuleType]:
-    """Yield every public module that says what is public in it."""
-    yield propercal
-    for found in pkgutil.walk_packages(propercal.__path__, "propercal."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
-            module = importlib.import_module(found.name)
-            if hasattr(module, "__all__"):
-                yield module
 
 
 def resolved(name: str) -> Any:
@@ -79,7 +66,7 @@ def test_every_public_name_is_documented() -> None:
     reference = "\n".join(text for path, text in TEXTS.items() if path.parent.name == "api")
     written = re.findall(r"^\.\. auto(?:function|class|data):: (\S+)", reference, re.MULTILINE)
     objects = {id(resolved(name)) for name in written} | {id(importlib.import_module(name)) for name in re.findall(r"automodule:: (\S+)", reference)}
-    public = {f"{module.__name__}.{name}": getattr(module, name) for module in documented_modules() for name in module.__all__}
+    public = {f"{module.__name__}.{name}": getattr(module, name) for module in public_modules() for name in module.__all__}
     assert len(public) > 50
     assert [name for name, value in public.items() if id(value) not in objects] == []
     assert len(written) == len(set(written))

@@ -9,15 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from propercal.experiments import Study, main
+from propercal.experiments import main
 
 
 def command(study: ModuleType, arguments: Sequence[object]) -> int:
     """Run the command of a study, and return its exit status."""
-    words = [str(argument) for argument in arguments]
-    declared = getattr(study, "STUDY", None)
-    code: int = main(declared, words) if isinstance(declared, Study) else study.main(words)
-    return code
+    return main(study.STUDY, [str(argument) for argument in arguments])
 
 
 def printed(study: ModuleType, arguments: Sequence[object]) -> str:

@@ -93,19 +93,16 @@ def test_imports_point_down(path: Path) -> None:
     assert upwards(room_of(path), path.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("from propercal import decompose", ["propercal.decompose"]),
-        ("import propercal.cli.command", ["propercal.cli.command"]),
-        ("def f():\n    from propercal.result import Term", ["propercal.result.Term"]),
-        ("from propercal._kernels.tiles import row_sums", ["propercal._kernels.tiles.row_sums"]),
-        ("if TYPE_CHECKING:\n    from propercal import decompose", []),
-        ("if TYPE_CHECKING:\n    pass\nelse:\n    from propercal import decompose", ["propercal.decompose"]),
-        ("import numpy\nfrom propercal._array import namespace", []),
-        ("from propercal.generators.base import BregmanGenerator", []),
-    ],
-)
+@pytest.mark.parametrize(("source", "found"), [
+    ("from propercal import decompose", ["propercal.decompose"]),
+    ("import propercal.cli.command", ["propercal.cli.command"]),
+    ("def f():\n    from propercal.result import Term", ["propercal.result.Term"]),
+    ("from propercal._kernels.tiles import row_sums", ["propercal._kernels.tiles.row_sums"]),
+    ("if TYPE_CHECKING:\n    from propercal import decompose", []),
+    ("if TYPE_CHECKING:\n    pass\nelse:\n    from propercal import decompose", ["propercal.decompose"]),
+    ("import numpy\nfrom propercal._array import namespace", []),
+    ("from propercal.generators.base import BregmanGenerator", []),
+])
 def test_an_import_upwards_is_seen(source: str, found: list[str]) -> None:
     assert upwards("generators/", source) == found
 

@@ -13,8 +13,9 @@ from propercal import select_bandwidth
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._kernels import bandwidth
-from propercal._kernels.bandwidth import minimise, select_by_risk
+from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
+from propercal._kernels.lattice import minimise
 from propercal._typing import Array
 from propercal.generators import as_generator
 from theory_tests.instances import P_HARD, Y_HARD
@@ -52,10 +53,7 @@ def on_two_scales(coarse: float, fine: float) -> Sample:
 
 
 SAMPLES = {
-    "three": sharpened(3),
-    "five": sharpened(5),
-    "peaked": peaked(4),
-    "fine": on_two_scales(0.2, 0.3),
+    "three": sharpened(3), "five": sharpened(5), "peaked": peaked(4), "fine": on_two_scales(0.2, 0.3),
     "coarse": on_two_scales(0.3, 0.2),
 }
 

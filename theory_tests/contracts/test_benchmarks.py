@@ -40,14 +40,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("benchmark")
     script = [sys.executable, "-W", "error", str(ROOT / "benchmarks" / "scale.py"), "--tiny"]
     places = [
-        "--output",
-        str(folder / "run.nc"),
-        "--figure",
-        str(folder / "run.png"),
-        "--only",
-        "canonical",
-        "classwise",
-        "sketch",
+        "--output", str(folder / "run.nc"), "--figure", str(folder / "run.png"), "--only", "canonical",
+        "classwise", "sketch",
     ]
     done = subprocess.run([*script, *places], capture_output=True, text=True, check=True)
     return folder, done.stdout
@@ -98,14 +92,7 @@ def test_code_of_others_is_called_as_documented(tmp_path: Path) -> None:
     path = tmp_path / "fake.py"
     path.write_text(FAKE)
     arguments = [
-        "--tiny",
-        "--only",
-        "authors",
-        "--authors",
-        str(path),
-        "--authors-function",
-        "estimate",
-        "--output",
+        "--tiny", "--only", "authors", "--authors", str(path), "--authors-function", "estimate", "--output",
         str(tmp_path / "run.nc"),
     ]
     assert scale.main(arguments) == 0

@@ -24,25 +24,8 @@ from propercal.generators import (
 from propercal.testing import GeneratorCheckError, check_generator, parametrize_with_checks
 from propercal.testing.checker import examine
 from propercal.testing.laws import LAWS
-from theory_tests.contracts.wrong_generators import (
-    WRONG,
-    ChangesInput,
-    Concave,
-    Cubic,
-    DoubledHessian,
-    LowPrecision,
-    MissingComponent,
-    NanAtVertex,
-    OrderOfBatch,
-    Raises,
-    ShortGradient,
-    SignError,
-    SkewHessian,
-    TorchDiffers,
-    Wavy,
-    WrongDivergence,
-    WrongFromLog,
-)
+from theory_tests.contracts.wrong_generators import CUBIC, TORCH_DIFFERS, VIOLATED, WAVY, WRONG
+from theory_tests.instances import written
 
 Vector = npt.NDArray[np.float64]
 ROOT = np.random.default_rng(5).normal(size=(3, 3)).round(2)
@@ -96,14 +79,15 @@ def test_finds_that_the_gradient_of_xlogy_is_nan_at_zero() -> None:
 
 
 def test_the_generator_that_they_are_made_from_is_right() -> None:
-    report = check_generator(Cubic())
+    report = check_generator(CUBIC)
     assert report.is_strictly_convex
     skipped = {outcome.law.name for outcome in report.outcomes if outcome.verdict == "skip"}
     assert skipped <= {"torch", "autodiff"}
 
 
-@pytest.mark.parametrize(("generator", "law"), WRONG, ids=lambda value: value if isinstance(value, str) else repr(value))
-def test_names_the_law_that_is_violated(generator: BregmanGenerator, law: str) -> None:
+@pytest.mark.parametrize(("name", "law"), VIOLATED.items())
+def test_names_the_law_that_is_violated(name: str, law: str) -> None:
+    generator = WRONG[name]
     with pytest.raises(GeneratorCheckError) as caught:
         check_generator(generator)
     counterexample = caught.value.counterexample
@@ -115,33 +99,29 @@ def test_names_the_law_that_is_violated(generator: BregmanGenerator, law: str) -
 
 def test_finds_where_a_generator_is_not_convex() -> None:
     """Which of the two conditions shows it first depends on the points drawn."""
-    assert examine(Wavy()).failures[0].law.name in {"convexity", "hessian-psd"}
+    assert examine(WAVY).failures[0].law.name in {"convexity", "hessian-psd"}
 
 
 def test_torch_and_numpy_must_agree() -> None:
     pytest.importorskip("torch")
-    assert [each.law.name for each in examine(TorchDiffers()).failures] == ["torch"]
+    assert [each.law.name for each in examine(TORCH_DIFFERS).failures] == ["torch"]
 
 
-@pytest.mark.parametrize(
-    ("generator", "points"),
-    [
-        (SignError(), {"p": [0.5, 0.5]}),
-        (NanAtVertex(), {"p": [1.0, 0.0]}),
-        (Concave(), {"p": [0.5, 0.5], "q": [0.25, 0.75]}),
-        (ChangesInput(), {"p": [0.5, 0.5], "q": [0.5, 0.5]}),
-    ],
-    ids=repr,
-)
-def test_counterexamples_are_simple(generator: BregmanGenerator, points: dict[str, list[float]]) -> None:
+@pytest.mark.parametrize(("name", "points"), [
+    ("SignError", {"p": [0.5, 0.5]}),
+    ("NanAtVertex", {"p": [1.0, 0.0]}),
+    ("Concave", {"p": [0.5, 0.5], "q": [0.25, 0.75]}),
+    ("ChangesInput", {"p": [0.5, 0.5], "q": [0.5, 0.5]}),
+])
+def test_counterexamples_are_simple(name: str, points: dict[str, list[float]]) -> None:
     """The sign error is invisible at (1/2, 1/2), where both slopes along the simplex are 0."""
-    (counterexample, *_) = examine(generator).failures
-    found = {name: p.tolist() for name, p in counterexample.points.items() if name in points}
-    if isinstance(generator, SignError):
+    (counterexample, *_) = examine(WRONG[name]).failures
+    found = {each: p.tolist() for each, p in counterexample.points.items() if each in points}
+    if name == "SignError":
         assert len(found["p"]) == 2
         assert all(float(16 * x).is_integer() for x in found["p"])
     else:
-        assert {name: sorted(p) for name, p in found.items()} == {name: sorted(p) for name, p in points.items()}
+        assert {each: sorted(p) for each, p in found.items()} == {each: sorted(p) for each, p in points.items()}
 
 
 def evaluate(code: str, generator: BregmanGenerator) -> Any:
@@ -151,11 +131,13 @@ def evaluate(code: str, generator: BregmanGenerator) -> Any:
     return eval(expression, names)  # noqa: S307
 
 
-@pytest.mark.parametrize(
-    "generator",
-    [SignError(), MissingComponent(), DoubledHessian(), SkewHessian(), Concave(), Wavy(), WrongFromLog(), OrderOfBatch(), LowPrecision(), ShortGradient(), NanAtVertex(), WrongDivergence()],
-    ids=repr,
+PASTED = (
+    "SignError", "MissingComponent", "DoubledHessian", "SkewHessian", "Concave", "WrongFromLog", "OrderOfBatch",
+    "LowPrecision", "ShortGradient", "NanAtVertex", "WrongDivergence",
 )
+
+
+@pytest.mark.parametrize("generator", [WAVY, *(WRONG[name] for name in PASTED)], ids=repr)
 def test_every_counterexample_can_be_pasted_into_python(generator: BregmanGenerator) -> None:
     failures = [each for each in examine(generator, max_examples=50).failures if each.violation.cause is None]
     assert failures
@@ -171,24 +153,21 @@ def test_every_counterexample_can_be_pasted_into_python(generator: BregmanGenera
 
 def test_the_cause_of_an_exception_is_kept() -> None:
     with pytest.raises(GeneratorCheckError, match="RuntimeError: log of zero") as caught:
-        check_generator(Raises())
+        check_generator(WRONG["Raises"])
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
-class Linear(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return np.sum(p * np.arange(1, p.shape[-1] + 1, dtype=p.dtype), axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        return np.zeros_like(p) + np.arange(1, p.shape[-1] + 1, dtype=p.dtype)
-
-    def hessian(self, p: Any) -> Any:
-        return np.zeros((*p.shape, p.shape[-1]), dtype=p.dtype)
+LINEAR = written(
+    "Linear",
+    value=lambda p: np.sum(p * np.arange(1, p.shape[-1] + 1, dtype=p.dtype), axis=-1),
+    gradient=lambda p: np.zeros_like(p) + np.arange(1, p.shape[-1] + 1, dtype=p.dtype),
+    hessian=lambda p: np.zeros((*p.shape, p.shape[-1]), dtype=p.dtype),
+)
 
 
 def test_a_linear_generator_passes_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="lacks the property 'strict-convexity'") as caught:
-        report = check_generator(Linear())
+        report = check_generator(LINEAR)
     assert len(caught) == 1
     assert report.passed
     assert report.is_strictly_convex is False
@@ -206,29 +185,24 @@ def test_a_direction_without_curvature_is_found() -> None:
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
-    reports = [str(examine(DoubledHessian(), max_examples=20, random_state=state)) for state in (None, None, 3, 3)]
+    reports = [str(examine(WRONG["DoubledHessian"], max_examples=20, random_state=state)) for state in (None, None, 3, 3)]
     assert reports[0] == reports[1]
     assert reports[2] == reports[3]
 
 
 def test_noise_is_no_counterexample() -> None:
     """At 1e-300, 1 / p² − 1 / p and its derivatives overflow to NaN, with warnings under NumPy's defaults."""
-
-    class Steep(BregmanGenerator):
-        def value(self, p: Any) -> Any:
-            return np.sum(np.where(p > 0, 1 / p**2 - 1 / p, np.inf), axis=-1)
-
-        def gradient(self, p: Any) -> Any:
-            return -2 / p**3 + 1 / p**2
-
-        def hessian(self, p: Any) -> Any:
-            return (6 / p**4 - 2 / p**3)[..., None] * np.eye(p.shape[-1], dtype=p.dtype)
-
+    steep = written(
+        "Steep",
+        value=lambda p: np.sum(np.where(p > 0, 1 / p**2 - 1 / p, np.inf), axis=-1),
+        gradient=lambda p: -2 / p**3 + 1 / p**2,
+        hessian=lambda p: (6 / p**4 - 2 / p**3)[..., None] * np.eye(p.shape[-1], dtype=p.dtype),
+    )
     with np.errstate(all="ignore"):
-        assert np.isnan(Steep().gradient(np.asarray([1.0, 1e-300]))).any()
+        assert np.isnan(steep.gradient(np.asarray([1.0, 1e-300]))).any()
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
-        assert check_generator(Steep(), random_state=2).is_finite_at_vertices is False
+        assert check_generator(steep, random_state=2).is_finite_at_vertices is False
 
 
 def test_a_fixed_number_of_classes_is_said() -> None:
@@ -236,16 +210,13 @@ def test_a_fixed_number_of_classes_is_said() -> None:
         check_generator(Quadratic(np.eye(3)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_classes": ()}, r"n_classes = \(\): expected"),
-        ({"n_classes": (1, 2)}, r"n_classes = \(1, 2\): expected"),
-        ({"n_classes": (2.5,)}, r"n_classes = \(2.5,\): expected"),
-        ({"max_examples": 0}, "max_examples = 0: expected 1 or more"),
-        ({"generator": "lgo"}, "did you mean 'log'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"n_classes": ()}, r"n_classes = \(\): expected"),
+    ({"n_classes": (1, 2)}, r"n_classes = \(1, 2\): expected"),
+    ({"n_classes": (2.5,)}, r"n_classes = \(2.5,\): expected"),
+    ({"max_examples": 0}, "max_examples = 0: expected 1 or more"),
+    ({"generator": "lgo"}, "did you mean 'log'"),
+])
 def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_generator(**{"generator": "log", **arguments})

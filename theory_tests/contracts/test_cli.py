@@ -78,13 +78,8 @@ def test_json_agrees_with_decompose(good: Path, capsys: Captured, notion: str, m
     with np.load(good) as archive, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = propercal.decompose(
-            archive["labels"],
-            archive["probs"],
-            generator=["log", "brier"],
-            bandwidth=0.1,
-            notion=notion,
-            method=method,
-            kernel=kernel,
+            archive["labels"], archive["probs"], generator=["log", "brier"], bandwidth=0.1, notion=notion,
+            method=method, kernel=kernel,
         )
     for name, record, result in zip(("log", "brier"), records, results, strict=True):
         assert record["file"] == str(good)
@@ -132,14 +127,8 @@ def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
     with np.load(good) as archive:
         expected = propercal.decompose(archive["labels"], archive["probs"], method="risk", bandwidth=0.1)
     assert rows[0].split()[2:] == [
-        f"{expected.risk:.6f}",
-        f"{expected.calibration_error:.6f}",
-        f"{expected.refinement:.6f}",
-        f"{expected.sharpness:.6f}",
-        f"{expected.uncertainty:.6f}",
-        "0.1",
-        "60",
-        "3",
+        f"{expected.risk:.6f}", f"{expected.calibration_error:.6f}", f"{expected.refinement:.6f}",
+        f"{expected.sharpness:.6f}", f"{expected.uncertainty:.6f}", "0.1", "60", "3",
     ]
     assert rows[2].endswith("infinite loss at rows 0, 3")
     assert rows[2].split()[2] == "inf"
@@ -180,23 +169,20 @@ def test_a_corrupt_file_is_named_once(tmp_path: Path, capsys: Captured) -> None:
     assert line.startswith(f"propercal: {path}: not an npz archive")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "usage: propercal"),
-        (["decompose"], "the following arguments are required: FILE"),
-        (["decompos", "x.npz"], "invalid choice: 'decompos'"),
-        (["decompose", "x.npz", "--generator", "brire"], "did you mean 'brier'"),
-        (["decompose", "x.npz", "--notion", "class-wise"], "did you mean 'classwise'"),
-        (["decompose", "x.npz", "--method", "riks"], "did you mean 'risk'"),
-        (["decompose", "x.npz", "--kernel", "dirichlt"], "did you mean 'dirichlet'"),
-        (["decompose", "x.npz", "--bandwidth", "0"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--bandwidth", "nan"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--bandwidth", "wide"], "expected auto or a positive number"),
-        (["decompose", "x.npz", "--generator", "no_such_module:F"], "cannot load 'no_such_module:F'"),
-        (["decompose", "x.npz", "--generator", "math:no_such_name"], "cannot load 'math:no_such_name'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "usage: propercal"),
+    (["decompose"], "the following arguments are required: FILE"),
+    (["decompos", "x.npz"], "invalid choice: 'decompos'"),
+    (["decompose", "x.npz", "--generator", "brire"], "did you mean 'brier'"),
+    (["decompose", "x.npz", "--notion", "class-wise"], "did you mean 'classwise'"),
+    (["decompose", "x.npz", "--method", "riks"], "did you mean 'risk'"),
+    (["decompose", "x.npz", "--kernel", "dirichlt"], "did you mean 'dirichlet'"),
+    (["decompose", "x.npz", "--bandwidth", "0"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--bandwidth", "nan"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--bandwidth", "wide"], "expected auto or a positive number"),
+    (["decompose", "x.npz", "--generator", "no_such_module:F"], "cannot load 'no_such_module:F'"),
+    (["decompose", "x.npz", "--generator", "math:no_such_name"], "cannot load 'math:no_such_name'"),
+])
 def test_usage(arguments: list[str], message: str, capsys: Captured) -> None:
     try:
         code: object = main(arguments)

@@ -10,7 +10,7 @@ import pytest
 from propercal import conditional_mean, decompose
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._kernels import bandwidth, linear
+from propercal._kernels import algorithm, bandwidth, lattice, linear
 from propercal._kernels.kernels import as_kernel
 from theory_tests.instances import calibrated, generators
 
@@ -66,27 +66,24 @@ def test_rows_of_infinite_loss_are_a_penalty_and_the_others_still_count() -> Non
 # --- the walk
 
 
-def lattice(function: Any) -> bandwidth._Lattice:
-    return bandwidth._Lattice(lambda gamma: function(np.log10(gamma) * bandwidth._STEPS_PER_DECADE))
+def on_lattice(function: Any) -> lattice._Lattice:
+    return lattice._Lattice(lambda gamma: function(np.log10(gamma) * lattice._STEPS_PER_DECADE))
 
 
-@pytest.mark.parametrize(
-    ("sides", "bottom"),
-    [
-        *(((-60, -52, -48), bottom) for bottom in (-55.9, -54.2, -52.0, -51.8, -50.3)),
-        *(((-59, -55, -40), bottom) for bottom in (-56.4, -55.3, -51.6, -48.1)),
-        *(((-64, -50, -46), bottom) for bottom in (-56.7, -52.4, -50.2, -48.3)),
-        *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
-    ],
-)
+@pytest.mark.parametrize(("sides", "bottom"), [
+    *(((-60, -52, -48), bottom) for bottom in (-55.9, -54.2, -52.0, -51.8, -50.3)),
+    *(((-59, -55, -40), bottom) for bottom in (-56.4, -55.3, -51.6, -48.1)),
+    *(((-64, -50, -46), bottom) for bottom in (-56.7, -52.4, -50.2, -48.3)),
+    *(((-54, -50, -46), bottom) for bottom in (-51.9, -50.3, -49.8, -48.1)),
+])
 def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], bottom: float) -> None:
-    at = lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
+    at = on_lattice(lambda x: 3.0 + 0.25 * (x - bottom) ** 2)
     left, here, right = sides
     assert at(left) >= at(here) <= at(right)
-    found = bandwidth._bottom(at, left, here, right)
+    found = lattice._bottom(at, left, here, right)
     if round(bottom - here) != 0:
         assert found == here + round(bottom - here)
-    elif max(here - left, right - here) <= bandwidth._STRIDE:
+    elif max(here - left, right - here) <= lattice._STRIDE:
         assert found == here + (1 if bottom > here else -1)
     else:
         # The middle of the wider gap.
@@ -94,36 +91,31 @@ def test_of_a_parabola_its_bottom_is_found_at_once(sides: tuple[int, int, int], 
         assert found == (here + (right - here) // 2 if wide else here - (here - left) // 2)
 
 
-@pytest.mark.parametrize(
-    ("points", "found"),
-    [
-        # Flat, in narrow gaps: one beside.
-        ((-44, -40, -36), -41),
-        # Flat, in gaps of which one is wide: its middle.
-        ((-44, -40, -30), -35),
-        ((-54, -40, -36), -47),
-        # At an end of the lattice: the middle of the gap there is.
-        ((bandwidth._LOWEST, bandwidth._LOWEST, bandwidth._LOWEST + 6), bandwidth._LOWEST + 3),
-        ((bandwidth._HIGHEST - 6, bandwidth._HIGHEST, bandwidth._HIGHEST), bandwidth._HIGHEST - 3),
-    ],
-)
+@pytest.mark.parametrize(("points", "found"), [
+    # Flat, in narrow gaps: one beside.
+    ((-44, -40, -36), -41),
+    # Flat, in gaps of which one is wide: its middle.
+    ((-44, -40, -30), -35),
+    ((-54, -40, -36), -47),
+    # At an end of the lattice: the middle of the gap there is.
+    ((lattice._LOWEST, lattice._LOWEST, lattice._LOWEST + 6), lattice._LOWEST + 3),
+    ((lattice._HIGHEST - 6, lattice._HIGHEST, lattice._HIGHEST), lattice._HIGHEST - 3),
+])
 def test_where_no_parabola_tells_the_gap_does(points: tuple[int, int, int], found: int) -> None:
-    assert bandwidth._bottom(lattice(lambda x: 1.0), *points) == found
+    assert lattice._bottom(on_lattice(lambda x: 1.0), *points) == found
 
 
 @pytest.mark.parametrize("bottom", [-100.3, -60.0, -20.6, 15.2])
 @pytest.mark.parametrize("start", [-110, -57, 3])
 def test_the_walk_ends_in_the_valley_after_few_steps(bottom: float, start: int) -> None:
-    at = lattice(lambda x: (x - bottom) ** 2)
-    bandwidth._descend(at, start)
+    at = on_lattice(lambda x: (x - bottom) ** 2)
+    lattice._descend(at, start)
     assert abs(at.lowest - bottom) <= 0.5
     # Strides grow by half: as many as reach the valley, and a parabola or two.
     assert len(at.tried) <= 6 + 2 * np.log(1 + abs(bottom - start) / 8) / np.log(1.5)
 
 
 # --- which sums
-
-
 @pytest.mark.parametrize("wins", [True, False])
 def test_auto_takes_linear_sums_where_they_win(wins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "wins", lambda *_: wins)
@@ -168,9 +160,9 @@ def test_sums_that_win_are_those_of_fewer_kernel_values(gamma: float) -> None:
 
 
 def test_of_several_sums_one_in_linear_time_is_said() -> None:
-    assert linear.joint_algorithm(["exact", "linear", "exact"]) == "linear"
-    assert linear.joint_algorithm(["exact", "exact"]) == "exact"
-    assert linear.joint_algorithm([]) == "none"
+    assert algorithm.joint_algorithm(["exact", "linear", "exact"]) == "linear"
+    assert algorithm.joint_algorithm(["exact", "exact"]) == "exact"
+    assert algorithm.joint_algorithm([]) == "none"
 
 
 @pytest.mark.parametrize("which", ["prob", "log_prob"])
@@ -201,14 +193,11 @@ def test_linear_sums_are_refused_with_the_reason() -> None:
             conditional_mean(Y, P, bandwidth=0.5, algorithm="linear", **settings)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"exclude_self": "yes"}, "exclude_self = 'yes'"),
-        ({"algorithm": "AUTO"}, "algorithm = 'AUTO'"),
-        ({"tolerance": 1.0}, "tolerance = 1.0"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"exclude_self": "yes"}, "exclude_self = 'yes'"),
+    ({"algorithm": "AUTO"}, "algorithm = 'AUTO'"),
+    ({"tolerance": 1.0}, "tolerance = 1.0"),
+])
 def test_arguments_of_the_conditional_mean_are_named(settings: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         conditional_mean(Y, P, bandwidth=0.05, **settings)
@@ -226,8 +215,6 @@ def test_a_row_of_weight_zero_is_a_target_and_no_source(algorithm: str) -> None:
 
 
 # --- bins
-
-
 def test_one_bin_holds_all_rows() -> None:
     found = conditional_mean(Y, P, kernel="uniform-bins", bandwidth=1.0, exclude_self=False)
     share = np.eye(K)[Y].mean(axis=0)

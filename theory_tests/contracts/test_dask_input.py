@@ -23,20 +23,11 @@ from theory_tests.contracts.lazy_data import (  # noqa: E402  # it needs Dask
     check_same,
     lazy,
     never,
+    no_loading,  # noqa: F401
+    one_thread,  # noqa: F401
     unknown,
 )
 from theory_tests.instances import CLASS_NAMES  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Any:
-    with dask.config.set(scheduler="synchronous"):
-        yield
-
-
-@pytest.fixture
-def no_loading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propercal.sketch.dask.passes.plain", never)
 
 
 def test_names_of_classes() -> None:

@@ -13,23 +13,15 @@ import xarray as xr
 from scipy.optimize import minimize_scalar
 
 from propercal import decompose
+from propercal.experiments import Cell
+from propercal.experiments.assembly import assemble
 from propercal.experiments.store import CellResult
 from propercal.generators import Brier, Log, Spherical
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 from studies import debiasing, rivals
-from studies.debiasing_design import (
-    METHODS,
-    NONCENTRALITY,
-    PARTS,
-    SCENARIOS,
-    Cell,
-    Design,
-    assemble,
-    weakened,
-)
-from studies.debiasing_summary import MET, MISSED, NOT_ASKED, UNCERTAIN, summarise, verdict
-from studies.debiasing_table import table
-from theory_tests.contracts.study_command import printed
+from studies.debiasing import METHODS, NONCENTRALITY, PARTS, SCENARIOS, STUDY, Design, weakened
+from studies.debiasing_summary import MET, MISSED, NOT_ASKED, UNCERTAIN, summary_of, table, verdict
+from theory_tests.contracts.study_command import command, printed
 
 AXES = (
     "--scenarios over-confident mixture calibrated --n-classes 2 3 --sample-sizes 60 120 --replicates 3 2 --generators log brier "
@@ -109,7 +101,7 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     tests = "--test-scenarios mixture --test-n-classes 2 --test-sample-sizes 60 --test-replicates 2"
     for workers in ("1", "2"):
         places = ["--workers", workers, "--output", str(tmp_path / workers)]
-        assert debiasing.main([*axes.split(" "), *tests.split(" "), *places]) == 0
+        assert command(debiasing, [*axes.split(" "), *tests.split(" "), *places]) == 0
     for name in ("replicates.nc", "debiasing.nc", "coverage-log.svg"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
@@ -118,8 +110,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(debiasing, "run_cells", interrupted)
-    assert debiasing.main(["--output", str(tmp_path)]) == 130
+    monkeypatch.setattr("propercal.experiments.command.run", interrupted)
+    assert command(debiasing, ["--output", tmp_path]) == 130
     assert "the same command goes on" in capsys.readouterr().err
 
 
@@ -134,7 +126,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_designs_that_cannot_be_run_are_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(SystemExit, match=message):
-        debiasing.main(arguments)
+        command(debiasing, arguments)
 
 
 # --- the summary, from replicates with a known answer
@@ -146,29 +138,38 @@ SYNTHETIC = Design(
 )  # fmt: skip
 
 
+TRUTHS = {"mixture": 0.1, "calibrated": 0.0}
+NOISE = np.array([-0.03, -0.01, 0.01, 0.03])
+SHIFTS = {"debiased": 0.002, "direct": 0.05, "risk": -0.08, "temperature": -0.02, "binned": 0.0, "binned-debiased": 0.0}
+
+
+def numbers(cell: Cell) -> dict[str, Any]:
+    part, scenario, *_, i = cell
+    if part == "test":
+        ours, best = {"calibrated": (20, 20), "mixture": (60, 80)}[scenario]
+        return {"pvalue": [0.01 if i < ours else 0.5, 0.9, 0.01 if i < best else 0.5, 0.9]}
+    truth, noisy = TRUTHS[scenario], TRUTHS[scenario] + NOISE[i]
+    return {
+        **{name: [0.0] for name in PARTS},
+        "estimate": [[noisy + SHIFTS[method]] for method in METHODS],
+        "loss_saved": [noisy],
+        # The interval of the last replicate lies above the truth.
+        "lower": [truth - 0.01 if i < 3 else truth + 0.01],
+        "upper": [truth + 0.05],
+        "lower_bound": [noisy],
+        "warned": [float(i == 0)],
+    }
+
+
 @pytest.fixture(scope="module")
 def synthetic() -> xr.Dataset:
-    truth, noise = 0.1, np.array([-0.03, -0.01, 0.01, 0.03])
-    shifts = {"debiased": 0.002, "direct": 0.05, "risk": -0.08, "temperature": -0.02, "binned": 0.0, "binned-debiased": 0.0}
-    results = []
-    for scenario, value in (("mixture", truth), ("calibrated", 0.0)):
-        for i, e in enumerate(noise):
-            parts: dict[str, Any] = {name: [0.0] for name in PARTS}
-            # The interval of the last replicate lies above the truth.
-            parts |= {"lower": [value - 0.01 if i < 3 else value + 0.01], "upper": [value + 0.05], "warned": [float(i == 0)]}
-            parts |= {"lower_bound": [value + e]}
-            estimate = [[value + e + shifts[method]] for method in METHODS]
-            cell = Cell("estimate", scenario, 2, 1000, i)
-            results.append(CellResult(cell, {"estimate": estimate, "loss_saved": [value + e], **parts}))
-    for scenario, count, ours, best in (("calibrated", 400, 20, 20), ("mixture", 100, 60, 80)):
-        for i in range(count):
-            p = [0.01 if i < ours else 0.5, 0.9, 0.01 if i < best else 0.5, 0.9]
-            results.append(CellResult(Cell("test", scenario, 2, 300, i), {"pvalue": p}))
-    dims = ("scenario", "n_classes", "generator")
-    values = np.array([truth, 0.0]).reshape(2, 1, 1)
-    names = {"truth": values, "truth_error": 0 * values, "classwise_truth": values, "classwise_truth_error": 0 * values}
-    known = xr.Dataset({name: (dims, v) for name, v in names.items()}, {"scenario": ["mixture", "calibrated"], "n_classes": [2], "generator": ["log"]})
-    return summarise(assemble(SYNTHETIC, results), known, SYNTHETIC)
+    results = [CellResult(cell, numbers(cell)) for cell in SYNTHETIC.cells()]
+    names = ("truth", "truth_error", "classwise_truth", "classwise_truth_error")
+    values = np.array(list(TRUTHS.values())).reshape(2, 1, 1)
+    coords = {"scenario": list(TRUTHS), "n_classes": [2], "generator": ["log"]}
+    known = {name: (tuple(coords), 0 * values if "error" in name else values) for name in names}
+    summary = summary_of(assemble(STUDY, SYNTHETIC, results), xr.Dataset(known, coords))
+    return summary.assign(strength=xr.ones_like(summary["test_verdict"], dtype=float))
 
 
 def test_bias_rmse_and_coverage_of_known_replicates(synthetic: xr.Dataset) -> None:
@@ -177,9 +178,8 @@ def test_bias_rmse_and_coverage_of_known_replicates(synthetic: xr.Dataset) -> No
     assert at["bias"].item() == pytest.approx(0.002)
     assert at["bias_se"].item() == pytest.approx(0, abs=1e-12)
     assert at["relative_bias"].item() == pytest.approx(2)
-    noise = np.array([-0.03, -0.01, 0.01, 0.03])
-    assert at["sd"].item() == pytest.approx(noise.std(ddof=1))
-    ours, rival = noise + 0.002, noise - 0.02
+    assert at["sd"].item() == pytest.approx(NOISE.std(ddof=1))
+    ours, rival = NOISE + 0.002, NOISE - 0.02
     assert at["rmse"].item() == pytest.approx(np.sqrt(np.mean(ours**2)))
     assert at["best_rival"].item() == "temperature"
     assert at["rmse_ratio"].item() == pytest.approx(np.sqrt(np.mean(ours**2) / np.mean(rival**2)))
@@ -195,7 +195,7 @@ def test_bias_rmse_and_coverage_of_known_replicates(synthetic: xr.Dataset) -> No
     # Bins have a target with no control: their mean less the truth.
     binned = synthetic.sel({"scenario": "mixture", "method": "binned"}).squeeze()
     assert binned["bias"].item() == pytest.approx(0, abs=1e-12)
-    assert binned["bias_se"].item() == pytest.approx(noise.std(ddof=1) / 2)
+    assert binned["bias_se"].item() == pytest.approx(NOISE.std(ddof=1) / 2)
 
 
 def test_calibrated_data_are_judged_in_standard_errors(synthetic: xr.Dataset) -> None:

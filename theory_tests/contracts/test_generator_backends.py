@@ -17,16 +17,8 @@ P = np.asarray([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.
 Q = np.asarray([[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]])
 Y = np.eye(3)[[0, 1, 2, 0, 0]]
 GENERATORS = generators(
-    "log",
-    "brier",
-    "spherical",
-    "tsallis-0.5",
-    "tsallis-1.5",
-    "tsallis-2",
-    "tsallis-3",
-    "itakura-saito",
-    "ranked",
-    "sum",
+    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-2", "tsallis-3", "itakura-saito",
+    "ranked", "sum",
 )
 every_generator = pytest.mark.parametrize("generator", GENERATORS, ids=repr)
 
@@ -100,8 +92,6 @@ def test_function_in_every_library(xp: Backend) -> None:
 
 
 # Gradients through torch
-
-
 @pytest.mark.parametrize("generator", [*GENERATORS, from_function(_cubic)], ids=repr)
 def test_gradients_are_right(generator: BregmanGenerator) -> None:
     torch = pytest.importorskip("torch")
@@ -130,9 +120,7 @@ def test_gradients_are_finite_on_the_boundary(generator: BregmanGenerator) -> No
         y = torch.tensor(Y[row])
         log_q = q.detach().log().requires_grad_()
         for result in (
-            generator.value(p),
-            generator.divergence(p, q),
-            generator.loss(q, y),
+            generator.value(p), generator.divergence(p, q), generator.loss(q, y),
             generator.loss(q, y, log_q=log_q),
         ):
             if torch.isfinite(result):

@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import (
-    BregmanGenerator,
-    ItakuraSaito,
-    Log,
-    Quadratic,
-    Tsallis,
-    from_function,
-)
-from theory_tests.instances import P_HARD, Y_HARD, generators, risk_of
+from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic, Tsallis, from_function
+from theory_tests.instances import P_HARD, Y_HARD, NoHessian, generators, risk_of, squares, written
 
 GENERATORS = generators(
     "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-3", "itakura-saito", "of two classes", "sum"
@@ -99,42 +92,22 @@ def test_an_infinite_slope_in_a_direction_that_is_not_taken_counts_nothing(gener
     assert loss[1] == np.inf
 
 
-class _Square(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return (p**2).sum(-1) - 1
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * p
-
-
-class _OneValue(_Square):
-    def value(self, p: Any) -> Any:
-        return (p**2).sum() - 1
+OF_WRONG_RESULTS = [
+    written("OneValue", NoHessian, value=lambda p: (p**2).sum() - 1),
+    written("PythonFloat", NoHessian, value=lambda p: 1.0),
+    written("OneGradient", NoHessian, gradient=lambda p: 2 * p.mean(axis=0)),
+    written("Complex", NoHessian, value=lambda p: squares(p) + 0j),
+]
 
 
-class _PythonFloat(_Square):
-    def value(self, p: Any) -> Any:  # noqa: ARG002
-        return 1.0
-
-
-class _OneGradient(_Square):
-    def gradient(self, p: Any) -> Any:
-        return 2 * p.mean(axis=0)
-
-
-class _Complex(_Square):
-    def value(self, p: Any) -> Any:
-        return (p**2).sum(-1) - 1 + 0j
-
-
-@pytest.mark.parametrize("generator", [_OneValue(), _PythonFloat(), _OneGradient(), _Complex()])
+@pytest.mark.parametrize("generator", OF_WRONG_RESULTS)
 def test_a_generator_of_the_wrong_shape_or_type(generator: BregmanGenerator) -> None:
     with pytest.raises(ValueError, match="check_generator"):
         risk_of(Y_HARD, P_HARD, generator=generator)
 
 
 def test_a_generator_cannot_change_the_data() -> None:
-    class Halving(_Square):
+    class Halving(NoHessian):
         def value(self, p: Any) -> Any:
             p *= 0.5
             return (p**2).sum(-1) - 1

@@ -7,16 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import (
-    BregmanGenerator,
-    Log,
-    Quadratic,
-    Tsallis,
-    as_generator,
-    available,
-    register,
-    registry,
-)
+from propercal.generators import BregmanGenerator, Log, Quadratic, Tsallis, as_generator, available, register, registry
 from theory_tests.instances import NoGradient, NoHessian, squares
 from theory_tests.laws.points import RANKED
 
@@ -28,17 +19,14 @@ def test_as_generator() -> None:
     assert as_generator(squares).name == "squares"
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("spheric", r"generator = 'spheric'.*did you mean 'spherical'"),
-        ("KL", r"generator = 'KL'.*'log', 'brier', 'spherical', 'itakura-saito'"),
-        (Tsallis, r"Tsallis.*pass an instance, Tsallis\(alpha=\.\.\.\)"),
-        (BregmanGenerator, r"BregmanGenerator.*defines value\(p\)"),
-        (3, r"generator = 3.*a name, a BregmanGenerator or a function"),
-        (int, r"generator = <class 'int'>.*a name, a BregmanGenerator or a function"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "message"), [
+    ("spheric", r"generator = 'spheric'.*did you mean 'spherical'"),
+    ("KL", r"generator = 'KL'.*'log', 'brier', 'spherical', 'itakura-saito'"),
+    (Tsallis, r"Tsallis.*pass an instance, Tsallis\(alpha=\.\.\.\)"),
+    (BregmanGenerator, r"BregmanGenerator.*defines value\(p\)"),
+    (3, r"generator = 3.*a name, a BregmanGenerator or a function"),
+    (int, r"generator = <class 'int'>.*a name, a BregmanGenerator or a function"),
+])
 def test_as_generator_refuses(spec: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         as_generator(spec)
@@ -68,17 +56,14 @@ def test_tsallis_refuses(alpha: float) -> None:
         Tsallis(alpha)
 
 
-@pytest.mark.parametrize(
-    ("matrix", "message"),
-    [
-        ([[1.0, 2.0]], r"shape \(1, 2\)"),
-        ([[1.0]], r"shape \(1, 1\)"),
-        ([1.0, 2.0], r"shape \(2,\)"),
-        ([[1.0, np.nan], [np.nan, 1.0]], "NaN or inf"),
-        ([[1.0, 2.0], [0.0, 1.0]], r"differs from its transpose by up to 2.*\(A \+ A.T\) / 2"),
-        ([[-1.0, 0.0], [0.0, 0.5]], "curvature -0.25"),
-    ],
-)
+@pytest.mark.parametrize(("matrix", "message"), [
+    ([[1.0, 2.0]], r"shape \(1, 2\)"),
+    ([[1.0]], r"shape \(1, 1\)"),
+    ([1.0, 2.0], r"shape \(2,\)"),
+    ([[1.0, np.nan], [np.nan, 1.0]], "NaN or inf"),
+    ([[1.0, 2.0], [0.0, 1.0]], r"differs from its transpose by up to 2.*\(A \+ A.T\) / 2"),
+    ([[-1.0, 0.0], [0.0, 0.5]], "curvature -0.25"),
+])
 def test_quadratic_refuses(matrix: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=rf"matrix = .*{message}"):
         Quadratic(matrix)

@@ -1,4 +1,4 @@
-"""propercal.information: array libraries, gradients, weights, shapes and bad input."""
+"""propercal.information: array libraries, gradients, weights, shapes, types, and what is said of bad input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from propercal import information
-from propercal.generators import Quadratic
+from propercal.generators import Brier, Quadratic
 from propercal.information import (
     apply_markov_map,
     f_divergence,
@@ -235,3 +235,61 @@ def test_bad_input_is_named(call: Callable[[], Any], message: str) -> None:
 def test_the_sum_that_is_furthest_from_one_is_named() -> None:
     with pytest.raises(ValueError, match=r"a sum of 0\.6:"):
         f_divergence(square, np.array([[0.5, 0.5], [0.3, 0.3], [0.6, 0.5]]), np.array([0.5, 0.5]))
+
+
+# ---------------------------------------------------------------- what a message says in full, and the type of a result
+TABLE = np.array([[0.2, 0.1], [0.1, 0.3], [0.05, 0.25]])
+TABLE_MAP = np.array([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
+PRIOR = np.array([0.4, 0.6])
+NEGATIVE = np.array([[0.5, 0.7], [-0.2, 0.0]])
+
+
+def total_variation(x: Any) -> Any:
+    return abs(x[:, 0] - x[:, 1]) / 2
+
+
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "rows of distributions": (lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.6]], [0.5, 0.5]), "distributions = an array with a sum of 1.1: expected a sum of 1; every row must sum to 1."),
+    "reference": (lambda: f_divergence(total_variation, [[0.5, 0.5], [0.5, 0.5]], [0.5, 0.75]), "reference = an array with a sum of 1.25: expected a sum of 1; "),
+    "shape of distributions": (lambda: f_divergence(total_variation, PRIOR, PRIOR), "distributions = an array of shape (2,): expected 2 dimensions, none of them empty; "),
+    "prior": (lambda: sharpness_function("brier", [0.5, 0.4]), "prior = an array with a sum of 0.9: expected a sum of 1; divide it by its sum."),
+    "shape of the prior": (lambda: sharpness_function("brier", TABLE), "prior = an array of shape (3, 2): expected 1 dimension, none of them empty; "),
+    "joint": (lambda: sharpness_divergence("log", 2 * TABLE), "joint = an array with a sum of 2: expected a sum of 1; divide the table by its sum."),
+    "entry of joint": (lambda: statistical_information("log", NEGATIVE), "joint = -0.2 at [1, 0]: expected probabilities ≥ 0; correct the table."),
+    "joint of a map": (lambda: apply_markov_map(PRIOR, TABLE_MAP), "joint = an array of shape (2,): expected 2 dimensions, "),
+    "kernel": (lambda: apply_markov_map(TABLE, TABLE_MAP * [1.0, 0.5]), "kernel = an array with a sum of 0.625: expected a sum of 1; every row must sum to 1."),
+    "shape of the kernel": (lambda: apply_markov_map(TABLE, PRIOR), "kernel = an array of shape (2,): expected 2 dimensions, "),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_message_names_the_argument_and_says_what_to_do(case: str) -> None:
+    call, message = CASES[case]
+    with pytest.raises(ValueError, match="expected") as raised:
+        call()
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_have_the_dtype_of_the_first_table(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    kind = getattr(torch, dtype)
+    joint, kernel = torch.asarray(TABLE, dtype=kind), torch.asarray(TABLE_MAP)
+    distributions = torch.asarray([[0.5, 0.5], [0.25, 0.75]], dtype=kind)
+    for found in (
+        f_divergence(total_variation, distributions, torch.asarray(PRIOR)),
+        sharpness_divergence(Brier(), joint),
+        statistical_information(Brier(), joint),
+        apply_markov_map(joint, kernel),
+    ):
+        assert found.dtype == kind
+
+
+def test_lists_and_whole_numbers_are_read_in_double_precision() -> None:
+    torch = pytest.importorskip("torch")
+    whole = np.array([[1, 0], [0, 0]])
+    assert apply_markov_map(whole, np.eye(2, dtype=np.int64)).dtype == np.float64
+    # The table decides, not the map it is sent through.
+    mixed = apply_markov_map(TABLE.tolist(), torch.asarray(TABLE_MAP, dtype=torch.float32))
+    assert mixed.dtype == torch.float64
+    np.testing.assert_allclose(mixed, TABLE_MAP.T @ TABLE, rtol=1e-6)

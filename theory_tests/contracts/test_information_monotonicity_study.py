@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,27 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
+from propercal.experiments import Cell
+from propercal.experiments.assembly import assemble
 from propercal.experiments.store import CellResult
 from propercal.information import layer_sharpness
-from studies import information_monotonicity, preset_command
-from studies.information_design import BANDWIDTH, GENERATORS, LAYERS, METHODS
-from studies.information_table import table, verdicts
-from studies.training import Network, train
-from studies.training_data import split
-from studies.training_design import Cell, Design, run_cell
-from theory_tests.contracts.study_command import draw_nothing, printed
+from studies import information_monotonicity, training
+from studies.data import BANDWIDTH
+from studies.information_monotonicity import (
+    GENERATORS,
+    LAYERS,
+    METHODS,
+    STUDY,
+    TINY,
+    table,
+    verdicts,
+)
+from studies.training import Design, split, train
+from theory_tests.contracts.study_command import command, draw_nothing, printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
 ARGUMENTS = ["--tiny", "--quiet", "--workers", "1"]
-SMALL = Network((5, 4), "tanh", learning_rate=0.1, momentum=0.9, batch_size=16)
+SMALL = Design("digits", (5, 4), (0, 3), 200, 50, learning_rate=0.1, momentum=0.9, batch_size=16)
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +44,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, s
 
 
 def trained(design: Design, seed: int) -> tuple[Any, Any]:
-    """The last snapshot and the rows of a cell, by way of the study's own function."""
-    kept = []
-
-    def keep(_: Design, snapshot: Any, rows: Any) -> dict[str, Any]:
-        kept.append((snapshot, rows))
-        return {}
-
-    run_cell(design, Cell(design.activations[0], seed), measure=keep, data=Path())
-    return kept[-1]
+    """The last snapshot and the rows of a cell, from the random numbers that the engine gives it."""
+    cell = Cell(seed=seed, activation=design.activations[0])
+    sequence = np.random.SeedSequence(design.seed, spawn_key=design.key(cell))
+    *_, last = training.trained(design, cell, sequence, Path())
+    return last
 
 
 def test_values_are_those_of_a_network_that_learnt_digits(study: tuple[xr.Dataset, Path, str]) -> None:
@@ -63,12 +68,14 @@ def test_values_are_those_of_a_network_that_learnt_digits(study: tuple[xr.Datase
     same = debiased.sel(layer="output") - debiased.sel(layer="4")
     assert (np.abs(same) < 4 * summary["standard_error"].sel(layer="output")).all()
     assert (folder / "information_monotonicity.nc").stat().st_size < 1_000_000
-    assert '"torch"' in summary.attrs["design"]
+    design = json.loads(summary.attrs["design"])
+    assert {"torch", "scikit-learn", "device"} < set(design)
+    assert design["data"] == "digits"
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
 def test_estimates_are_those_of_the_library_for_the_seeded_network(study: tuple[xr.Dataset, Path, str]) -> None:
-    snapshot, rows = trained(information_monotonicity.TINY, 1)
+    snapshot, rows = trained(TINY, 1)
     *hidden, log_prob = snapshot.layers(rows.monitor.inputs)
     y = rows.monitor.labels
     stored = study[0].sel(activation="tanh", seed=1).isel(epoch=-1)
@@ -93,9 +100,9 @@ def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path
         raise AssertionError
 
     draw_nothing(monkeypatch)
-    changed = dataclasses.replace(information_monotonicity.STUDY, run_cell=again)
-    monkeypatch.setattr(information_monotonicity, "STUDY", changed)
-    assert information_monotonicity.main([*ARGUMENTS, "--output", str(study[1])]) == 0
+    # Another `measure` would be other code, whose dataset this is not.
+    monkeypatch.setattr("propercal.experiments.runner.run_cell", again)
+    assert command(information_monotonicity, [*ARGUMENTS, "--output", study[1]]) == 0
     assert table(study[0]) in capsys.readouterr().out
 
 
@@ -103,22 +110,24 @@ def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path
     ("arguments", "message"),
     [
         (["--epochs", "4", "2"], "epochs"),
+        (["--epochs", "-1", "2"], "epochs"),
+        (["--epochs", "2", "2"], "distinct"),
         (["--n-seeds", "1"], "2 or more"),
-        (["--activations", "step"], "relu, tanh"),
+        (["--activations", "step"], "'relu', 'tanh'"),
         (["--full"], "mnist.npz"),
     ],
 )
 def test_designs_that_cannot_be_run_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
-        information_monotonicity.main([*arguments, "--data", str(tmp_path), "--output", str(tmp_path)])
+        command(information_monotonicity, [*arguments, "--data", tmp_path, "--output", tmp_path])
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(preset_command, "run_cells", interrupted)
-    assert information_monotonicity.main(["--tiny", "--output", str(tmp_path)]) == 130
+    monkeypatch.setattr("propercal.experiments.command.run", interrupted)
+    assert command(information_monotonicity, ["--tiny", "--output", tmp_path]) == 130
     assert "the same command goes on" in capsys.readouterr().err
 
 
@@ -129,7 +138,7 @@ def test_training_is_the_same_for_a_seed_and_leaves_the_callers_numbers_alone() 
     rows = split("digits", Path(), 200, 50, np.random.default_rng(0))
     torch = pytest.importorskip("torch")
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
-    first, again, other = ([s.layers(rows.monitor.inputs) for s in train(SMALL, *rows.train, (0, 3), seed)] for seed in (1, 1, 2))
+    first, again, other = ([s.layers(rows.monitor.inputs) for s in train(SMALL, "tanh", rows.train, seed)] for seed in (1, 1, 2))
     assert torch.equal(torch.random.get_rng_state(), before)
     assert torch.get_num_threads() == threads
     for snapshots in zip(first, again, other, strict=True):
@@ -142,6 +151,14 @@ def test_training_is_the_same_for_a_seed_and_leaves_the_callers_numbers_alone() 
     assert np.abs(after[0]).max() <= 1
     y = rows.monitor.labels
     assert after[-1][np.arange(50), y].mean() > untrained[-1][np.arange(50), y].mean()
+
+
+def test_networks_that_differ_in_activation_alone_see_the_same_rows() -> None:
+    design = dataclasses.replace(TINY, activations=("relu", "tanh"))
+    keys = [design.key(cell) for cell in design.cells()]
+    assert len(keys) == 2 * len(set(keys)) == 4
+    assert design.key(Cell(seed=1, activation="relu")) == design.key(Cell(seed=1, activation="tanh"))
+    assert dataclasses.replace(design, data="mnist").key(Cell(seed=1, activation="relu")) not in keys
 
 
 def test_parts_do_not_share_rows_and_differ_between_seeds() -> None:
@@ -187,7 +204,7 @@ def test_image_files_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_verdicts(values: list[float], signs: list[int], broken: int, said: str) -> None:
-    design = dataclasses.replace(information_monotonicity.TINY, n_seeds=3)
+    design = dataclasses.replace(TINY, n_seeds=3)
     sharpness = np.zeros((len(GENERATORS), len(METHODS), len(LAYERS)))
     zeros = np.zeros((len(GENERATORS), len(LAYERS)))
     results = []
@@ -196,10 +213,10 @@ def test_verdicts(values: list[float], signs: list[int], broken: int, said: str)
         sharpness[:] = np.asarray(values) + 0.05 * seed
         sharpness[..., 1:4] += 0.001 * seed
         numbers = {"accuracy": 0.5, "train_accuracy": 0.5, "sharpness": sharpness, "standard_error": zeros, "kernel_bandwidth": zeros}
-        results.append(CellResult(("tanh", seed), {name: [np.asarray(v).tolist()] for name, v in numbers.items()}))
-    found = verdicts(information_monotonicity.STUDY.assemble(design, results))
+        results.append(CellResult(Cell(seed=seed, activation="tanh"), {name: [np.asarray(v).tolist()] for name, v in numbers.items()}))
+    found = verdicts(assemble(STUDY, design, results))
     assert len(found) == len(GENERATORS) * len(METHODS)
     for each in found:
-        assert [rise.sign for rise in each.rises] == signs
+        assert each.signs == signs
         assert each.said == said
         assert each.broken == broken

@@ -30,6 +30,12 @@ def csv(folder: Path, text: str) -> Path:
     return path
 
 
+def refuse(path: Path, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        read_predictions(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
 @pytest.mark.parametrize("key", ["probs", "logits"])
 def test_npz_gives_the_arrays_as_stored(tmp_path: Path, key: str) -> None:
     data = read_predictions(npz(tmp_path, labels=LABELS, other=np.ones(7), **{key: PROBS}))
@@ -58,17 +64,14 @@ def assert_table(data: PredictionFile) -> None:
     assert not data.from_logits
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("label,a,b,c\n0,.5,.3,.2\n2,.1,.1,.8\n1,.25,.5,.25\n", id="integers"),
-        pytest.param("a,b,labels,c\n.5,.3,a,.2\n.1,.1,c,.8\n.25,.5,b,.25\n", id="names"),
-        pytest.param("label, a, b, c\na, .5, .3, .2\nc, .1, .1, .8\nb, .25, .5, .25\n", id="spaces"),
-        pytest.param("label,7,5,3\n7,.5,.3,.2\n3,.1,.1,.8\n5,.25,.5,.25\n", id="numeric names"),
-        pytest.param("label,1,2,3\n0,.5,.3,.2\n2,.1,.1,.8\n1,.25,.5,.25\n", id="not all are names"),
-        pytest.param("label,NA,None,01\nNA,.5,.3,.2\n01,.1,.1,.8\nNone,.25,.5,.25\n", id="odd names"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    pytest.param("label,a,b,c\n0,.5,.3,.2\n2,.1,.1,.8\n1,.25,.5,.25\n", id="integers"),
+    pytest.param("a,b,labels,c\n.5,.3,a,.2\n.1,.1,c,.8\n.25,.5,b,.25\n", id="names"),
+    pytest.param("label, a, b, c\na, .5, .3, .2\nc, .1, .1, .8\nb, .25, .5, .25\n", id="spaces"),
+    pytest.param("label,7,5,3\n7,.5,.3,.2\n3,.1,.1,.8\n5,.25,.5,.25\n", id="numeric names"),
+    pytest.param("label,1,2,3\n0,.5,.3,.2\n2,.1,.1,.8\n1,.25,.5,.25\n", id="not all are names"),
+    pytest.param("label,NA,None,01\nNA,.5,.3,.2\n01,.1,.1,.8\nNone,.25,.5,.25\n", id="odd names"),
+])
 def test_csv(tmp_path: Path, text: str) -> None:
     assert_table(read_predictions(csv(tmp_path, text)))
 
@@ -113,22 +116,16 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
         read_predictions(tmp_path / "file.parquet")
 
 
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"labels": LABELS}, r"arrays 'labels': expected 'labels' and one of 'probs', 'logits'"),
-        ({"probs": PROBS}, "arrays 'probs': expected 'labels'"),
-        ({}, "arrays none: expected 'labels'"),
-        ({"labels": LABELS, "probs": PROBS, "logits": PROBS}, "only one of 'probs', 'logits'"),
-        ({"labels": LABELS.astype(object), "probs": PROBS}, "'labels' holds pickled Python objects"),
-        ({"labels": LABELS, "probs": PROBS.astype(object)}, "'probs' holds pickled Python objects"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arrays", "message"), [
+    ({"labels": LABELS}, r"arrays 'labels': expected 'labels' and one of 'probs', 'logits'"),
+    ({"probs": PROBS}, "arrays 'probs': expected 'labels'"),
+    ({}, "arrays none: expected 'labels'"),
+    ({"labels": LABELS, "probs": PROBS, "logits": PROBS}, "only one of 'probs', 'logits'"),
+    ({"labels": LABELS.astype(object), "probs": PROBS}, "'labels' holds pickled Python objects"),
+    ({"labels": LABELS, "probs": PROBS.astype(object)}, "'probs' holds pickled Python objects"),
+])
 def test_npz_faults(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
-    path = npz(tmp_path, **arrays)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(npz(tmp_path, **arrays), message)
 
 
 class Fuse:
@@ -163,68 +160,55 @@ def archive_of_bytes() -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        pytest.param(b"", "not an npz archive", id="empty"),
-        pytest.param(b"label,a\n0,1\n", "not an npz archive", id="csv"),
-        pytest.param(intact_npz()[:-40], "not an npz archive", id="cut short"),
-        pytest.param(flipped(intact_npz()), "array 'probs' cannot be read", id="one byte wrong"),
-        pytest.param(archive_of_bytes(), "member 'labels' is not a NumPy array", id="other zip"),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    pytest.param(b"", "not an npz archive", id="empty"),
+    pytest.param(b"label,a\n0,1\n", "not an npz archive", id="csv"),
+    pytest.param(intact_npz()[:-40], "not an npz archive", id="cut short"),
+    pytest.param(flipped(intact_npz()), "array 'probs' cannot be read", id="one byte wrong"),
+    pytest.param(archive_of_bytes(), "member 'labels' is not a NumPy array", id="other zip"),
+])
 def test_corrupt_npz(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "file.npz"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(path, message)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "not a readable csv file: No columns to parse"),
-        ("a,b,label\n.5,.5,1,\n.5,.5,0,\n", "rows have more fields than the header"),
-        ("a,b,label\n.5,.5,1\n.5,.5,0,\n", "not a readable csv file"),
-        ("a,b,label\n.5,.5,1\n.5,.5\n", "no label in 1 row"),
-        ("a,b\n.5,.5\n", r"columns 'a', 'b': expected a label column named 'label' or 'labels'; .*--label-column"),
-        ("label,labels,a\n0,1,.5\n", "label columns 'label', 'labels': expected one"),
-        ("label\n0\n", "expected one column of probabilities per class"),
-        ("label,a,b,split\n0,.5,.5,test\n", "column 'split' does not hold numbers"),
-        (",label,a,b\n0,0,.5,.5\n", "a column without a name"),
-        ("label,a,b\n0,.5,.5\n,.5,.5\n", "no label in 1 row"),
-        ("label,a,b\n0,.5,.5\ncat,.5,.5\n", r"labels 'cat': expected the name of a class column \('a', 'b'\) or an integer from 0 to 1"),
-        ("label,a,b\n0,.5,.5\n2,.5,.5\n", "labels '2'"),
-        ("label,a,b\n0,.5,.5\n-1,.5,.5\n", "labels '-1'"),
-        ("label,a,b\n0,.5,.5\n0.5,.5,.5\n", "labels '0.5'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "not a readable csv file: No columns to parse"),
+    ("a,b,label\n.5,.5,1,\n.5,.5,0,\n", "Expected 3 fields in line 2, saw 4; name every column"),
+    ("a,b,label\n.5,.5,1\n.5,.5,0,\n", "not a readable csv file"),
+    ("a,b,label\n.5,.5,1\n.5,.5\n", "no label in 1 row"),
+    ("a,b\n.5,.5\n", r"columns 'a', 'b': expected a label column named 'label' or 'labels'; .*--label-column"),
+    ("label,labels,a\n0,1,.5\n", "label columns 'label', 'labels': expected one"),
+    ("label\n0\n", "expected one column of probabilities per class"),
+    ("label,a,b,part\n0,.5,.5,test\n", "column 'part' does not hold numbers"),
+    ("label,a,b,split\n0,.5,.5,test\n", "column 'split': its name says that it is no class.*--drop split"),
+    ("id,label,a,b,fold\n0,0,.5,.5,1\n", "column 'id', 'fold': its name says .*--drop id --drop fold"),
+    (",label,a,b\n0,0,.5,.5\n", "a column without a name"),
+    ("label,a,b\n0,.5,.5\n,.5,.5\n", "no label in 1 row"),
+    ("label,a,b\n0,.5,.5\ncat,.5,.5\n", r"labels 'cat': expected the name of a class column \('a', 'b'\) or an integer from 0 to 1"),
+    ("label,a,b\n0,.5,.5\n2,.5,.5\n", "labels '2'"),
+    ("label,a,b\n0,.5,.5\n-1,.5,.5\n", "labels '-1'"),
+    ("label,a,b\n0,.5,.5\n0.5,.5,.5\n", "labels '0.5'"),
+])
 def test_csv_faults(tmp_path: Path, text: str, message: str) -> None:
-    path = csv(tmp_path, text)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_predictions(path)
-    assert str(caught.value).startswith(f"{path}: ")
+    refuse(csv(tmp_path, text), message)
 
 
-def test_csv_that_is_not_text(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
-    path.write_bytes(b"label,a\n\xff\xfe,\x80\n")
-    with pytest.raises(ValueError, match="not a readable csv file"):
-        read_predictions(path)
-
-
-def test_corrupt_parquet(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "file.parquet"
-    path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(ValueError, match="not a readable parquet file"):
+@pytest.mark.parametrize(("name", "data"), [("file.csv", b"label,a\n\xff\xfe,\x80\n"), ("file.parquet", b"PAR1 and nothing else")])
+def test_content_of_another_kind(tmp_path: Path, name: str, data: bytes) -> None:
+    kind = name.partition(".")[2]
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"not a readable {kind} file"):
         read_predictions(path)
 
 
-@pytest.mark.parametrize("name", ["file.txt", "file", "file.npy"])
+@pytest.mark.parametrize("name", ["file.txt", "file", "file.gz", "file.npz.gz", "file.parquet.gz", "a.b/file"])
 def test_other_types(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"expected \.npz, \.csv or \.parquet"):
+    with pytest.raises(ValueError, match=r"expected \.npz, \.npy, \.csv, .* or \.parquet"):
         read_predictions(tmp_path / name)
 
 

@@ -112,23 +112,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize(("options", "message"), REFUSED, ids=[str(list(o)) for o, _ in REFUSED])
-def test_a_setting_that_a_method_does_not_take_is_refused(
-    name: str, options: dict[str, Any], message: str
-) -> None:
+def test_a_setting_that_a_method_does_not_take_is_refused(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         FUNCTIONS[name](**options)
     assert isinstance(caught.value, TypeError) == (sorted(options) != ["method"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"exclude_self": False}, "^exclude_self = False"),
-        ({"n_fold": 4}, "did you mean 'n_folds'"),
-        ({"method": "risk"}, "^method = 'risk': expected one whose terms have intervals"),
-        ({"method": Direct()}, "^method = Direct"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"exclude_self": False}, "^exclude_self = False"),
+    ({"n_fold": 4}, "did you mean 'n_folds'"),
+    ({"method": "risk"}, "^method = 'risk': expected one whose terms have intervals"),
+    ({"method": Direct()}, "^method = Direct"),
+])
 def test_a_comparison_takes_methods_with_intervals(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_difference(Y, P, P[::-1], **options)
@@ -137,17 +132,13 @@ def test_a_comparison_takes_methods_with_intervals(options: dict[str, Any], mess
     assert (found.difference, found.pvalue) == (expected.difference, expected.pvalue)
 
 
-@pytest.mark.parametrize(
-    ("method", "message"),
-    [
-        (Debiased(n_folds=4), "^n_folds = 4: expected 5, the default, in a sketch"),
-        (Debiased(kernel=None), "^kernel = None: expected 'dirichlet', the default"),
-        (Risk(exclude_self=False), "^exclude_self = False: expected True"),
-        (Risk(algorithm="exact"), "^algorithm = 'exact': expected 'auto' or 'linear'"),
-        (Risk(bandwidth=0.1), "^bandwidth = 0.1: expected 0.05 or 'auto'"),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("method", "message"), [
+    (Debiased(n_folds=4), "^n_folds = 4: expected 5, the default, in a sketch"),
+    (Debiased(kernel=None), "^kernel = None: expected 'dirichlet', the default"),
+    (Risk(exclude_self=False), "^exclude_self = False: expected True"),
+    (Risk(algorithm="exact"), "^algorithm = 'exact': expected 'auto' or 'linear'"),
+    (Risk(bandwidth=0.1), "^bandwidth = 0.1: expected 0.05 or 'auto'"),
+], ids=repr)
 def test_a_sketch_refuses_what_it_cannot_heed(method: Method, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sketch(method=method)
@@ -157,21 +148,18 @@ def test_a_sketch_takes_methods_of_its_own_bandwidth() -> None:
     assert numbers(sketch(method=Risk(bandwidth=0.05, algorithm="linear"))) == numbers(sketch(method="risk"))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Risk(kernel="dirichle"), "did you mean 'dirichlet'"),
-        (lambda: Risk(bandwidth=-1.0), "^bandwidth = -1.0"),
-        (lambda: Direct(exclude_self="no"), "^exclude_self = 'no'"),  # type: ignore[arg-type]
-        (lambda: Direct(algorithm="exat"), "did you mean 'exact'"),
-        (lambda: Debiased(n_folds=2), "^n_folds = 2"),
-        (lambda: Debiased(kernel="uniform-bins"), "^kernel = uniform-bins"),
-        (lambda: Debiased(random_state="x"), "^random_state = 'x'"),
-        (lambda: Debiased(recalibrator=object()), "^recalibrator = "),
-        (lambda: as_method(method="debiasd"), "did you mean 'debiased'"),
-        (lambda: decompose(Y, P, method=[]), r"^method = \[\]"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Risk(kernel="dirichle"), "did you mean 'dirichlet'"),
+    (lambda: Risk(bandwidth=-1.0), "^bandwidth = -1.0"),
+    (lambda: Direct(exclude_self="no"), "^exclude_self = 'no'"),  # type: ignore[arg-type]
+    (lambda: Direct(algorithm="exat"), "did you mean 'exact'"),
+    (lambda: Debiased(n_folds=2), "^n_folds = 2"),
+    (lambda: Debiased(kernel="uniform-bins"), "^kernel = uniform-bins"),
+    (lambda: Debiased(random_state="x"), "^random_state = 'x'"),
+    (lambda: Debiased(recalibrator=object()), "^recalibrator = "),
+    (lambda: as_method(method="debiasd"), "did you mean 'debiased'"),
+    (lambda: decompose(Y, P, method=[]), r"^method = \[\]"),
+])
 def test_a_bad_setting_is_named_when_the_object_is_made(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()

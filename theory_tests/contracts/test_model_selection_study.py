@@ -10,12 +10,11 @@ import pytest
 import xarray as xr
 
 from studies import model_selection
-from studies.selection_design import GENERATORS, METHODS
-from studies.selection_table import beaten, fronts, table
+from studies.model_selection import beaten, fronts, table
+from studies.training import GENERATORS, METHODS
 from theory_tests.contracts.study_command import printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
-
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +71,10 @@ def test_verdicts() -> None:
     text = table(summary.expand_dims(activation=["relu"]))
     assert text.count("trade-off holds") == 4
     assert "2 of 3 snapshots on either front are on both; 1 of 3 on the paper's are beaten" in text
+    both = summary.expand_dims(activation=["relu", "tanh"])
+    (verdict,) = model_selection.STUDY.verdicts(both)
+    assert verdict.said == "relu: holds; tanh: holds"
+    assert "CE_2², debiased: front at epochs 2, 4" in verdict.found
     one = fronts(snapshots({"risk": [0.3, 0.2, 0.1], "debiased": [0.1, 0.1, 0.1]}))
     assert (one[0].epochs, one[0].trade_off) == ([4], False)
     assert not one[1].trade_off

@@ -20,15 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 
 from propercal import Decomposition, decompose
-from propercal.plotting import (
-    COLOURS,
-    convergence,
-    decomposition_bars,
-    layer_curves,
-    pareto_front,
-    reliability_diagram,
-)
-from propercal.plotting.wilson import wilson_interval
+from propercal.plotting import COLOURS, convergence, decomposition_bars, layer_curves, pareto_front, reliability_diagram
+from propercal.plotting.lines import mean_and_error, over_repetitions
+from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
 
@@ -48,15 +42,12 @@ def results() -> list[Decomposition]:
 
 
 def sizes() -> xr.Dataset:
-    return xr.Dataset(
-        {
-            "mean": (("method", "sample_size"), [[0.5, 0.3, 0.2], [0.1, 0.15, 0.17]]),
-            "standard_error": (("method", "sample_size"), [[0.05, 0.03, 0.02], [0.01, 0.01, 0.02]]),
-            "limit": ("method", [0.1, 0.2]),
-            "truth": 0.18,
-        },
-        coords={"method": ["direct", "risk"], "sample_size": [50, 100, 200]},
-    )
+    return xr.Dataset({
+        "mean": (("method", "sample_size"), [[0.5, 0.3, 0.2], [0.1, 0.15, 0.17]]),
+        "standard_error": (("method", "sample_size"), [[0.05, 0.03, 0.02], [0.01, 0.01, 0.02]]),
+        "limit": ("method", [0.1, 0.2]),
+        "truth": 0.18,
+    }, coords={"method": ["direct", "risk"], "sample_size": [50, 100, 200]})
 
 
 def layers() -> xr.Dataset:
@@ -260,13 +251,10 @@ def test_pareto_front_tells_points_apart() -> None:
 
 
 def test_pareto_front_of_a_dataset_takes_means_over_seeds() -> None:
-    data = xr.Dataset(
-        {
-            "accuracy": (("epoch", "seed"), [[0.6, 0.8], [0.8, 0.9]]),
-            "calibration_error": (("epoch", "seed"), [[0.1, 0.3], [0.4, 0.6]], {"units": "nats"}),
-        },
-        coords={"epoch": [1, 4]},
-    )
+    data = xr.Dataset({
+        "accuracy": (("epoch", "seed"), [[0.6, 0.8], [0.8, 0.9]]),
+        "calibration_error": (("epoch", "seed"), [[0.1, 0.3], [0.4, 0.6]], {"units": "nats"}),
+    }, coords={"epoch": [1, 4]})
     ax = pareto_front(data)
     np.testing.assert_allclose(points(ax)["on the Pareto front"], ([0.7, 0.85], [0.2, 0.5]))
     assert [text.get_text() for text in ax.texts] == ["1", "4"]
@@ -287,6 +275,30 @@ def test_layer_curves_are_means_with_standard_errors() -> None:
     assert ax.get_ylabel() == "sharpness (nats)"
 
 
+@pytest.mark.parametrize(
+    ("values", "mean", "error"),
+    [
+        ([1.0, 2.0, 6.0], 3.0, np.sqrt(7 / 3)),
+        ([1.0, np.nan, 3.0], 2.0, 1.0),
+        # Of one number, or of an infinite one, nobody knows the error.
+        ([1.0, np.nan, np.nan], 1.0, np.nan),
+        ([1.0, np.inf, 3.0], np.inf, np.nan),
+        ([1.0, -np.inf, np.nan], -np.inf, np.nan),
+    ],
+)
+def test_a_mean_over_repetitions_has_an_error_where_it_is_known(values: list[float], mean: float, error: float) -> None:
+    """s² / n of 1, 2, 6 is (4 + 1 + 9) / 2 / 3; in two dimensions all repetitions count alike."""
+    for repeated in (
+        xr.DataArray(values, dims="seed"),
+        xr.DataArray([values[:2], [values[2], np.nan]], dims=("seed", "replicate")),
+    ):
+        found = [each.item() for each in mean_and_error(repeated, [str(dim) for dim in repeated.dims])]
+        assert found == pytest.approx([mean, error], nan_ok=True)
+        drawn = over_repetitions(repeated)[1]
+        assert (drawn is None) == np.isnan(error)
+        assert drawn is None or drawn.item() == pytest.approx(error)
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "notion": (lambda: reliability_diagram(Y_TRUE, Y_PROBA, notion="claswise"), "did you mean 'classwise'"),
     "no event": (
@@ -301,6 +313,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "result": (lambda: decomposition_bars([results()[0], 1]), r"results\[1\] = of type int"),  # type: ignore[list-item]
     "not results": (lambda: decomposition_bars(1.0), "results = an object of type float"),  # type: ignore[arg-type]
     "names": (lambda: decomposition_bars(results(), names=["one"]), "expected 2 strings"),
+    "numbers as names": (lambda: pareto_front([0.5], [0.1], names=[1]), "expected 1 strings"),  # type: ignore[list-item]
     "no dataset": (lambda: convergence([1, 2]), "dataset = an object of type list"),  # type: ignore[arg-type]
     "dimension": (lambda: convergence(sizes().rename(sample_size="n")), "expected a dimension 'sample_size'"),
     "estimate": (lambda: convergence(sizes(), estimate="men"), "did you mean 'mean'"),

@@ -70,13 +70,8 @@ def test_no_nan(file: str, notion: str, shared: Path) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results = propercal.decompose(
-            y,
-            p,
-            from_logits=from_logits,
-            generator=["log", "brier", "spherical"],
-            notion=notion,
-            method="risk" if many else "debiased",
-            bandwidth=0.02,
+            y, p, from_logits=from_logits, generator=["log", "brier", "spherical"], notion=notion,
+            method="risk" if many else "debiased", bandwidth=0.02,
         )
     assert all(issubclass(warning.category, UserWarning) for warning in caught)
     text = " ".join(str(warning.message) for warning in caught)

@@ -80,8 +80,6 @@ def test_gradients_pass_through_a_temperature() -> None:
 
 
 # --- hard cases
-
-
 def test_impossible_classes_stay_impossible() -> None:
     g = np.array([[0.7, 0.3, 0.0], [0.2, 0.8, 0.0], [0.6, 0.4, 0.0], [0.1, 0.2, 0.7]])
     scaling = TemperatureScaling().fit(g, [0, 1, 1, 0])
@@ -153,20 +151,15 @@ def test_class_wise_estimates_with_an_absent_class() -> None:
 
 
 # --- bad input
-
-
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        (G[:, :2] * 0.5, Y % 2, r"X = rows that sum to"),
-        (G - 0.5, Y, r"X = .*expected probabilities between 0 and 1"),
-        (G, Y[:-1], r"y = 199 labels: expected 200"),
-        (G, Y + 1, r"^y = "),
-        (np.where(G > 0.9, np.nan, G), Y, r"X = nan"),
-        (G, np.ones((200, 3), dtype=int), r"^y = "),
-    ],
-)
+@pytest.mark.parametrize(("X", "y", "message"), [
+    (G[:, :2] * 0.5, Y % 2, r"X = rows that sum to"),
+    (G - 0.5, Y, r"X = .*expected probabilities between 0 and 1"),
+    (G, Y[:-1], r"y = 199 labels: expected 200"),
+    (G, Y + 1, r"^y = "),
+    (np.where(G > 0.9, np.nan, G), Y, r"X = nan"),
+    (G, np.ones((200, 3), dtype=int), r"^y = "),
+])
 def test_bad_data_are_refused(kind: Any, X: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kind().fit(X, y)

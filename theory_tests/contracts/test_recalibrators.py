@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 
 from propercal import decompose
-from theory_tests.contracts.debiased_sample import (
-    BOUNDED,
-    FAST,
-    N,
-    P,
-    Recalibrator,
-    Y,
-    is_sound,
-    leans_on_the_kernel,
-)
+from theory_tests.contracts.debiased_sample import BOUNDED, FAST, N, P, Recalibrator, Y, is_sound, leans_on_the_kernel
 
 
 def test_copies_are_fitted_to_other_rows_whatever_their_labels() -> None:

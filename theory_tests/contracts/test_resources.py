@@ -161,7 +161,7 @@ def test_a_target_is_left_out_where_it_is_among_the_sources(exclude_self: bool) 
     np.testing.assert_allclose(found, values @ np.eye(K)[groups.label], rtol=1e-12)
 
 
-@pytest.mark.parametrize("memory", [10**9, 10**6, 1000, 10**12])
+@pytest.mark.parametrize("memory", [10**9, 10**6, 1000, 10**12, 70 * 10**9])
 def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "free_memory", lambda _: memory)
     target = np.zeros((10, 5))
@@ -169,6 +169,7 @@ def test_tiles_on_an_accelerator_take_a_quarter_of_what_is_free(memory: int, mon
         source = np.broadcast_to(np.zeros(1), (5, n))
         rows, columns = tiles._tile_shape(target, source)
         assert columns == min(n, 65_536)
+        assert 1 <= rows <= 16_384
         # Three arrays of doubles of that shape, unless there is not room for a single row.
         taken = 3 * 8 * columns
         assert rows == 1 or rows * taken <= memory / 4

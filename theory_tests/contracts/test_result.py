@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from propercal import decompose
-from propercal.generators import BregmanGenerator, Brier, Log
+from propercal.generators import Brier, Log
 from propercal.result import TERMS, Decomposition
+from theory_tests.instances import written
 
 
 def made(**changes: Any) -> Decomposition:
@@ -32,11 +33,7 @@ def made(**changes: Any) -> Decomposition:
         "confidence_level": 0.9,
         "centres": {"risk": 0.5, "calibration_error": 0.04, "refinement": 0.46, "sharpness": 0.2, "uncertainty": 0.66},
         "standard_errors": {
-            "risk": 0.01,
-            "calibration_error": 0.008,
-            "refinement": 0.02,
-            "sharpness": 0.03,
-            "uncertainty": 0.04,
+            "risk": 0.01, "calibration_error": 0.008, "refinement": 0.02, "sharpness": 0.03, "uncertainty": 0.04
         },
         "lower_bound": 0.03,
         "kernel_share": 0.25,
@@ -81,15 +78,8 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
     assert list(data["bound"].values) == ["lower", "upper"]
     assert data.attrs == {
-        "generator": "Log()",
-        "notion": "canonical",
-        "method": "debiased",
-        "kernel": "dirichlet",
-        "algorithm": "exact",
-        "bandwidth": 0.06,
-        "n_samples": 100,
-        "n_classes": 3,
-        "confidence_level": 0.9,
+        "generator": "Log()", "notion": "canonical", "method": "debiased", "kernel": "dirichlet",
+        "algorithm": "exact", "bandwidth": 0.06, "n_samples": 100, "n_classes": 3, "confidence_level": 0.9,
         "infinite_loss_rows": "3, 8",
     }
     # Numbers that differ from result to result, so that they can be lined up.
@@ -152,21 +142,9 @@ def test_a_dataset_has_no_interval_of_an_infinite_term() -> None:
     assert "risk_interval" not in made(risk=-math.inf, standard_errors=errors).to_xarray()
 
 
-class NotANumberAtZero(BregmanGenerator):
-    """Σ p log p as one may write it, without its limit."""
-
-    name = "careless"
-
-    def value(self, p: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return (p * np.log(p)).sum(axis=-1)
-
-    def gradient(self, p: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.log(p) * (p / p)
-
-
 def test_rows_whose_loss_is_not_a_number_are_named() -> None:
     y, p = np.array([0, 1, 1, 0]), np.array([[0.7, 0.3], [0.4, 0.6], [0.0, 1.0], [0.8, 0.2]])
-    with pytest.raises(ValueError, match=r"NaN at row 2\b"):
-        decompose(y, p, generator=NotANumberAtZero(), method="risk", bandwidth=0.1)
+    # Σ p log p as one may write it, without its limit.
+    careless = written("Careless", value=lambda p: (p * np.log(p)).sum(-1), gradient=lambda p: np.log(p) * (p / p))
+    with pytest.raises(ValueError, match=r"NaN at row 2\b"), np.errstate(all="ignore"):
+        decompose(y, p, generator=careless, method="risk", bandwidth=0.1)

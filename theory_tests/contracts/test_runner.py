@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,7 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
-from propercal.experiments import StudyDesign, run_study
-from propercal.experiments.factors import Cell
+from propercal.experiments import Cell, Factors, Output, Study, StudyDesign, factor, main, run_study
 from propercal.experiments.store import Journal
 from propercal.generators import Brier
 from propercal.result import TERMS
@@ -25,13 +25,9 @@ from propercal.simulation import TemperatureScaledSimplex
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SMALL = StudyDesign(
-    n_classes=(2, 3), bandwidths=(0.1, 0.02), sample_sizes=(20, 40), n_replicates=(3, 2)
-)
+SMALL = StudyDesign(n_classes=(2, 3), bandwidths=(0.1, 0.02), sample_sizes=(20, 40), n_replicates=(3, 2))
 # Enough cells to be caught in the middle.
-LONGER = StudyDesign(
-    n_classes=(3,), bandwidths=(0.1,), sample_sizes=(60,), n_replicates=150, methods=("risk",)
-)
+LONGER = StudyDesign(n_classes=(3,), bandwidths=(0.1,), sample_sizes=(60,), n_replicates=150, methods=("risk",))
 
 
 @pytest.fixture(scope="module")
@@ -40,27 +36,21 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, bytes]:
     return run_study(SMALL, path, n_workers=1, progress=False), path.read_bytes()
 
 
-def test_dataset_holds_decompositions_of_the_seeded_samples(
-    small: tuple[xr.Dataset, bytes],
-) -> None:
+def test_dataset_holds_decompositions_of_the_seeded_samples(small: tuple[xr.Dataset, bytes]) -> None:
     dataset, _ = small
     assert set(dataset.data_vars) == {*TERMS, "loss_saved"}
     seed = np.random.SeedSequence(SMALL.seed, spawn_key=(3, 40, 1))
     y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(40, seed)
-    expected = decompose(
-        y_true, y_proba, generator="brier", notion="classwise", method="direct", bandwidth=0.02
-    )
-    found = dataset.sel(
-        {
-            "generator": "brier",
-            "notion": "classwise",
-            "method": "direct",
-            "n_classes": 3,
-            "bandwidth": 0.02,
-            "sample_size": 40,
-            "replicate": 1,
-        }
-    )
+    expected = decompose(y_true, y_proba, generator="brier", notion="classwise", method="direct", bandwidth=0.02)
+    found = dataset.sel({
+        "generator": "brier",
+        "notion": "classwise",
+        "method": "direct",
+        "n_classes": 3,
+        "bandwidth": 0.02,
+        "sample_size": 40,
+        "replicate": 1,
+    })
     for term in TERMS:
         assert found[term].item() == getattr(expected, term)
     # Sample size 40 has two replicates, so the third is absent, and nothing else is.
@@ -70,12 +60,8 @@ def test_dataset_holds_decompositions_of_the_seeded_samples(
 
 
 def test_loss_saved_has_the_truth_as_its_mean(tmp_path: Path) -> None:
-    design = StudyDesign(
-        n_classes=(2, 4), bandwidths=(0.1,), sample_sizes=(400,), n_replicates=60, methods=("risk",)
-    )
-    saved = run_study(design, tmp_path / "s.nc", n_workers=1, progress=False)[
-        "loss_saved"
-    ].squeeze()
+    design = StudyDesign(n_classes=(2, 4), bandwidths=(0.1,), sample_sizes=(400,), n_replicates=60, methods=("risk",))
+    saved = run_study(design, tmp_path / "s.nc", n_workers=1, progress=False)["loss_saved"].squeeze()
     se = saved.std("replicate", ddof=1) / 60**0.5
     for k in (2, 4):
         for generator in ("log", "brier"):
@@ -85,9 +71,7 @@ def test_loss_saved_has_the_truth_as_its_mean(tmp_path: Path) -> None:
                 assert abs(float(saved.sel(where).mean()) - truth) < 4.4 * float(se.sel(where))
 
 
-def test_number_of_workers_changes_no_digit(
-    small: tuple[xr.Dataset, bytes], tmp_path: Path
-) -> None:
+def test_number_of_workers_changes_no_digit(small: tuple[xr.Dataset, bytes], tmp_path: Path) -> None:
     expected, content = small
     found = run_study(SMALL, tmp_path / "two.nc", n_workers=2, progress=False)
     xr.testing.assert_identical(found, expected)
@@ -100,9 +84,7 @@ def test_dask_workers_change_no_digit(small: tuple[xr.Dataset, bytes], tmp_path:
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
     )
     with cluster:
-        found = run_study(
-            SMALL, tmp_path / "dask.nc", scheduler=cluster.scheduler_address, progress=False
-        )
+        found = run_study(SMALL, tmp_path / "dask.nc", scheduler=cluster.scheduler_address, progress=False)
     xr.testing.assert_identical(found, small[0])
 
 
@@ -115,9 +97,7 @@ def test_a_finished_study_is_read_not_repeated(
     xr.testing.assert_identical(run_study(SMALL, path, n_workers=1, progress=False), small[0])
 
 
-def test_another_study_at_the_same_path_is_refused(
-    small: tuple[xr.Dataset, bytes], tmp_path: Path
-) -> None:
+def test_another_study_at_the_same_path_is_refused(small: tuple[xr.Dataset, bytes], tmp_path: Path) -> None:
     path = tmp_path / "study.nc"
     path.write_bytes(small[1])
     with pytest.raises(ValueError, match="another study"):
@@ -178,9 +158,7 @@ def test_kill_9_leaves_no_orphan_and_resumes_to_the_same_bytes(tmp_path: Path) -
     assert path.read_bytes() == (tmp_path / "fresh.nc").read_bytes()
 
 
-def test_resuming_computes_only_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resuming_computes_only_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from propercal.experiments import runner
 
     computed: list[Cell] = []
@@ -216,22 +194,19 @@ def test_a_journal_of_another_study_or_of_nonsense_is_refused(tmp_path: Path) ->
         run_study(SMALL, tmp_path / "study.nc", n_workers=1, progress=False)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"generators": ("logg",)}, "'log'"),
-        ({"notions": ("top-label",)}, "classwise"),
-        ({"methods": "risk"}, "sequence"),
-        ({"methods": ()}, "one level or more"),
-        ({"bandwidths": (0.1, 0.1)}, "distinct"),
-        ({"bandwidths": (0.0,)}, "positive"),
-        ({"n_classes": (1,)}, "n_classes"),
-        ({"sample_sizes": (1,)}, "2 or more"),
-        ({"n_replicates": (1, 2, 3)}, "one for each"),
-        ({"n_replicates": 0}, "1 or more"),
-        ({"seed": -1}, "seed"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"generators": ("logg",)}, "'log'"),
+    ({"notions": ("top-label",)}, "classwise"),
+    ({"methods": "risk"}, "sequence"),
+    ({"methods": ()}, "one level or more"),
+    ({"bandwidths": (0.1, 0.1)}, "distinct"),
+    ({"bandwidths": (0.0,)}, "positive"),
+    ({"n_classes": (1,)}, "n_classes"),
+    ({"sample_sizes": (1,)}, "2 or more"),
+    ({"n_replicates": (1, 2, 3)}, "one for each"),
+    ({"n_replicates": 0}, "1 or more"),
+    ({"seed": -1}, "seed"),
+])
 def test_a_design_that_cannot_be_run_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StudyDesign(**changes)
@@ -240,3 +215,37 @@ def test_a_design_that_cannot_be_run_is_refused(changes: dict[str, Any], message
 def test_a_design_takes_generator_objects_and_sums() -> None:
     design = StudyDesign(generators=(Brier(), 2 * Brier()))
     assert design.generator_names == ("brier", "2.0*Brier()")
+
+
+# --- a study of files
+
+
+@dataclass(frozen=True)
+class OfFiles(Factors):
+    data: str = "digits"
+    n_replicates: int = factor(2, between="replicate")
+
+
+def same(factors: OfFiles, data: Path) -> OfFiles:
+    assert data.is_dir()
+    return factors
+
+
+def one(*_: Any, data: Path) -> dict[str, Any]:
+    return {"x": float(data.is_dir())}
+
+
+def test_a_setting_may_have_the_name_of_an_option(tmp_path: Path) -> None:
+    study = Study(
+        name="of_files",
+        about="",
+        presets={"tiny": (OfFiles(), "")},
+        outputs=[Output("x", ("replicate",))],
+        measure=one,
+        read=same,
+    )
+    places = ["--data", str(tmp_path), "--output", str(tmp_path)]
+    assert main(study, ["--quiet", "--workers", "1", *places]) == 0
+    dataset = xr.load_dataset(tmp_path / "of_files.nc", engine="h5netcdf")
+    assert json.loads(dataset.attrs["design"])["data"] == "digits"
+    assert dataset["x"].values.tolist() == [1.0, 1.0]

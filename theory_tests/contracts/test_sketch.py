@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import propercal
 from propercal import CalibrationSketch, generators
+from propercal.result import TERMS
 from theory_tests.instances import unrelated
 
 
@@ -17,28 +19,34 @@ def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.1, **settings})
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_classes": 1}, "n_classes = 1"),
-        ({"n_classes": 2.0}, "n_classes = 2.0"),
-        ({"n_classes": True}, "n_classes = True"),
-        ({"notion": "canonical"}, "notion = 'canonical'"),
-        ({"notion": "class-wise"}, "notion = 'class-wise'.*did you mean 'classwise'"),
-        ({"bandwidth": 1e-7}, "bandwidth = 1e-07: expected 1e-6 to 10"),
-        ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
-        ({"generator": "logg"}, "generator = 'logg'"),
-        ({"from_logits": 1}, "from_logits = 1"),
-    ],
-)
+def fed(y_true: Any, y_proba: Any, **settings: Any) -> CalibrationSketch:
+    sketch = made(**settings)
+    sketch.update(y_true, y_proba)
+    return sketch
+
+
+#: Settings of a sketch of two classes.
+BINARY = {"n_classes": 2, "notion": "canonical"}
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"n_classes": 1}, "n_classes = 1"),
+    ({"n_classes": 2.0}, "n_classes = 2.0"),
+    ({"n_classes": True}, "n_classes = True"),
+    ({"notion": "canonical"}, "notion = 'canonical'"),
+    ({"notion": "class-wise"}, "notion = 'class-wise'.*did you mean 'classwise'"),
+    ({"bandwidth": 1e-7}, "bandwidth = 1e-07: expected 1e-6 to 10"),
+    ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
+    ({"generator": "logg"}, "generator = 'logg'"),
+    ({"from_logits": 1}, "from_logits = 1"),
+])
 def test_settings_that_cannot_be_used(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         made(**settings)
 
 
 def test_rows_that_cannot_be_used_leave_no_trace() -> None:
-    sketch = made()
-    sketch.update(*unrelated(50))
+    sketch = fed(*unrelated(50))
     before = sketch.to_bytes()
     y_true, y_proba = unrelated(50, 4)
     with pytest.raises(ValueError, match="y_proba = 4 classes: expected 3"):
@@ -62,17 +70,14 @@ def test_nothing_to_decompose(method: str) -> None:
         getattr(sketch, method)(method="risky")
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"n_classes": 4},
-        {"generator": "brier"},
-        {"notion": "top-label"},
-        {"bandwidth": 0.2},
-        {"labels": ["a", "b", "c"]},
-        {"from_logits": True},
-    ],
-)
+@pytest.mark.parametrize("settings", [
+    {"n_classes": 4},
+    {"generator": "brier"},
+    {"notion": "top-label"},
+    {"bandwidth": 0.2},
+    {"labels": ["a", "b", "c"]},
+    {"from_logits": True},
+])
 def test_sketches_of_other_settings_are_not_merged(settings: dict[str, Any]) -> None:
     (name,) = settings
     with pytest.raises(ValueError, match=f"other = a sketch with {name} = "):
@@ -108,8 +113,7 @@ def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
     rng = np.random.default_rng(0)
     y_proba = rng.uniform(size=(60, 3))
     indicators = (rng.uniform(size=(60, 3)) < y_proba).astype(int)
-    sketch = made()
-    sketch.update(indicators, y_proba)
+    sketch = fed(indicators, y_proba)
     wanted = propercal.decompose(indicators, y_proba, notion="classwise", method="risk", bandwidth=0.1)
     found = sketch.result(method="risk")
     assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
@@ -118,8 +122,7 @@ def test_several_labels_a_row_have_no_interval_for_the_uncertainty() -> None:
 
 
 def test_infinite_losses_are_counted_and_named() -> None:
-    sketch = made()
-    sketch.update([0, 1, 2, 0], [[0.0, 0.5, 0.5], [0.2, 0.4, 0.4], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])
+    sketch = fed([0, 1, 2, 0], [[0.0, 0.5, 0.5], [0.2, 0.4, 0.4], [0.5, 0.5, 0.0], [0.4, 0.3, 0.3]])
     with pytest.warns(UserWarning, match="in 2 rows an outcome occurred to which the prediction"):
         found = sketch.result(method="risk")
     assert found.risk == np.inf
@@ -143,8 +146,7 @@ def test_what_nodes_may_leave_out_is_warned_of(monkeypatch: pytest.MonkeyPatch) 
 
 def test_generators_of_ones_own_are_given_again() -> None:
     mixed = 2.0 * generators.Log() + generators.Brier()
-    sketch = made(generator=mixed)
-    sketch.update(*unrelated(50))
+    sketch = fed(*unrelated(50), generator=mixed)
     written = sketch.to_bytes()
     again = CalibrationSketch.from_bytes(written, generator=mixed)
     assert again.result().refinement == sketch.result().refinement
@@ -161,8 +163,7 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 
 
 def test_a_sketch_can_be_pickled() -> None:
-    sketch = made()
-    sketch.update(*unrelated(50))
+    sketch = fed(*unrelated(50))
     again = pickle.loads(pickle.dumps(sketch))  # noqa: S301
     assert again.result().refinement == sketch.result().refinement
 
@@ -171,45 +172,55 @@ def test_the_first_rows_tell_how_all_are_read() -> None:
     rng = np.random.default_rng(4)
     logits = rng.normal(size=(40, 3))
     one, several = np.eye(3, dtype=int)[rng.integers(0, 3, 40)], rng.integers(0, 2, (40, 3))
-    sketch = made(from_logits=True)
-    sketch.update(several, logits)
+    sketch = fed(several, logits, from_logits=True)
     before = sketch.to_bytes()
     with pytest.raises(ValueError, match="y_true = an indicator matrix whose rows all mark one class"):
         sketch.update(one, logits)
     assert sketch.to_bytes() == before
-    names = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
-    names.update(["dog", "cat"], [0.3, 0.4])
+    names = fed(["dog", "cat"], [0.3, 0.4], **BINARY)
     with pytest.raises(ValueError, match="eel"):
         names.update(["dog", "eel"], [0.3, 0.4])
-    other = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
-    other.update(["dog", "eel"], [0.3, 0.4])
+    other = fed(["dog", "eel"], [0.3, 0.4], **BINARY)
     with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['dog', 'eel'\]"):
         names.merge(other)
-    empty = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    empty = made(**BINARY)
     assert empty.merge(names).n_samples == 2
-    assert names.merge(CalibrationSketch(2, notion="canonical", bandwidth=0.1)).n_samples == 2
+    assert names.merge(made(**BINARY)).n_samples == 2
 
 
-def test_a_zero_that_meets_a_possible_outcome_is_infinite() -> None:
-    y_true, y_proba = [0] * 40 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10
-    sketch = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
-    sketch.update(y_true, y_proba)
+ZEROS = [
+    # Neither outcome, or the other than that of probability 0, occurred beside it.
+    ([0] * 40 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10),
+    ([1] * 3 + [0] * 37 + [1] * 5 + [0] * 5, [0.0] * 40 + [0.01] * 10),
+    ([0, 1] * 150, [0.0, *np.linspace(0.1, 0.9, 299)]),
+    ([1, 0] * 150, [0.0, *np.linspace(0.1, 0.9, 299)]),
+]
+
+
+@pytest.mark.parametrize("method", ["direct", "risk"])
+@pytest.mark.parametrize("generator", ["log", "brier"])
+@pytest.mark.parametrize(("y_true", "y_proba"), ZEROS)
+def test_zeros_mean_what_they_do_in_memory(y_true: Any, y_proba: Any, generator: str, method: str) -> None:
+    sketch = fed(y_true, y_proba, **BINARY, generator=generator)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "calibration error.*: infinite|risk.*: infinite")
+        wanted = propercal.decompose(y_true, y_proba, generator=generator, method=method, bandwidth=0.1)
+        found = sketch.result(method=method)
+    for term in TERMS:
+        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-6), term
+
+
+def test_an_infinite_term_is_said() -> None:
+    sketch = fed(*ZEROS[0], **BINARY)
     with pytest.warns(UserWarning, match="infinite, since F is infinite"):
-        found = sketch.result(method="direct")
-    assert found.calibration_error == np.inf
-    brier = CalibrationSketch(2, generator="brier", notion="canonical", bandwidth=0.1)
-    brier.update(y_true, y_proba)
-    wanted = propercal.decompose(y_true, y_proba, generator="brier", method="direct", bandwidth=0.1)
-    assert brier.result(method="direct").calibration_error == pytest.approx(wanted.calibration_error)
+        assert sketch.result(method="direct").calibration_error == np.inf
 
 
 def test_one_class_alone_and_a_chunk_of_ones() -> None:
-    sketch = made()
-    sketch.update([1] * 30, np.full((30, 3), 1 / 3))
+    sketch = fed([1] * 30, np.full((30, 3), 1 / 3))
     found = sketch.result(method="risk")
     assert found.standard_errors["uncertainty"] == 0
-    binary = CalibrationSketch(2, notion="canonical", generator="brier", bandwidth=0.1)
-    binary.update([1, 1], [1.0, 1.0])
+    binary = fed([1, 1], [1.0, 1.0], **BINARY, generator="brier")
     binary.update([0, 1], [0.5, 0.5])
     assert binary.n_samples == 4
 
@@ -227,8 +238,7 @@ def test_only_bytes_are_read(data: Any) -> None:
 
 
 def test_damaged_bytes_are_refused() -> None:
-    sketch = made()
-    sketch.update(*unrelated(50))
+    sketch = fed(*unrelated(50))
     written = sketch.to_bytes()
     for cut in (written[:100], written[:-30], written[40:]):
         with pytest.raises(ValueError, match="expected"):

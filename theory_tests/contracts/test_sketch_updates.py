@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
+import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import propercal
 from propercal import CalibrationSketch
-from propercal.result import TERMS
 from propercal.sketch.contents import ENOUGH
-from theory_tests.instances import Floats, Labels, unrelated
+from theory_tests.instances import Floats, Labels, NoHessian, unrelated, values
 
 READS: list[Callable[[CalibrationSketch], Any]] = [
     lambda sketch: quietly(sketch.result),
@@ -33,6 +37,12 @@ READS: list[Callable[[CalibrationSketch], Any]] = [
 
 def made(**settings: Any) -> CalibrationSketch:
     return CalibrationSketch(**{"n_classes": 3, "bandwidth": 0.05, **settings})
+
+
+def fed(y_true: Any, y_proba: Any, **settings: Any) -> CalibrationSketch:
+    sketch = made(**settings)
+    sketch.update(y_true, y_proba)
+    return sketch
 
 
 def sample(n: int, seed: int = 0, k: int = 3) -> tuple[Labels, Floats]:
@@ -55,10 +65,8 @@ def check_same(found: CalibrationSketch, wanted: CalibrationSketch) -> None:
     np.testing.assert_allclose(one.cells, other.cells, atol=1e-11 * (1 + wanted.n_samples))
     assert found.n_samples == wanted.n_samples
     if wanted.n_samples > 1:
-        left = quietly(lambda: found.result(method="risk"))
-        right = quietly(lambda: wanted.result(method="risk"))
-        for term in TERMS:
-            assert getattr(left, term) == pytest.approx(getattr(right, term), rel=1e-10, abs=1e-12)
+        left, right = (values(quietly(partial(each.result, method="risk"))) for each in (found, wanted))
+        assert left == pytest.approx(right, rel=1e-10, abs=1e-12)
 
 
 @st.composite
@@ -71,11 +79,8 @@ def groups(draw: st.DrawFn) -> list[int]:
 
 @settings(max_examples=20)
 @given(
-    sizes=groups(),
-    read=st.sampled_from(READS),
-    reads_after=st.sets(st.integers(0, 90), max_size=4),
-    seed=st.integers(0, 2**32 - 1),
-    notion=st.sampled_from(["classwise", "top-label"]),
+    sizes=groups(), read=st.sampled_from(READS), reads_after=st.sets(st.integers(0, 90), max_size=4),
+    seed=st.integers(0, 2**32 - 1), notion=st.sampled_from(["classwise", "top-label"]),
 )
 def test_rows_that_wait_are_rows_like_others(
     sizes: list[int], read: Callable[[Any], Any], reads_after: set[int], seed: int, notion: str
@@ -123,7 +128,8 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "a value above 1": ([1], [[1.2, 0.0, 0.0]], "y_proba = 1.2"),
     "a row that does not sum to 1": ([1], [[0.2, 0.2, 0.2]], "rows that sum to 0.6"),
     "another number of classes": ([1], [[0.5, 0.5]], "y_proba = 2 classes: expected 3"),
-    "no row": (np.zeros(0, int), np.zeros((0, 3)), "y_proba = an array of shape"),
+    "labels of no row": ([1], np.zeros((0, 3)), "y_proba = an array of shape"),
+    "no row of another number of classes": ([], np.zeros((0, 4)), "y_proba = 4 classes: expected 3"),
     "two labels of one row": ([1, 1], [[0.2, 0.3, 0.5]], "y_true = 2 labels"),
     "a good row and a bad one": ([1, 1], [[0.2, 0.3, 0.5], [0.2, -0.3, 1.1]], "y_proba = -0.3"),
 }
@@ -147,24 +153,18 @@ def test_the_update_of_bad_rows_raises_and_no_later_one(n: int, bad: tuple[Any, 
     check_same(sketch, wanted)
 
 
-class Picky(propercal.BregmanGenerator):
+class Picky(NoHessian):
     """A generator of one's own, which refuses some predictions."""
-
-    name = "picky"
 
     def value(self, p: Any) -> Any:
         if (p == 0.25).any():
             raise ArithmeticError("a quarter")
-        return (p**2).sum(-1) - 1
-
-    def gradient(self, p: Any) -> Any:
-        return 2 * p
+        return super().value(p)
 
 
 @pytest.mark.parametrize("n", [1, 300])
 def test_a_generator_that_fails_fails_at_once(n: int) -> None:
-    sketch = made(generator=Picky())
-    sketch.update([0], [[0.2, 0.3, 0.5]])
+    sketch = fed([0], [[0.2, 0.3, 0.5]], generator=Picky())
     before = sketch._seen
     with pytest.raises(ArithmeticError, match="a quarter"):
         sketch.update([0] * n, [[0.25, 0.25, 0.5]] * n)
@@ -202,9 +202,7 @@ def test_what_is_passed_is_neither_kept_nor_changed(n: int) -> None:
 @pytest.mark.parametrize("n", [3, ENOUGH - 1])
 def test_copies_go_their_own_way(n: int, copied: Callable[[Any], Any]) -> None:
     y_true, y_proba = sample(n + 2)
-    sketch, wanted = made(), made()
-    sketch.update(y_true[:n], y_proba[:n])
-    wanted.update(y_true[:n], y_proba[:n])
+    sketch, wanted = (fed(y_true[:n], y_proba[:n]) for _ in range(2))
     again = copied(sketch)
     again.update(y_true[n:], y_proba[n:])
     check_same(sketch, wanted)
@@ -219,8 +217,7 @@ def test_what_waits_is_bounded() -> None:
     for row in range(len(y_true)):
         sketch.update(y_true[row : row + 1], y_proba[row : row + 1])
         assert sum(len(rows.loss) for rows in sketch._seen.waiting) < ENOUGH
-    wanted = made()
-    wanted.update(y_true, y_proba)
+    wanted = fed(y_true, y_proba)
     # Only what waits for the last few rows is added to what all rows are kept in.
     assert len(pickle.dumps(sketch)) < 1.1 * len(pickle.dumps(wanted))
 
@@ -229,10 +226,8 @@ def test_what_waits_is_bounded() -> None:
 def test_rows_of_tensors_may_wait(n: int) -> None:
     torch = pytest.importorskip("torch")
     y_true, y_proba = sample(n + 40)
-    sketch, wanted = made(), made()
-    wanted.update(y_true, y_proba)
+    sketch, wanted = fed(y_true[:40], y_proba[:40]), fed(y_true, y_proba)
     given_rows = torch.tensor(y_proba, requires_grad=True)
-    sketch.update(y_true[:40], y_proba[:40])
     sketch.update(torch.tensor(y_true[40:]), given_rows[40:])
     check_same(sketch, wanted)
     assert given_rows.grad is None
@@ -258,3 +253,75 @@ def test_a_kind_of_sketch_of_ones_own_stays_one() -> None:
     again = Counting.from_bytes(sketch.to_bytes())
     assert isinstance(again, Counting)
     check_same(again, wanted)
+
+
+@pytest.mark.parametrize("n", [0, 3, 300])
+@pytest.mark.parametrize("rows", [([], []), (np.zeros(0, int), np.zeros((0, 3))), ([], torch.zeros(0, 3))], ids=str)
+def test_no_rows_change_nothing(n: int, rows: Any) -> None:
+    sketch = made()
+    sketch.update(*sample(n))
+    before = sketch._seen
+    sketch.update(*rows)
+    assert sketch._seen is before
+
+
+def test_a_sketch_forgets_its_rows_and_keeps_its_settings() -> None:
+    rng = np.random.default_rng(0)
+    sketch, new = made(generator="brier"), made(generator="brier")
+    # Rows that settle how others are read.
+    sketch.update(rng.integers(0, 2, (300, 3)), rng.uniform(size=(300, 3)))
+    sketch.reset()
+    assert sketch.n_samples == 0
+    assert sketch.to_bytes() == new.to_bytes()
+    sketch.update(["a", "b", "c"], np.eye(3))
+    assert sketch.n_samples == 3
+
+
+def test_threads_that_update_and_merge_one_sketch_lose_no_row() -> None:
+    y_true, y_proba = sample(10_000)
+    whole, updated, merged = made(), made(), made()
+    whole.update(y_true, y_proba)
+    chunks = [slice(i, i + 50) for i in range(0, 10_000, 50)]
+
+    def update(rows: slice) -> None:
+        updated.update(y_true[rows], y_proba[rows])
+
+    def merge(rows: slice) -> None:
+        part = made()
+        part.update(y_true[rows], y_proba[rows])
+        merged.merge(part)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(update, chunks))
+            list(pool.map(merge, chunks))
+    finally:
+        sys.setswitchinterval(before)
+    check_same(updated, whole)
+    check_same(merged, whole)
+
+
+def test_sketches_that_merge_each_other_do_not_wait_for_ever() -> None:
+    one, other = made(), made()
+    one.update(*sample(20))
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(a.merge, b) for a, b in ((one, other), (other, one)) for _ in range(3)]
+        for each in found:
+            each.result(timeout=60)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_thread_of_its_parent() -> None:
+    sketch = made()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(sketch._lock.__enter__).result()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            sketch.reset()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        pool.submit(sketch._lock.__exit__).result()

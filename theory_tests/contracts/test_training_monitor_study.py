@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 
 from studies import training_monitor
-from studies.monitor_design import GENERATORS, METHODS, PARTS
-from studies.monitor_table import MEMORY, Growth, growth, second, smooth, stops, table, third
+from studies.training import GENERATORS, METHODS
+from studies.training_monitor import MEMORY, PARTS, Growth, growth, smooth, stops, table
 from theory_tests.contracts.study_command import printed
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="training needs torch")
@@ -52,6 +52,8 @@ def test_values_are_those_of_a_network_that_learns(study: tuple[xr.Dataset, Path
 def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = study
     assert table(summary) in output
+    last = summary["calibration_error"].sel({"part": "monitor", "generator": "log", "method": "debiased"}).isel(epoch=-1)
+    assert f"\nKL {float(last.mean()):.3f} [" in output
     for suffix in ("png", "svg"):
         assert {path.stem for path in folder.glob(f"*.{suffix}")} == {"monitor-relu", "stopping-relu"}
 
@@ -93,7 +95,7 @@ def overfitting(*, refinement_grows: bool = False) -> xr.Dataset:
 
 
 def test_each_criterion_stops_at_its_least_value() -> None:
-    found = {stop.name: stop for stop in stops(overfitting())}
+    found = stops(overfitting())
     # Its smoothed curve is least a little after the curve itself.
     least = found["log loss"].epoch.item(0)
     assert 10 <= least <= 20
@@ -102,6 +104,10 @@ def test_each_criterion_stops_at_its_least_value() -> None:
     assert (found["CE KL, debiased"].epoch == 1).all()
     assert (found["CE KL, debiased"].log_loss > found["log loss"].log_loss + 0.3).all()
     assert (found["refinement L2, risk"].epoch == 40).all()
+    stopping, growing = training_monitor.STUDY.verdicts(overfitting().expand_dims(activation=["relu"]))
+    assert stopping.said.count("fails: another epoch and a cost in log loss") == 2
+    assert stopping.found == f"Mean epoch of the least: log loss {least:.1f}, calibration error via risk 1.0, debiased 1.0"
+    assert growing.said == "holds (refinement falls)"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_each_criterion_stops_at_its_least_value() -> None:
 def test_verdicts_after_the_least_loss(error: float, refinement: float, accuracy: float, claims: tuple[str, str]) -> None:
     noise = xr.DataArray([-0.01, 0.0, 0.01], dims="seed")
     of = Growth(error + refinement + noise, error + noise, refinement - noise, accuracy + noise)
-    assert (second(of), third(of)) == claims
+    assert (of.second, of.third) == claims
 
 
 def test_growth_is_counted_from_the_least_smoothed_loss() -> None:
@@ -135,5 +141,5 @@ def test_growth_is_counted_from_the_least_smoothed_loss() -> None:
 def test_no_growth_is_no_verdict() -> None:
     early = overfitting().sel(epoch=slice(1, 9))
     of = growth(early, "brier", "risk")
-    assert (second(of), third(of)) == ("no growth shown", "no growth shown")
+    assert (of.second, of.third) == ("no growth shown", "no growth shown")
     assert of.share == "·"

@@ -10,35 +10,27 @@ import pytest
 
 from propercal.generators import BregmanGenerator, Brier
 from propercal.testing.checker import examine
-from theory_tests.contracts.wrong_generators import Raises
+from theory_tests.contracts.wrong_generators import WRONG
+from theory_tests.instances import written
+
+
+def weights(p: Any) -> Any:
+    return 1 / np.arange(1, p.shape[-1] + 1, dtype=p.dtype)
 
 
 class NumpyWeights(BregmanGenerator):
     """Σ p_i² / i, in code that takes no tensors, without a Hessian."""
 
-    def _weights(self, p: Any) -> Any:
-        return 1 / np.arange(1, p.shape[-1] + 1, dtype=p.dtype)
-
     def value(self, p: Any) -> Any:
-        return np.einsum("...i,...i->...", self._weights(p) * p, p)
+        return np.einsum("...i,...i->...", weights(p) * p, p)
 
     def gradient(self, p: Any) -> Any:
-        return 2 * self._weights(p) * p
+        return 2 * weights(p) * p
 
 
-class NumpyWeightsSignError(NumpyWeights):
-    def gradient(self, p: Any) -> Any:
-        return -super().gradient(p)
-
-
-class NumpyWeightsShortGradient(NumpyWeights):
-    def gradient(self, p: Any) -> Any:
-        return super().gradient(p)[..., :-1]
-
-
-class NumpyValueOnly(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return np.einsum("...i,...i->...", p, p)
+SIGN_ERROR = written("SignError", NumpyWeights, gradient=lambda p: -2 * weights(p) * p)
+SHORT_GRADIENT = written("ShortGradient", NumpyWeights, gradient=lambda p: (2 * weights(p) * p)[..., :-1])
+VALUE_ONLY = written("ValueOnly", value=lambda p: np.einsum("...i,...i->...", p, p))
 
 
 class Typo(NumpyWeights):
@@ -84,9 +76,7 @@ def test_a_hessian_that_torch_cannot_derive_is_not_checked(generator: BregmanGen
     assert skipped["torch"].startswith("value(p) takes no tensors (")
 
 
-@pytest.mark.parametrize(
-    ("generator", "law"), [(NumpyWeightsSignError(), "gradient"), (NumpyWeightsShortGradient(), "shapes")], ids=str
-)
+@pytest.mark.parametrize(("generator", "law"), [(SIGN_ERROR, "gradient"), (SHORT_GRADIENT, "shapes")], ids=str)
 def test_the_other_laws_are_checked_without_a_hessian(generator: BregmanGenerator, law: str) -> None:
     assert examine(generator).failures[0].law.name == law
 
@@ -109,11 +99,11 @@ def test_an_exception_is_one_failure(generator: BregmanGenerator, method: str) -
 
 
 def test_an_exception_at_the_boundary_alone_is_one_failure() -> None:
-    assert [each.law.name for each in examine(Raises()).failures] == ["shapes"]
+    assert [each.law.name for each in examine(WRONG["Raises"]).failures] == ["shapes"]
 
 
 def test_a_gradient_that_torch_cannot_derive_is_one_failure() -> None:
     pytest.importorskip("torch")
-    (failure,) = examine(NumpyValueOnly(), max_examples=30).failures
+    (failure,) = examine(VALUE_ONLY, max_examples=30).failures
     assert "numpy" in str(failure.violation.found)
     assert "give gradient(p), or write what it is derived from with operators" in str(failure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,9 +52,7 @@ def test_without_torch_all_is_checked_but_the_hessian(folder: Path) -> None:
     run = run_cli(folder, "cubic:Cubic", has_torch=False)
     assert run.returncode == 0, run.stdout + run.stderr
     skipped = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("skip")]
-    assert skipped == [
-        "hessian-symmetry", "hessian", "hessian-products", "hessian-psd", "torch", "autodiff"
-    ]
+    assert skipped == ["hessian-symmetry", "hessian", "hessian-products", "hessian-psd", "torch", "autodiff"]
     assert run.stdout.count("no hessian: torch is not installed to derive it; give hessian(p)") == 4
 
 
@@ -79,16 +78,13 @@ def test_a_registered_name_will_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert "normalised          no" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["lgo"], "did you mean 'log'"),
-        (["nowhere:thing"], "cannot load 'nowhere:thing'"),
-        (["log", "--n-classes", "1"], "'1': expected a whole number, 2 or more"),
-        (["log", "--max-examples", "x"], "'x': expected a whole number, 1 or more"),
-        ([], "required: package.module:object"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["lgo"], "did you mean 'log'"),
+    (["nowhere:thing"], "cannot load 'nowhere:thing'"),
+    (["log", "--n-classes", "1"], "'1': expected a whole number, 2 or more"),
+    (["log", "--max-examples", "x"], "'x': expected a whole number, 1 or more"),
+    ([], "required: package.module:object"),
+])
 def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["verify", *arguments])
@@ -105,3 +101,97 @@ def test_a_missing_hypothesis_is_said_in_one_line(monkeypatch: pytest.MonkeyPatc
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 1
     assert 'pip install "propercal[testing]"' in shown.err
+
+
+HOSTILE = """
+import os, signal, sys, time
+from propercal.generators import Brier
+
+class Ends(Brier):
+    def value(self, p):
+        sys.exit(0)
+
+class EndsAtOnce(Brier):
+    def value(self, p):
+        os._exit(0)
+
+class Never(Brier):
+    def gradient(self, p):
+        while True:
+            try:
+                time.sleep(1)
+            except BaseException:
+                pass
+
+class EndsEarly(Brier):
+    def __init__(self):
+        sys.exit(0)
+
+class Raises(Brier):
+    def __init__(self):
+        raise KeyError("oops")
+
+class Interrupted(Brier):
+    def __init__(self):
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Ends", r"^FAIL  \S+  the generator's code ends the process, with exit code 0; nothing was proved\.$"),
+        ("EndsAtOnce", r"^FAIL  \S+  the generator's code ends the process, with exit code 0"),
+        ("Never", r"^FAIL  \S+  the generator's code not done after 2 s \(see --timeout\)"),
+    ],
+)
+def test_code_that_ends_the_process_or_never_returns_fails(folder: Path, name: str, said: str) -> None:
+    (folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
+    run = run_cli(folder, f"hostile:{name}", "--timeout", "2")
+    assert run.returncode == 1
+    assert re.match(said, run.stdout)
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("EndsEarly", HOSTILE, "cannot make a generator of 'hostile:EndsEarly' (SystemExit: 0)"),
+        ("Raises", HOSTILE, "cannot make a generator of 'hostile:Raises' (KeyError: 'oops')"),
+        ("Ends", "import sys; sys.exit(0)", "cannot load 'hostile:Ends' (SystemExit: 0)"),
+    ],
+)
+@pytest.mark.parametrize("command", ["verify", "decompose"])
+def test_code_that_cannot_be_loaded_is_a_wrong_argument(folder: Path, name: str, text: str, said: str, command: str) -> None:
+    (folder / "hostile.py").write_text(text, encoding="utf-8")
+    arguments = {"verify": [f"hostile:{name}"], "decompose": ["x.csv", "--generator", f"hostile:{name}"]}[command]
+    run = subprocess.run(
+        [sys.executable, "-m", "propercal", command, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_code_that_ends_the_process_while_it_is_imported_fails(folder: Path) -> None:
+    (folder / "hostile.py").write_text("import os; os._exit(0)", encoding="utf-8")
+    run = run_cli(folder, "hostile:Ends")
+    assert (run.returncode, run.stdout[:12]) == (1, "FAIL  import")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the parent is that of a forked process")
+def test_an_interruption_is_one_line(folder: Path) -> None:
+    (folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
+    run = run_cli(folder, "hostile:Interrupted")
+    assert (run.returncode, run.stderr) == (130, "propercal: interrupted\n")
+
+
+def test_files_where_the_command_was_started_stand_in_for_no_package(folder: Path) -> None:
+    (folder / "pandas.py").write_text("import sys; sys.exit('not pandas')", encoding="utf-8")
+    (folder / "own.py").write_text("import pandas; from propercal.generators import Brier as Own; pandas.DataFrame", encoding="utf-8")
+    # As the console script, which unlike `python -m` does not start with the current folder.
+    script = "import sys; sys.path[:] = [p for p in sys.path if p]; from propercal.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", script, "verify", "own:Own", "--max-examples", "5"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -21,6 +21,8 @@ from propercal.testing.strategies import generators, joint_tables, simplex_point
 
 Floats = npt.NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
+#: A generator, and a joint table of values and labels.
+Case = tuple[BregmanGenerator, Floats]
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def populations(draw: st.DrawFn, *, boundary: bool = True) -> tuple[BregmanGener
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, min_values: int = 1) -> tuple[BregmanGenerator, Floats]:
+def tables(draw: st.DrawFn, *, min_values: int = 1) -> Case:
     """A generator and a joint table of 2 to 4 classes."""
     k = draw(st.integers(2, 4))
     generator = draw(generators(n_classes=k, finite_at_vertices=True))

@@ -76,9 +76,7 @@ def samples(
     notion = draw(st.sampled_from(notions))
     size = k if notion == "canonical" else 2
     options = {
-        "notion": notion,
-        "kernel": kernel,
-        "bandwidth": draw(st.sampled_from((0.1, 0.01, 1.0))),
+        "notion": notion, "kernel": kernel, "bandwidth": draw(st.sampled_from((0.1, 0.01, 1.0))),
         "exclude_self": exclude_self,
     }
     return Sample(data, draw(generators(n_classes=size, finite_at_vertices=True)), options)

@@ -58,11 +58,8 @@ def test_every_term_is_that_of_the_population(notion: str, data: st.DataObject, 
     assume(len(cells) >= 2)
     y, g = cells[:, 1], population.prediction[cells[:, 0]]
     settings = {
-        "sample_weight": population.joint[tuple(cells.T)],
-        "notion": notion,
-        "kernel": "uniform-bins",
-        "bandwidth": BANDWIDTH,
-        "exclude_self": False,
+        "sample_weight": population.joint[tuple(cells.T)], "notion": notion, "kernel": "uniform-bins",
+        "bandwidth": BANDWIDTH, "exclude_self": False,
     }
     found = decompose(y, g, generator=generator, method=method, **settings)
     parts = simpler(population, notion)

@@ -23,24 +23,12 @@ from propercal._data.predictions import validate
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
-from propercal.inference.features import kernel_features
-from propercal.inference.quadratic_forms import (
-    QuadraticForms,
-    normalised_kernels,
-    quadratic_forms,
-)
+from propercal.inference.hellinger import kernel_features
+from propercal.inference.quadratic_forms import QuadraticForms, normalised_kernels, quadratic_forms
+from theory_tests.instances import labels_of, softmax
 from theory_tests.laws.samples import fewer
 
 FALSE_ALARM = 1e-6
-
-
-def softmax(scores: Any) -> Any:
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
-
-
-def draw(p: Any, rng: np.random.Generator) -> Any:
-    return np.minimum((rng.random(len(p))[:, None] > p.cumsum(axis=1)).sum(axis=1), p.shape[1] - 1)
 
 
 def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0) -> QuadraticForms:
@@ -51,8 +39,6 @@ def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0) 
 
 
 # ------------------------------------------------------------------ size and power
-
-
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label", "multi-label"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted: bool) -> None:
@@ -61,13 +47,11 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
     p_values = []
     for _ in range(n_samples):
         g = softmax(1.5 * rng.standard_normal((n, 3)))
-        y = draw(g, rng) if notion != "multi-label" else (rng.random(g.shape) < g).astype(int)
+        y = labels_of(g, rng) if notion != "multi-label" else (rng.random(g.shape) < g).astype(int)
         weight = rng.uniform(0.1, 2, n) if weighted else None
         name = "classwise" if notion == "multi-label" else notion
         p_values.append(
-            calibration_test(
-                y, g, notion=name, n_resamples=n_resamples, sample_weight=weight, random_state=rng
-            ).pvalue
+            calibration_test(y, g, notion=name, n_resamples=n_resamples, sample_weight=weight, random_state=rng).pvalue
         )
     for j in (1, 2, 5, 10, 15):
         level = j / (n_resamples + 1)
@@ -80,7 +64,7 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
 def test_what_is_obviously_miscalibrated_is_rejected(notion: str) -> None:
     rng = np.random.default_rng(2)
     g = softmax(3 * rng.standard_normal((300, 4)))
-    y = draw(0.5 * g + 0.125, rng)
+    y = labels_of(0.5 * g + 0.125, rng)
     found = calibration_test(y, g, notion=notion, n_resamples=99, random_state=0)
     assert found.pvalue == 0.01
     assert found.statistic == max(found.components.values()) > 5
@@ -91,7 +75,7 @@ def test_what_no_score_can_mend_is_seen_by_the_kernels() -> None:
     rng = np.random.default_rng(3)
     g = rng.dirichlet([1.0] * 3, 2000)
     shift = 0.9 * g[:, :2].min(axis=1) * np.sin(18 * g[:, 2])
-    y = draw(g + np.stack([shift, -shift, 0 * shift], axis=1), rng)
+    y = labels_of(g + np.stack([shift, -shift, 0 * shift], axis=1), rng)
     found = calibration_test(y, g, n_resamples=99, random_state=0)
     kernels = {name: z for name, z in found.components.items() if name.startswith("kernel")}
     assert found.pvalue == 0.01
@@ -127,7 +111,7 @@ def test_the_classes_of_a_row_are_drawn_jointly() -> None:
     """
     rng = np.random.default_rng(8)
     g = rng.dirichlet([1.0] * 2, 60)
-    y = draw(softmax(0.4 * np.log(g)), rng)
+    y = labels_of(softmax(0.4 * np.log(g)), rng)
     found = {}
     for notion in ("canonical", "classwise"):
         options: Any = {"notion": notion, "n_resamples": 4000, "random_state": 0}
@@ -137,8 +121,6 @@ def test_the_classes_of_a_row_are_drawn_jointly() -> None:
 
 
 # ------------------------------------------------------------------ the forms, from their definitions
-
-
 def score_form(features: Any, g: Any, y: Any, weight: Any, ridge: Any) -> float:
     """Zᵀ (Σ w² Cov + ridge)⁻¹ Z of features (d, n, k), one row after the other."""
     d = len(features)
@@ -248,8 +230,6 @@ def test_what_features_miss_is_not_made_up_for() -> None:
 
 
 # ------------------------------------------------------------------ what leaves the forms alone
-
-
 @fewer
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), generator=st.sampled_from(("log", "brier")))
 def test_the_order_of_classes_leaves_the_forms_alone(seed: int, k: int, generator: str) -> None:
@@ -284,6 +264,4 @@ def test_only_ratios_of_weights_matter_and_weight_0_is_absence() -> None:
 
     expected = components(y, g, weight)
     np.testing.assert_allclose(components(y, g, 7 * weight), expected, rtol=1e-8)
-    np.testing.assert_allclose(
-        components(np.r_[y, 0], np.r_[g, g[:1]], np.r_[weight, 0]), expected, rtol=1e-12
-    )
+    np.testing.assert_allclose(components(np.r_[y, 0], np.r_[g, g[:1]], np.r_[weight, 0]), expected, rtol=1e-12)

@@ -21,7 +21,7 @@ from propercal._methods import cross_fitting, one_step
 from propercal.generators import BregmanGenerator, Brier, Log, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex
-from theory_tests.instances import NOTIONS, TERMS, generators
+from theory_tests.instances import NOTIONS, TERMS, generators, written
 
 #: Of a test whose assertion is true, over its random seeds.
 FALSE_ALARM = 1e-6
@@ -29,20 +29,14 @@ SCORE_TEMPERATURE = 0.6
 Y, G, _ = TemperatureScaledSimplex(3).sample(80, random_state=0)
 
 
-class Quartic(BregmanGenerator):
-    """A generator of a user, with no more than what has to be there but for speed."""
-
-    def value(self, p: Any) -> Any:
-        return (p**4).sum(-1) - 1
-
-    def gradient(self, p: Any) -> Any:
-        return 4 * p**3
-
-    def hessian(self, p: Any) -> Any:
-        return 12 * p[..., None] ** 2 * np.eye(p.shape[-1])
-
-
-GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), Quartic()]
+#: A generator of a user, with no more than what has to be there but for speed.
+QUARTIC = written(
+    "Quartic",
+    value=lambda p: (p**4).sum(-1) - 1,
+    gradient=lambda p: 4 * p**3,
+    hessian=lambda p: 12 * p[..., None] ** 2 * np.eye(p.shape[-1]),
+)
+GENERATORS = [*generators("log", "brier", "spherical", "tsallis-0.5"), QUARTIC]
 
 
 class Known:
@@ -80,8 +74,6 @@ def mean_loss(generator: BregmanGenerator, q: Any, y: Any) -> float:
 
 
 # ------------------------------------------------------------------ identities
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_identities(notion: str) -> None:
     for found in decompose(Y, G, generator=GENERATORS, notion=notion):
@@ -123,8 +115,6 @@ def test_an_affine_term_in_f_changes_no_divergence() -> None:
 
 
 # ------------------------------------------------------------------ symmetries
-
-
 @pytest.mark.parametrize("notion", ["canonical", "top-label"])
 def test_weights_count_by_their_ratios_and_weight_zero_is_absence(notion: str) -> None:
     weight = np.random.default_rng(2).uniform(0.5, 2, len(Y))
@@ -148,8 +138,6 @@ def test_folds_are_reproducible_and_follow_the_seed() -> None:
 
 
 # ------------------------------------------------------------------ what r̂ may depend on
-
-
 def test_the_truth_as_recalibrator_gives_the_mean_excess_loss() -> None:
     truth = Known(SCORE_TEMPERATURE)
     r = truth.predict_proba(G)
@@ -219,8 +207,6 @@ def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ------------------------------------------------------------------ bias and coverage
-
-
 @pytest.mark.slow
 def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> None:
     """k = 2, n = 300: bias within a tenth of the calibration error, up to the error of 120 samples.
@@ -235,12 +221,10 @@ def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> N
     for seed in range(n_samples):
         y, g, p = model.sample(300, random_state=seed)
         both = decompose(y, g, generator=["log", "brier"])
-        excess.append(
-            [
-                found.calibration_error - mean_loss(found.generator, g, y) + mean_loss(found.generator, p, y)
-                for found in both
-            ]
-        )
+        excess.append([
+            found.calibration_error - mean_loss(found.generator, g, y) + mean_loss(found.generator, p, y)
+            for found in both
+        ])
         intervals = [found.interval("calibration_error") for found in both]
         covered.append([low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)])
     values = np.asarray(excess)
@@ -252,8 +236,6 @@ def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> N
 
 
 # ------------------------------------------------------------------ paired difference
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("make_state", [lambda: 0, lambda: None, lambda: np.random.default_rng(0)])
 def test_equal_predictions_do_not_differ(notion: str, make_state: Any) -> None:

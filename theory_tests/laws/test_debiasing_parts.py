@@ -19,36 +19,23 @@ from scipy.special import gammaln, logsumexp
 
 from propercal._array import log_softmax
 from propercal._kernels.kernels import DirichletKernel
-from propercal._methods.correction import (
-    Corrected,
-    correct,
-    residuals,
-    without_fold,
-)
+from propercal._methods.correction import Corrected, correct, residuals, without_fold
 from propercal._methods.fold_sums import Sources, fold_sums
 from propercal._methods.folds import assign_folds
 from propercal._methods.variance import half_spread, half_trace
-from propercal.generators import (
-    BregmanGenerator,
-    Brier,
-    ItakuraSaito,
-    Log,
-    Spherical,
-)
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Spherical
 from propercal.recalibration import logit
+from propercal.recalibration.descent import descend
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
-from theory_tests.instances import generators
+from theory_tests.instances import generators, written
 
 K = 3
 GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-3", "itakura-saito", "of three classes", "log-spherical")
 
 
-class Cubic(BregmanGenerator):
-    """Without a Hessian of its own."""
-
-    def value(self, p: Any) -> Any:
-        return (p**3).sum(-1) - 1
+#: Without a Hessian of its own.
+CUBIC = written("Cubic", value=lambda p: (p**3).sum(-1) - 1)
 
 
 def derivative(function: Any, at: Any, step: float = 1e-5) -> Any:
@@ -58,8 +45,6 @@ def derivative(function: Any, at: Any, step: float = 1e-5) -> Any:
 
 
 # ------------------------------------------------------------------ folds
-
-
 @pytest.mark.parametrize("n_folds", [3, 5])
 def test_every_run_of_neighbours_in_confidence_is_dealt_once_to_each_fold(n_folds: int) -> None:
     g = np.random.default_rng(0).dirichlet([1.0] * K, 61)
@@ -90,8 +75,6 @@ def test_last_digits_of_a_prediction_near_1_do_not_decide_on_its_fold() -> None:
 
 
 # ------------------------------------------------------------------ kernel correction
-
-
 def some_sources(weighted: bool, boundary: bool, n: int = 41, n_folds: int = 3) -> Sources:
     rng = np.random.default_rng(3)
     g = rng.dirichlet([0.7] * K, n)
@@ -162,8 +145,6 @@ def test_residuals_and_correction_are_those_of_dense_matrices(weighted: bool, bo
 
 
 # ------------------------------------------------------------------ variance
-
-
 def test_gain_share_and_reliance_are_derivatives_and_means_of_the_correction() -> None:
     rng = np.random.default_rng(0)
     base, size, prior = rng.dirichlet([1.0] * K), 17.0, 3.0
@@ -187,9 +168,9 @@ def test_gain_share_and_reliance_are_derivatives_and_means_of_the_correction() -
     assert nothing.reliance[0] == nothing.size[0, 0] == half_trace(Brier(), nothing)[0] == 0
 
 
-@pytest.mark.parametrize("generator", [*GENERATORS, Cubic()], ids=repr)
+@pytest.mark.parametrize("generator", [*GENERATORS, CUBIC], ids=repr)
 def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator) -> None:
-    if isinstance(generator, Cubic):
+    if generator is CUBIC:
         pytest.importorskip("torch")
     rng = np.random.default_rng(1)
     n = 6
@@ -216,6 +197,37 @@ def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator)
 
 
 # ------------------------------------------------------------------ fits
+def descended(loss: Any, slope: Any, step: Any, start: float) -> tuple[float, list[float]]:
+    """Where `descend` ends by steps `step(x)`, and the points at which it looked."""
+    seen: list[float] = []
+
+    def evaluate(x: float) -> tuple[float, float]:
+        seen.append(x)
+        return loss(x), x
+
+    def propose(x: float, same: float) -> tuple[float, Any]:
+        assert x == same
+        return -slope(x) * step(x), lambda length: x + length * step(x)
+
+    return descend(start, evaluate, propose, lambda gain, _: gain < 1e-20), seen
+
+
+def test_a_descent_halves_steps_until_the_loss_falls() -> None:
+    # A whole step to the bottom; eight times it, of which an eighth is the first that lowers the loss enough.
+    for times in (1, 8):
+        found, seen = descended(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), 1.0)
+        assert found == 3
+        assert seen[1] == 1 + 2 * times
+    # x − log x is not a number below 0, where whole steps of the slope would lead.
+    with np.errstate(invalid="ignore"):
+        found, seen = descended(lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1), 5.0)
+    assert min(seen) < 0 < found
+    assert found == pytest.approx(1, abs=1e-5)
+
+
+def test_a_descent_without_a_way_down_stays() -> None:
+    found, seen = descended(lambda x: x**2, lambda x: 2 * x, lambda x: x, 1.0)
+    assert (found, min(seen), len(seen)) == (1.0, 1.0, 13)
 
 
 @pytest.mark.parametrize("kind", ["shared", "by class", "by group"])
@@ -261,8 +273,6 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
 
 
 # ------------------------------------------------------------------ stacking
-
-
 @pytest.mark.parametrize("generator", [Log(), Brier(), Spherical(), ItakuraSaito()], ids=repr)
 @pytest.mark.parametrize("sharp", [0.3, 3.0])
 def test_stacking_finds_the_best_weights(generator: BregmanGenerator, sharp: float) -> None:

@@ -23,7 +23,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, dirichlet
 
 from propercal._data.notions import Problem
-from propercal._kernels.conditional import estimate
+from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import HEADROOM, DirichletKernel, _stirling_residual
 from propercal.testing.strategies import simplex_points
 from theory_tests.laws.populations import EPS, Floats, conditional_mean
@@ -216,6 +216,24 @@ def test_features_give_the_formula_also_for_rows_that_do_not_sum_to_one(total: f
     assert (features.target @ features.source).max() <= HEADROOM
 
 
+def test_features_of_a_weighted_a_shifted_and_a_squared_kernel() -> None:
+    """Exponents log k + log w, log k + c and 2 log k; a source of weight 0 counts nothing."""
+    rng = np.random.default_rng(5)
+    prob = rng.dirichlet([1.0] * 3, 9)
+    features = DirichletKernel().features(prob, np.log(prob), 0.1)
+    exponent, weight = features.target @ features.source, np.where(np.arange(9) == 4, 0.0, rng.uniform(0.1, 3, 9))
+    column = rng.normal(size=(9, 1))
+    for changed, wanted in (
+        (features.weighted(weight), exponent + logarithm(weight)),
+        (features.shifted(2.5), exponent + 2.5),
+        (features.shifted(column), exponent + column),
+        (features.power(2), 2 * exponent),
+        (features.weighted(weight).shifted(column).power(2), 2 * (exponent + logarithm(weight) + column)),
+    ):
+        np.testing.assert_allclose(changed.target @ changed.source, wanted, rtol=1e-12, atol=1e-11)
+        np.testing.assert_array_equal(changed.log_scale, features.log_scale)
+
+
 @pytest.mark.parametrize("exclude_self", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("algorithm", ["exact", "linear"])
@@ -225,7 +243,7 @@ def test_the_density_is_the_weighted_mean_of_the_kernel(algorithm: str, weighted
     prob = np.stack([1 - p, p], axis=1)
     weight = rng.uniform(0.5, 2, 40) if weighted else np.ones(40)
     problem = Problem(prob, np.log(prob), rng.integers(0, 2, 40), weight / weight.sum(), not weighted, 2)
-    found = estimate(problem, DirichletKernel(), 0.05, exclude_self=exclude_self, algorithm=algorithm)
+    found = kernel_mean(problem, DirichletKernel(), 0.05, exclude_self=exclude_self, algorithm=algorithm)
     kernel = np.array([beta.pdf(p, x / 0.05 + 1, (1 - x) / 0.05 + 1) for x in p]).T
     counts = weight * (1 - np.eye(40)) if exclude_self else np.tile(weight, (40, 1))
     wanted = (kernel * counts).sum(axis=1) / counts.sum(axis=1)

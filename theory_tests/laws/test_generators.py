@@ -25,7 +25,7 @@ from propercal.generators import (
     available,
     from_function,
 )
-from theory_tests.instances import squares
+from theory_tests.instances import squares, written
 from theory_tests.laws.every import for_every
 from theory_tests.laws.points import RANKED, K, Vector, anywhere, interior, vertex
 
@@ -98,8 +98,6 @@ def _rounding(generator: BregmanGenerator, p: Vector, q: Vector) -> float:
 
 
 # Convexity and derivatives
-
-
 @given(p=interior, q=interior, weight=st.floats(0, 1))
 @for_every(EXACT)
 def test_convex(generator: BregmanGenerator, p: Vector, q: Vector, weight: float) -> None:
@@ -133,22 +131,18 @@ def test_gradient_from_log_equals_gradient(generator: BregmanGenerator) -> None:
     np.testing.assert_allclose(generator.gradient_from_log(np.log(p)), generator.gradient(p), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("generator", "value", "gradient", "curvature"),
-    [
-        (Log(), 0, [1, -np.inf, -np.inf], [1, np.inf, np.inf]),
-        (Brier(), 0, [2, 0, 0], [2, 2, 2]),
-        (Spherical(), 0, [1, 0, 0], [0, 1, 1]),
-        (Tsallis(0.5), 0, [-1, -np.inf, -np.inf], [0.5, np.inf, np.inf]),
-        (Tsallis(1.5), 0, [3, 0, 0], [1.5, np.inf, np.inf]),
-        (Tsallis(2), 0, [2, 0, 0], [2, 2, 2]),
-        (Tsallis(3), 0, [1.5, 0, 0], [3, 0, 0]),
-        (ItakuraSaito(), np.inf, [-1, -np.inf, -np.inf], [1, np.inf, np.inf]),
-        (Quadratic(RANKED), 0, [2, 1, 0], [4, 2, 0]),
-        (3 * Log() + Brier(), 0, [5, -np.inf, -np.inf], [5, np.inf, np.inf]),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("generator", "value", "gradient", "curvature"), [
+    (Log(), 0, [1, -np.inf, -np.inf], [1, np.inf, np.inf]),
+    (Brier(), 0, [2, 0, 0], [2, 2, 2]),
+    (Spherical(), 0, [1, 0, 0], [0, 1, 1]),
+    (Tsallis(0.5), 0, [-1, -np.inf, -np.inf], [0.5, np.inf, np.inf]),
+    (Tsallis(1.5), 0, [3, 0, 0], [1.5, np.inf, np.inf]),
+    (Tsallis(2), 0, [2, 0, 0], [2, 2, 2]),
+    (Tsallis(3), 0, [1.5, 0, 0], [3, 0, 0]),
+    (ItakuraSaito(), np.inf, [-1, -np.inf, -np.inf], [1, np.inf, np.inf]),
+    (Quadratic(RANKED), 0, [2, 1, 0], [4, 2, 0]),
+    (3 * Log() + Brier(), 0, [5, -np.inf, -np.inf], [5, np.inf, np.inf]),
+], ids=repr)
 def test_limits_at_a_vertex(
     generator: BregmanGenerator, value: float, gradient: list[float], curvature: list[float]
 ) -> None:
@@ -183,8 +177,6 @@ def test_value_is_zero_at_every_vertex(generator: BregmanGenerator, p: Vector) -
 
 
 # Divergence
-
-
 @given(p=anywhere, q=anywhere)
 @example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([0.25, 0.75, 0.0]))
 @example(p=np.asarray([0.5, 0.5, 0.0]), q=np.asarray([1.0, 0.0, 0.0]))
@@ -213,18 +205,11 @@ def test_divergence_of_a_point_from_itself_is_exactly_zero(generator: BregmanGen
     assert generator.divergence(p, p, log_q=np.where(p > 0, -1.0, -1000.0)) == 0
 
 
-class _Barrier(BregmanGenerator):
-    def value(self, p: Any) -> Any:
-        return -np.log(p).sum(-1)
-
-    def gradient(self, p: Any) -> Any:
-        return -1 / p
-
-
 def test_any_infinite_generator_has_a_divergence_without_nan() -> None:
+    barrier = written("Barrier", value=lambda p: -np.log(p).sum(-1), gradient=lambda p: -1 / p)
     p = np.asarray([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.5, 0.5]])
     q = np.asarray([[1.0, 0.0], [1.0, 0.0], [0.5, 0.5], [0.5, 0.5]])
-    np.testing.assert_array_equal(_Barrier().divergence(p, q), [0, np.inf, np.inf, 0])
+    np.testing.assert_array_equal(barrier.divergence(p, q), [0, np.inf, np.inf, 0])
 
 
 @given(p=interior, direction=st.permutations([1.0, -1.0, 0.0]))
@@ -248,8 +233,6 @@ def test_three_point_identity(generator: BregmanGenerator, p: Vector, q: Vector,
 
 
 # Loss
-
-
 @given(p=interior, q=interior)
 @for_every(EXACT)
 def test_loss_is_proper(generator: BregmanGenerator, p: Vector, q: Vector) -> None:
@@ -289,20 +272,16 @@ def test_loss_is_the_familiar_one(
         np.testing.assert_allclose(generator.loss(q, outcomes), expected, rtol=1e-13, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("generator", "right", "wrong"),
-    [
-        (Log(), 0, np.inf),
-        (Brier(), 0, 2),
-        (Spherical(), 0, 1),
-        (Tsallis(0.5), 0, np.inf),
-        (Tsallis(1.5), 0, 3),
-        (ItakuraSaito(), -np.inf, np.inf),
-        (Quadratic(RANKED), 0, 1),
-        (Log() + ItakuraSaito(), -np.inf, np.inf),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize(("generator", "right", "wrong"), [
+    (Log(), 0, np.inf),
+    (Brier(), 0, 2),
+    (Spherical(), 0, 1),
+    (Tsallis(0.5), 0, np.inf),
+    (Tsallis(1.5), 0, 3),
+    (ItakuraSaito(), -np.inf, np.inf),
+    (Quadratic(RANKED), 0, 1),
+    (Log() + ItakuraSaito(), -np.inf, np.inf),
+], ids=repr)
 def test_loss_of_a_certain_prediction(generator: BregmanGenerator, right: float, wrong: float) -> None:
     np.testing.assert_array_equal(generator.loss(np.asarray([1.0, 0.0, 0.0]), np.eye(K)[:2]), [right, wrong])
 
@@ -322,8 +301,6 @@ def test_log_probabilities_keep_what_underflows() -> None:
 
 
 # Names
-
-
 @every_generator
 def test_repr_makes_an_equal_generator_and_pickle_too(generator: BregmanGenerator) -> None:
     made = eval(repr(generator))  # noqa: S307

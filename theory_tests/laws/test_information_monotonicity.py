@@ -13,17 +13,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propercal.generators import BregmanGenerator, Brier, Log
+from propercal.generators import Brier, Log
 from propercal.information import apply_markov_map, sharpness_divergence, statistical_information
 from propercal.testing.strategies import markov_kernels
-from theory_tests.laws.populations import EPS, Floats, rounding, tables
+from theory_tests.laws.populations import EPS, Case, rounding, tables
 from theory_tests.laws.samples import fewer
 
 
 @given(tables(), st.integers(2, 5), st.data())
-def test_any_markov_kernel_loses_information(
-    case: tuple[BregmanGenerator, Floats], n_outputs: int, data: st.DataObject
-) -> None:
+def test_any_markov_kernel_loses_information(case: Case, n_outputs: int, data: st.DataObject) -> None:
     generator, joint = case
     kernel = data.draw(markov_kernels(len(joint), n_outputs))
     after = sharpness_divergence(generator, apply_markov_map(joint, kernel))
@@ -31,7 +29,7 @@ def test_any_markov_kernel_loses_information(
 
 
 @given(tables(), st.integers(0, 2), st.data())
-def test_an_injective_map_keeps_it(case: tuple[BregmanGenerator, Floats], n_more: int, data: st.DataObject) -> None:
+def test_an_injective_map_keeps_it(case: Case, n_more: int, data: st.DataObject) -> None:
     generator, joint = case
     kernel = data.draw(markov_kernels(len(joint), max(2, len(joint) + n_more), injective=True))
     after = sharpness_divergence(generator, apply_markov_map(joint, kernel))
@@ -39,9 +37,7 @@ def test_an_injective_map_keeps_it(case: tuple[BregmanGenerator, Floats], n_more
 
 
 @given(tables(), st.lists(st.floats(0.01, 0.99), min_size=5, max_size=5))
-def test_noise_that_leaves_the_value_legible_keeps_it(
-    case: tuple[BregmanGenerator, Floats], share: list[float]
-) -> None:
+def test_noise_that_leaves_the_value_legible_keeps_it(case: Case, share: list[float]) -> None:
     generator, joint = case
     m = len(joint)
     # Value z becomes 2z or 2z + 1 at random: a sufficient statistic of the result is z.
@@ -54,7 +50,7 @@ def test_noise_that_leaves_the_value_legible_keeps_it(
 @fewer
 @given(tables(min_values=2), st.lists(st.integers(2, 5), min_size=3, max_size=5), st.data())
 def test_a_chain_of_layers_is_monotone_and_bounded_by_the_information_of_the_input(
-    case: tuple[BregmanGenerator, Floats], widths: list[int], data: st.DataObject
+    case: Case, widths: list[int], data: st.DataObject
 ) -> None:
     generator, joint = case
     bound = statistical_information(generator, joint)
@@ -68,9 +64,7 @@ def test_a_chain_of_layers_is_monotone_and_bounded_by_the_information_of_the_inp
 
 
 @given(tables(), st.integers(2, 4), st.data())
-def test_a_markov_map_is_the_law_of_total_probability(
-    case: tuple[BregmanGenerator, Floats], n_outputs: int, data: st.DataObject
-) -> None:
+def test_a_markov_map_is_the_law_of_total_probability(case: Case, n_outputs: int, data: st.DataObject) -> None:
     _, joint = case
     kernel = data.draw(markov_kernels(len(joint), n_outputs))
     result = apply_markov_map(joint, kernel)

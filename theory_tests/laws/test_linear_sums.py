@@ -171,9 +171,7 @@ def test_panels_cover_the_interval_and_are_symmetric(gamma: float, order: int) -
 
 @settings(max_examples=30)
 @given(
-    seed=st.integers(0, 2**32),
-    gamma=st.sampled_from([0.6, 0.06, 0.006, 1e-4]),
-    weighted=st.booleans(),
+    seed=st.integers(0, 2**32), gamma=st.sampled_from([0.6, 0.06, 0.006, 1e-4]), weighted=st.booleans(),
     spread=st.sampled_from([1.0, 8.0]),
 )
 def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, weighted: bool, spread: float) -> None:
@@ -199,8 +197,6 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, we
 
 
 # ---------------------------------------------------------------- what users see
-
-
 @pytest.mark.parametrize("method", ["debiased", "direct", "risk"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: str) -> None:
@@ -228,28 +224,20 @@ def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_o
     assert forced.calibration_error == pytest.approx(unbounded.calibration_error, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"method": "risk", "bandwidth": 0.1},
-        {"method": "debiased", "bandwidth": 0.1},
-        {"method": "risk", "notion": "top-label", "kernel": "uniform-bins"},
-    ],
-)
+SAMPLE = calibrated(60, seed=8, concentration=0.3)
+
+
+@pytest.mark.parametrize("settings", [
+    {"method": "risk", "bandwidth": 0.1},
+    {"method": "debiased", "bandwidth": 0.1},
+    {"method": "risk", "notion": "top-label", "kernel": "uniform-bins"},
+])
 def test_linear_sums_of_vectors_or_bins_are_refused(settings: dict[str, Any]) -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="algorithm = 'linear' with "):
-        propercal.decompose(y_true, y_proba, algorithm="linear", **settings)
-
-
-def test_linear_conditional_means_of_vectors_are_refused() -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
-    with pytest.raises(ValueError, match="algorithm = 'linear' with "):
-        propercal.conditional_mean(y_true, y_proba, bandwidth=0.1, algorithm="linear")
+        propercal.decompose(*SAMPLE, algorithm="linear", **settings)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1e-13, 0.1, float("nan"), "small", True])
 def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
-    y_true, y_proba = calibrated(60, seed=8, concentration=0.3)
     with pytest.raises(ValueError, match="tolerance = "):
-        propercal.conditional_mean(y_true, y_proba, notion="top-label", bandwidth=0.1, tolerance=tolerance)
+        propercal.conditional_mean(*SAMPLE, notion="top-label", bandwidth=0.1, tolerance=tolerance)

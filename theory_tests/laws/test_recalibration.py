@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,13 @@ from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 
 Floats = NDArray[np.float64]
+Problem = tuple[Floats, NDArray[np.int64], Floats]
+# The two ends, no error and no use, warn, and are tested as contracts.
+may_warn = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Floats, NDArray[np.int64], Floats]:
+def problems(draw: st.DrawFn) -> Problem:
     """Logits, labels that some of them get wrong, and weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, k = draw(st.integers(20, 80)), draw(st.integers(2, 5))
@@ -33,10 +35,7 @@ def problems(draw: st.DrawFn) -> tuple[Floats, NDArray[np.int64], Floats]:
 
 
 def fitted(z: Floats, y: NDArray[np.int64], weight: Floats) -> float:
-    with warnings.catch_warnings():
-        # The two ends, no error and no use, are tested as contracts.
-        warnings.simplefilter("ignore", UserWarning)
-        return TemperatureScaling(from_logits=True).fit(z, y, weight).temperature_
+    return TemperatureScaling(from_logits=True).fit(z, y, weight).temperature_
 
 
 def losses(slopes: Floats, z: Floats, y: NDArray[np.int64], weight: Floats) -> Floats:
@@ -47,8 +46,9 @@ def losses(slopes: Floats, z: Floats, y: NDArray[np.int64], weight: Floats) -> F
     return mean
 
 
+@may_warn
 @given(problems())
-def test_no_other_temperature_has_a_smaller_log_loss(problem: tuple[Floats, NDArray[np.int64], Floats]) -> None:
+def test_no_other_temperature_has_a_smaller_log_loss(problem: Problem) -> None:
     z, y, weight = problem
     if (z.argmax(axis=1) == y).all():
         return
@@ -67,45 +67,41 @@ def test_optimum_is_exact() -> None:
     assert found == pytest.approx(1 / (0.5 * math.log(16 / 4)), rel=1e-13)
 
 
+@may_warn
 @given(problems(), st.sampled_from([1e-3, 0.25, 3.0, 1e3]))
-def test_temperature_scales_with_the_logits(problem: tuple[Floats, NDArray[np.int64], Floats], factor: float) -> None:
+def test_temperature_scales_with_the_logits(problem: Problem, factor: float) -> None:
     z, y, weight = problem
     found = fitted(z, y, weight)
     assert fitted(factor * z, y, weight) == pytest.approx(factor * found, rel=1e-9)
     scaling = TemperatureScaling(from_logits=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        before = scaling.fit(z, y, weight).predict_proba(z)
-        after = scaling.fit(factor * z, y, weight).predict_proba(factor * z)
+    before = scaling.fit(z, y, weight).predict_proba(z)
+    after = scaling.fit(factor * z, y, weight).predict_proba(factor * z)
     np.testing.assert_allclose(after, before, rtol=1e-7, atol=1e-300)
 
 
+@may_warn
 @given(problems(), st.sampled_from([0.1, 40.0]))
-def test_logits_shifts_and_probabilities_mean_the_same(problem: tuple[Floats, NDArray[np.int64], Floats], shift: float) -> None:
+def test_logits_shifts_and_probabilities_mean_the_same(problem: Problem, shift: float) -> None:
     z, y, weight = problem
     found = fitted(z, y, weight)
     moved = z + shift * np.arange(len(z))[:, None]
     assert fitted(moved, y, weight) == pytest.approx(found, rel=1e-7)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        assert TemperatureScaling().fit(softmax(z, axis=1), y, weight).temperature_ == pytest.approx(found, rel=1e-7)
+    assert TemperatureScaling().fit(softmax(z, axis=1), y, weight).temperature_ == pytest.approx(found, rel=1e-7)
 
 
+@may_warn
 @given(problems())
-def test_temperature_keeps_the_order_of_classes(problem: tuple[Floats, NDArray[np.int64], Floats]) -> None:
+def test_temperature_keeps_the_order_of_classes(problem: Problem) -> None:
     z, y, weight = problem
-    scaling = TemperatureScaling(from_logits=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        scaling.fit(z, y, weight)
-    prob = scaling.predict_proba(z)
+    prob = TemperatureScaling(from_logits=True).fit(z, y, weight).predict_proba(z)
     np.testing.assert_allclose(prob.sum(axis=1), 1, rtol=1e-13)
     ordered = np.take_along_axis(prob, np.argsort(z, axis=1), axis=1)
     assert (np.diff(ordered, axis=1) >= 0).all()
 
 
+@may_warn
 @given(problems())
-def test_integer_weights_are_repetitions(problem: tuple[Floats, NDArray[np.int64], Floats]) -> None:
+def test_integer_weights_are_repetitions(problem: Problem) -> None:
     z, y, weight = problem
     if (z.argmax(axis=1) == y).all():
         return
@@ -120,7 +116,7 @@ def test_integer_weights_are_repetitions(problem: tuple[Floats, NDArray[np.int64
 
 
 @given(problems(), st.booleans())
-def test_isotonic_is_monotone_and_keeps_the_share_of_each_class(problem: tuple[Floats, NDArray[np.int64], Floats], smoothed: bool) -> None:
+def test_isotonic_is_monotone_and_keeps_the_share_of_each_class(problem: Problem, smoothed: bool) -> None:
     z, y, weight = problem
     p = softmax(z, axis=1)
     isotonic = ClasswiseIsotonic(smoothed=smoothed).fit(p, y, weight)
@@ -139,7 +135,7 @@ def test_isotonic_is_monotone_and_keeps_the_share_of_each_class(problem: tuple[F
 
 
 @given(problems())
-def test_isotonic_is_the_best_monotone_fit(problem: tuple[Floats, NDArray[np.int64], Floats]) -> None:
+def test_isotonic_is_the_best_monotone_fit(problem: Problem) -> None:
     """The max-min formula of isotonic regression, from every pair of ends."""
     z, y, weight = problem
     p = softmax(z, axis=1)[:30]
@@ -157,7 +153,7 @@ def test_isotonic_is_the_best_monotone_fit(problem: tuple[Floats, NDArray[np.int
 
 
 @given(problems())
-def test_isotonic_divides_by_the_sum(problem: tuple[Floats, NDArray[np.int64], Floats]) -> None:
+def test_isotonic_divides_by_the_sum(problem: Problem) -> None:
     z, y, weight = problem
     p = softmax(z, axis=1)
     isotonic = ClasswiseIsotonic(smoothed=True).fit(p, y, weight)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from propercal._array import log_softmax
 from propercal.recalibration import families, top_class
 from propercal.recalibration.built_in import families_for
-from propercal.recalibration.families import TrainingSet
+from propercal.recalibration.family import TrainingSet
 from propercal.recalibration.points import interior
 
 K = 3
@@ -144,9 +144,7 @@ def test_a_prediction_half_way_between_levels_gets_half_of_each_whatever_the_ord
     new = np.arange(-4.0, 5.0)
 
     def predicted(scores: Any, label: Any, new: Any) -> Any:
-        points, seen = (
-            interior(np.stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)], axis=1)) for z in (new, scores)
-        )
+        points, seen = (interior(np.stack([-np.logaddexp(0, z), -np.logaddexp(0, -z)], axis=1)) for z in (new, scores))
         return top_class.monotone(TrainingSet(seen, np.eye(2)[label], label, np.ones(300), True))(points)
 
     found = predicted(scores, label, new)

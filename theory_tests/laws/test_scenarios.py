@@ -155,15 +155,12 @@ def test_equal_seeds_give_equal_samples() -> None:
     assert not np.array_equal(first.y_proba, other.y_proba)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1,), "n_classes = 1"),
-        ((3, "mixtures"), "'mixture'"),
-        ((3, "mixture", 0.0), "logit_scale = 0.0"),
-        ((3, "mixture", 1.0, 1.5), "strength = 1.5"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((1,), "n_classes = 1"),
+    ((3, "mixtures"), "'mixture'"),
+    ((3, "mixture", 0.0), "logit_scale = 0.0"),
+    ((3, "mixture", 1.0, 1.5), "strength = 1.5"),
+])
 def test_parameters_out_of_range_are_refused(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         MiscalibratedSimplex(*arguments)  # type: ignore[arg-type]

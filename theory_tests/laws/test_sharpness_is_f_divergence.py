@@ -14,19 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import rel_entr
 
-from propercal.generators import BregmanGenerator
-from propercal.information import (
-    f_divergence,
-    sharpness_divergence,
-    sharpness_function,
-    statistical_information,
-)
+from propercal.information import f_divergence, sharpness_divergence, sharpness_function, statistical_information
 from propercal.testing.strategies import simplex_points
-from theory_tests.laws.populations import EPS, Floats, rounding, tables
+from theory_tests.laws.populations import EPS, Case, rounding, tables
 
 
 @given(tables())
-def test_sharpness_is_the_divergence_of_class_conditional_laws(case: tuple[BregmanGenerator, Floats]) -> None:
+def test_sharpness_is_the_divergence_of_class_conditional_laws(case: Case) -> None:
     generator, joint = case
     prior, marginal = joint.sum(axis=0), joint.sum(axis=1)
     r = joint / marginal[:, None]
@@ -43,7 +37,7 @@ def test_sharpness_is_the_divergence_of_class_conditional_laws(case: tuple[Bregm
 
 
 @given(tables(), st.data())
-def test_the_function_is_convex_and_zero_at_one(case: tuple[BregmanGenerator, Floats], data: st.DataObject) -> None:
+def test_the_function_is_convex_and_zero_at_one(case: Case, data: st.DataObject) -> None:
     generator, joint = case
     prior = joint.sum(axis=0)
     k = len(prior)
@@ -80,7 +74,7 @@ def test_a_value_of_probability_zero_counts_nothing_where_f_is_infinite() -> Non
 
 
 @given(tables(min_values=2))
-def test_values_of_probability_zero_count_nothing(case: tuple[BregmanGenerator, Floats]) -> None:
+def test_values_of_probability_zero_count_nothing(case: Case) -> None:
     generator, joint = case
     padded = np.concatenate([np.zeros((1, joint.shape[1])), joint])
     # Adding zeros may change the order of a sum.

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Spherical, Tsallis
 from propercal.information import sharpness_divergence, statistical_information
 from propercal.testing.strategies import generators, joint_tables, simplex_points
-from theory_tests.laws.populations import Floats, rounding, tables
+from theory_tests.laws.populations import Case, Floats, rounding, tables
 
 
 def modulus(generator: BregmanGenerator, k: int) -> float:
@@ -32,7 +32,7 @@ def modulus(generator: BregmanGenerator, k: int) -> float:
 
 
 @given(tables())
-def test_not_negative(case: tuple[BregmanGenerator, Floats]) -> None:
+def test_not_negative(case: Case) -> None:
     generator, joint = case
     for measure in (sharpness_divergence, statistical_information):
         assert measure(generator, joint) >= -rounding(generator, joint)
@@ -53,14 +53,14 @@ def test_dependence_is_seen(generator: BregmanGenerator, joint: Floats) -> None:
 
 
 @st.composite
-def independent(draw: st.DrawFn) -> tuple[BregmanGenerator, Floats]:
+def independent(draw: st.DrawFn) -> Case:
     k, m = draw(st.integers(2, 4)), draw(st.integers(2, 5))
     prior, marginal = draw(simplex_points(k)), draw(simplex_points(m))
     return draw(generators(n_classes=k, finite_at_vertices=True)), np.outer(marginal, prior)
 
 
 @given(independent())
-def test_independence_has_none(case: tuple[BregmanGenerator, Floats]) -> None:
+def test_independence_has_none(case: Case) -> None:
     generator, joint = case
     for measure in (sharpness_divergence, statistical_information):
         assert abs(measure(generator, joint)) <= rounding(generator, joint)

@@ -35,6 +35,12 @@ def binary(kind: str, n: int, seed: int = 0) -> tuple[Any, Any]:
     return rng.uniform(size=n) < 1 / (1 + np.exp(-0.8 * log_odds)), 1 / (1 + np.exp(-log_odds))
 
 
+def fed(y_true: Any, y_proba: Any, n_classes: int = 2, **settings: Any) -> CalibrationSketch:
+    sketch = CalibrationSketch(n_classes, **{"notion": "canonical" if n_classes == 2 else "classwise", **settings})
+    sketch.update(y_true, y_proba)
+    return sketch
+
+
 def multiclass(n: int, seed: int) -> tuple[Labels, Floats]:
     return calibrated(n, seed=seed, concentration=0.3)
 
@@ -45,8 +51,7 @@ def test_logits_keep_what_no_probability_can_hold(scale: float, method: str) -> 
     """Logarithms far below that of the smallest double."""
     rng = np.random.default_rng(4)
     y, logits = rng.integers(0, 2, 200), rng.normal(0, scale, 200)
-    sketch = CalibrationSketch(2, bandwidth=0.02, from_logits=True)
-    sketch.update(y, logits)
+    sketch = fed(y, logits, notion="classwise", bandwidth=0.02, from_logits=True)
     expected = propercal.decompose(y, logits, from_logits=True, method=method, bandwidth=0.02)
     assert expected.risk > 100
     assert sketch.result(method=method).calibration_error == pytest.approx(expected.calibration_error, rel=1e-6)
@@ -65,15 +70,12 @@ def leave_one_out(kind: str, gamma: float, method: str) -> dict[str, Decompositi
 @pytest.mark.parametrize("kind", ["uniform", "network"])
 def test_terms_are_those_of_the_leave_one_out_computation(kind: str, gamma: float, generator: str) -> None:
     y_true, y_proba = binary(kind, 4000)
-    sketch = CalibrationSketch(2, notion="canonical", generator=generator, bandwidth=gamma)
-    sketch.update(y_true, y_proba)
+    sketch = fed(y_true, y_proba, generator=generator, bandwidth=gamma)
     for method in ("direct", "risk"):
         found = sketch.result(method=method)
         wanted = leave_one_out(kind, gamma, method)[generator]
-        for term in TERMS:
-            # Rounding of the exponents, up to 0.4 / γ.
-            rtol = 1e-10 + 1e-14 / gamma
-            assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=rtol, abs=1e-12)
+        # Rounding of the exponents, up to 0.4 / γ.
+        assert values(found) == pytest.approx(values(wanted), rel=1e-10 + 1e-14 / gamma, abs=1e-12)
         assert found.standard_errors["risk"] == pytest.approx(wanted.standard_errors["risk"])
         # What it says of itself is an upper bound, or rounding.
         error = abs(found.refinement - wanted.refinement)
@@ -83,12 +85,10 @@ def test_terms_are_those_of_the_leave_one_out_computation(kind: str, gamma: floa
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_other_notions_and_their_errors(notion: str) -> None:
     y_true, y_proba = multiclass(3000, 1)
-    sketch = CalibrationSketch(3, notion=notion, bandwidth=0.02)
-    sketch.update(y_true, y_proba)
+    sketch = fed(y_true, y_proba, 3, notion=notion, bandwidth=0.02)
     found = sketch.result(method="risk")
     wanted = propercal.decompose(y_true, y_proba, notion=notion, method="risk", bandwidth=0.02)
-    for term in TERMS:
-        assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-9)
+    assert values(found) == pytest.approx(values(wanted), rel=1e-9)
     for term in ("risk", "uncertainty"):
         assert found.interval(term) == pytest.approx(wanted.interval(term), rel=1e-9)
     assert (found.notion, found.n_samples, found.n_classes) == (notion, 3000, 3)
@@ -98,9 +98,7 @@ def test_other_notions_and_their_errors(notion: str) -> None:
 
 @settings(max_examples=20)
 @given(
-    n=st.integers(2, 400),
-    cuts=st.lists(st.floats(0, 1), max_size=6),
-    seed=st.integers(0, 2**32),
+    n=st.integers(2, 400), cuts=st.lists(st.floats(0, 1), max_size=6), seed=st.integers(0, 2**32),
     kind=st.sampled_from(["spread", "ties", "ends"]),
 )
 def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float], seed: int, kind: str) -> None:
@@ -111,8 +109,7 @@ def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float
     if kind == "ends":
         y_proba = np.eye(3)[rng.integers(0, 3, n)]
     made: dict[str, Any] = {"generator": "brier", "bandwidth": 0.05}
-    whole = CalibrationSketch(3, **made)
-    whole.update(y_true, y_proba)
+    whole = fed(y_true, y_proba, 3, **made)
     order = rng.permutation(n)
     ends = sorted({0, n, *(int(c * n) for c in cuts)})
     parts = []
@@ -136,8 +133,7 @@ def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float
                 # Some samples are too few for the bandwidth, and say so.
                 warnings.simplefilter("ignore", UserWarning)
                 one, two = whole.result(method=method), other.result(method=method)
-            for term in TERMS:
-                assert getattr(one, term) == pytest.approx(getattr(two, term), rel=1e-10, abs=1e-12)
+            assert values(one) == pytest.approx(values(two), rel=1e-10, abs=1e-12)
 
 
 def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
@@ -187,8 +183,7 @@ def test_the_debiased_estimate_is_that_of_dense_matrices(name: str, gamma: float
     y_true, y_proba = binary("uniform", 1200, seed=5)
     # Bad enough for a correction to pay at either bandwidth.
     y_true = y_true ^ (np.random.default_rng(1).uniform(size=1200) < 0.25)
-    sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=gamma)
-    sketch.update(y_true, y_proba)
+    sketch = fed(y_true, y_proba, generator=name, bandwidth=gamma)
     found = sketch.result()
     refinement, correction, bandwidth = dense_one_step(y_true, y_proba, gamma, name)
     assert found.bandwidth == bandwidth
@@ -203,8 +198,7 @@ def test_the_debiased_interval_covers_the_truth(name: str) -> None:
     # At 4.5 standard errors a false alarm has probability 7e-6; the seed is fixed.
     model = TemperatureScaledSimplex(2)
     y_true, y_proba, _ = model.sample(150_000, random_state=3)
-    sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=0.005)
-    sketch.update(y_true, y_proba)
+    sketch = fed(y_true, y_proba, generator=name, bandwidth=0.005)
     found = sketch.result()
     truth = model.truth(name, "canonical").value
     level = math.erf(4.5 / math.sqrt(2))
@@ -219,13 +213,11 @@ def test_smoothing_that_the_interval_does_not_hold_is_warned_of() -> None:
     model = TemperatureScaledSimplex(2)
     y_true, y_proba, _ = model.sample(400_000, random_state=3)
     truth = model.truth("log", "canonical").value
-    wide = CalibrationSketch(2, notion="canonical", bandwidth=0.2)
-    wide.update(y_true, y_proba)
+    wide = fed(y_true, y_proba, bandwidth=0.2)
     with pytest.warns(UserWarning, match="smoothing by the kernel, of bandwidth 0.2, is estimated"):
         found = wide.result()
     assert found.interval("calibration_error")[1] < truth
-    narrow = CalibrationSketch(2, notion="canonical", bandwidth=0.001)
-    narrow.update(y_true, y_proba)
+    narrow = fed(y_true, y_proba, bandwidth=0.001)
     low, high = narrow.result().interval("calibration_error", 0.9999)
     assert low < truth < high
 
@@ -237,8 +229,7 @@ def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) 
     rng = np.random.default_rng(2)
     said = np.where(rng.uniform(size=5000) < 0.5, wrong, 1 - wrong)
     y_true = (rng.uniform(size=5000) < 0.8) == (said > 0.5)
-    sketch = CalibrationSketch(2, generator=name, notion="canonical", bandwidth=0.02)
-    sketch.update(y_true, said)
+    sketch = fed(y_true, said, generator=name, bandwidth=0.02)
     if wrong == 0 and name == "log":
         with pytest.warns(UserWarning, match="infinite"):
             found = sketch.result()
@@ -246,12 +237,10 @@ def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) 
         return
     found = sketch.result()
     share = y_true[said > 0.5].mean(), y_true[said < 0.5].mean()
-    truth = np.mean(
-        [
-            as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
-            for r, g in zip(share, (1 - wrong, wrong), strict=True)
-        ]
-    )
+    truth = np.mean([
+        as_generator(name).divergence(np.array([1 - r, r]), np.array([1 - g, g]))
+        for r, g in zip(share, (1 - wrong, wrong), strict=True)
+    ])
     assert found.calibration_error == pytest.approx(truth, rel=0.02)
     low, high = found.interval("calibration_error")
     assert low < truth < high
@@ -259,7 +248,6 @@ def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) 
 
 def test_points_that_stand_alone_are_estimated_from_the_nearest() -> None:
     y_true, y_proba = np.array([0, 1, 1, 0, 1]), np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    sketch = CalibrationSketch(2, notion="canonical", bandwidth=1e-4)
-    sketch.update(y_true, y_proba)
+    sketch = fed(y_true, y_proba, bandwidth=1e-4)
     wanted = propercal.decompose(y_true, y_proba, method="risk", bandwidth=1e-4)
     assert sketch.result(method="risk").refinement == pytest.approx(wanted.refinement, abs=1e-9)

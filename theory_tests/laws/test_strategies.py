@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic
 from propercal.testing import strategies
-from propercal.testing.strategies import Predictions, Vector
+from propercal.testing.strategies import Vector
 
 T = TypeVar("T")
 
@@ -26,8 +26,6 @@ def simplest(strategy: SearchStrategy[T], condition: Callable[[T], Any]) -> T:
 
 
 # Points
-
-
 @given(st.data(), st.sampled_from([2, 3, 5, 40]), st.booleans())
 def test_points_are_on_the_simplex(data: st.DataObject, k: int, boundary: bool) -> None:
     p = data.draw(strategies.simplex_points(k, boundary=boundary))
@@ -37,21 +35,18 @@ def test_points_are_on_the_simplex(data: st.DataObject, k: int, boundary: bool) 
     assert abs(p.sum() - 1) <= 1e-15 * k
 
 
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(lambda p: (p == 1).any(), id="vertex"),
-        pytest.param(lambda p: p[0] == 1, id="first vertex"),
-        pytest.param(lambda p: p[-1] == 1, id="last vertex"),
-        pytest.param(lambda p: (p == 0).sum() == 1, id="face"),
-        pytest.param(lambda p: p.min() == 1e-300, id="1e-300 from a face"),
-        pytest.param(lambda p: p.min() == 1e-16, id="1e-16 from a face"),
-        pytest.param(lambda p: p.max() > 0.999 and p.min() > 0, id="close to a vertex"),
-        pytest.param(lambda p: np.sort(p)[:-1].max() == 1e-300, id="1e-300 from a vertex"),
-        pytest.param(lambda p: (p == p[0]).all(), id="uniform"),
-        pytest.param(lambda p: p.min() > 0.1 and (p * 16 % 1).all(), id="inside, off the grid"),
-    ],
-)
+@pytest.mark.parametrize("occurs", [
+    pytest.param(lambda p: (p == 1).any(), id="vertex"),
+    pytest.param(lambda p: p[0] == 1, id="first vertex"),
+    pytest.param(lambda p: p[-1] == 1, id="last vertex"),
+    pytest.param(lambda p: (p == 0).sum() == 1, id="face"),
+    pytest.param(lambda p: p.min() == 1e-300, id="1e-300 from a face"),
+    pytest.param(lambda p: p.min() == 1e-16, id="1e-16 from a face"),
+    pytest.param(lambda p: p.max() > 0.999 and p.min() > 0, id="close to a vertex"),
+    pytest.param(lambda p: np.sort(p)[:-1].max() == 1e-300, id="1e-300 from a vertex"),
+    pytest.param(lambda p: (p == p[0]).all(), id="uniform"),
+    pytest.param(lambda p: p.min() > 0.1 and (p * 16 % 1).all(), id="inside, off the grid"),
+])
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_boundary_cases_occur(occurs: Callable[[Vector], Any], k: int) -> None:
     assert occurs(simplest(strategies.simplex_points(k), occurs))
@@ -70,18 +65,13 @@ def test_one_class_is_refused() -> None:
 
 
 # Pairs
-
-
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(lambda p, q: (p == q).all(), id="equal"),
-        pytest.param(lambda p, q: 0 < np.abs(p - q).max() < 1e-6, id="nearly equal"),
-        pytest.param(lambda p, q: 0 < np.abs(p - q).max() < 1e-11, id="very nearly equal"),
-        pytest.param(lambda p, q: np.abs(p - q).max() == 1, id="two vertices"),
-        pytest.param(lambda p, q: ((q == 0) & (p > 0)).any(), id="divergence may be infinite"),
-    ],
-)
+@pytest.mark.parametrize("occurs", [
+    pytest.param(lambda p, q: (p == q).all(), id="equal"),
+    pytest.param(lambda p, q: 0 < np.abs(p - q).max() < 1e-6, id="nearly equal"),
+    pytest.param(lambda p, q: 0 < np.abs(p - q).max() < 1e-11, id="very nearly equal"),
+    pytest.param(lambda p, q: np.abs(p - q).max() == 1, id="two vertices"),
+    pytest.param(lambda p, q: ((q == 0) & (p > 0)).any(), id="divergence may be infinite"),
+])
 def test_pairs_are_equal_nearly_equal_and_apart(occurs: Callable[[Vector, Vector], Any]) -> None:
     p, q = simplest(strategies.pairs(3), lambda pair: occurs(*pair))
     assert occurs(p, q)
@@ -89,8 +79,6 @@ def test_pairs_are_equal_nearly_equal_and_apart(occurs: Callable[[Vector, Vector
 
 
 # Predictions and populations
-
-
 @given(st.data(), st.booleans())
 def test_predictions_are_valid(data: st.DataObject, weighted: bool) -> None:
     drawn = data.draw(strategies.predictions(3, min_samples=2, max_samples=6, weighted=weighted))
@@ -104,21 +92,6 @@ def test_predictions_are_valid(data: st.DataObject, weighted: bool) -> None:
         assert drawn.sample_weight.min() >= 0 < drawn.sample_weight.sum()
 
 
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(lambda d: len(np.unique(d.y_proba, axis=0)) < len(d.y_proba), id="duplicates"),
-        pytest.param(lambda d: len(set(d.y_true)) < 3 <= len(d.y_true), id="absent class"),
-        pytest.param(lambda d: len(set(d.y_true)) == 3, id="all classes"),
-        pytest.param(lambda d: 1 in np.bincount(d.y_true) and len(d.y_true) > 2, id="class of one sample"),
-        pytest.param(lambda d: (d.sample_weight == 0).any(), id="weight 0"),
-        pytest.param(lambda d: (d.y_proba[np.arange(len(d.y_true)), d.y_true] == 0).any(), id="infinite log loss"),
-    ],
-)
-def test_hard_predictions_occur(occurs: Callable[[Predictions], Any]) -> None:
-    assert occurs(simplest(strategies.predictions(3, weighted=True), occurs))
-
-
 @given(strategies.joint_tables(3, min_predictions=2, max_predictions=4))
 def test_joint_tables_are_distributions(table: Vector) -> None:
     assert 2 <= len(table) <= 4
@@ -128,23 +101,7 @@ def test_joint_tables_are_distributions(table: Vector) -> None:
     assert abs(table.sum() - 1) <= 1e-14
 
 
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(lambda t: (t == 0).any(), id="zero cell"),
-        pytest.param(lambda t: (t.sum(axis=0) == 0).any(), id="class that does not occur"),
-        pytest.param(lambda t: len(t) == 1, id="constant prediction"),
-        pytest.param(lambda t: len(t) > 1 and (t > 0).all(), id="all cells"),
-        pytest.param(lambda t: len(t) > 1 and ((t > 0).sum(axis=1) == 1).all(), id="label determined"),
-    ],
-)
-def test_hard_tables_occur(occurs: Callable[[Vector], Any]) -> None:
-    assert occurs(simplest(strategies.joint_tables(2), occurs))
-
-
 # Kernels and generators
-
-
 @given(st.data(), st.integers(1, 4), st.integers(2, 5))
 def test_kernels_have_distributions_as_rows(data: st.DataObject, m: int, n: int) -> None:
     kernel = data.draw(strategies.markov_kernels(m, n))
@@ -159,19 +116,6 @@ def is_deterministic(kernel: Vector) -> bool:
 
 def is_injective(kernel: Vector) -> bool:
     return is_deterministic(kernel) and len(np.unique(kernel, axis=0)) == len(kernel)
-
-
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(is_injective, id="injective"),
-        pytest.param(lambda t: is_deterministic(t) and not is_injective(t), id="merging"),
-        pytest.param(lambda t: not is_deterministic(t), id="noisy"),
-        pytest.param(lambda t: (t == t[0]).all(), id="forgets everything"),
-    ],
-)
-def test_kinds_of_kernels_occur(occurs: Callable[[Vector], Any]) -> None:
-    assert occurs(simplest(strategies.markov_kernels(3, 4), occurs))
 
 
 @given(strategies.markov_kernels(3, 4, injective=True))
@@ -189,15 +133,39 @@ def test_generators_are_finite_at_vertices_on_demand(generator: BregmanGenerator
     assert np.isfinite(generator.value(np.eye(3))).all()
 
 
-@pytest.mark.parametrize(
-    "occurs",
-    [
-        pytest.param(lambda g: g == Log(), id="log"),
-        pytest.param(lambda g: g == ItakuraSaito(), id="infinite at vertices"),
-        pytest.param(lambda g: isinstance(g, Quadratic), id="quadratic"),
-        pytest.param(lambda g: " + " in repr(g), id="composed"),
-        pytest.param(lambda g: "Tsallis" in repr(g), id="tsallis"),
-    ],
-)
-def test_kinds_of_generators_occur(occurs: Callable[[BregmanGenerator], Any]) -> None:
-    assert occurs(simplest(strategies.generators(n_classes=3), occurs))
+HARD: dict[str, tuple[SearchStrategy[Any], dict[str, Callable[[Any], Any]]]] = {
+    "predictions": (strategies.predictions(3, weighted=True), {
+        "duplicates": lambda d: len(np.unique(d.y_proba, axis=0)) < len(d.y_proba),
+        "absent class": lambda d: len(set(d.y_true)) < 3 <= len(d.y_true),
+        "all classes": lambda d: len(set(d.y_true)) == 3,
+        "class of one sample": lambda d: 1 in np.bincount(d.y_true) and len(d.y_true) > 2,
+        "weight 0": lambda d: (d.sample_weight == 0).any(),
+        "infinite log loss": lambda d: (d.y_proba[np.arange(len(d.y_true)), d.y_true] == 0).any(),
+    }),
+    "tables": (strategies.joint_tables(2), {
+        "zero cell": lambda t: (t == 0).any(),
+        "class that does not occur": lambda t: (t.sum(axis=0) == 0).any(),
+        "constant prediction": lambda t: len(t) == 1,
+        "all cells": lambda t: len(t) > 1 and (t > 0).all(),
+        "label determined": lambda t: len(t) > 1 and ((t > 0).sum(axis=1) == 1).all(),
+    }),
+    "kernels": (strategies.markov_kernels(3, 4), {
+        "injective": is_injective,
+        "merging": lambda t: is_deterministic(t) and not is_injective(t),
+        "noisy": lambda t: not is_deterministic(t),
+        "forgets everything": lambda t: (t == t[0]).all(),
+    }),
+    "generators": (strategies.generators(n_classes=3), {
+        "log": lambda g: g == Log(),
+        "infinite at vertices": lambda g: g == ItakuraSaito(),
+        "quadratic": lambda g: isinstance(g, Quadratic),
+        "composed": lambda g: " + " in repr(g),
+        "tsallis": lambda g: "Tsallis" in repr(g),
+    }),
+}
+
+
+@pytest.mark.parametrize(("kind", "case"), [(kind, case) for kind, (_, cases) in HARD.items() for case in cases])
+def test_hard_cases_occur(kind: str, case: str) -> None:
+    strategy, cases = HARD[kind]
+    assert cases[case](simplest(strategy, cases[case]))

@@ -40,6 +40,14 @@ class Sample:
     weights: Floats | None
     bandwidth: float
 
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"bandwidth": self.bandwidth, "sample_weight": self.weights}
+
+    @property
+    def weight(self) -> Floats:
+        return np.ones(len(self.y)) if self.weights is None else self.weights
+
 
 @st.composite
 def samples(draw: st.DrawFn, *, boundary: bool) -> Sample:
@@ -60,28 +68,22 @@ def samples(draw: st.DrawFn, *, boundary: bool) -> Sample:
 NEXT_TO_A_VERTEX = np.array([[4e-11, 1 - 4e-11], [0.9, 0.1], [0.3, 0.7], [0.6, 0.4]])
 
 
+def check(sample: Sample, plains: tuple[Plain, ...], notion: str, method: str, *, exclude_self: bool = True) -> None:
+    k = sample.p.shape[1] if notion == "canonical" else 2
+    made = [plain.make(k) for plain in plains]
+    options: dict[str, Any] = {"notion": notion, "method": method, "exclude_self": exclude_self, **sample.options}
+    for plain, found in zip(plains, propercal.decompose(sample.y, sample.p, generator=made, **options), strict=True):
+        settings = (notion, method, sample.bandwidth, sample.weights)
+        assert_agree(found, expected(sample.p, sample.y, plain, *settings, exclude_self=exclude_self))
+
+
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
 @pytest.mark.parametrize("method", ["direct", "risk"])
 @settings(deadline=None, max_examples=25)
 @given(sample=samples(boundary=False), exclude_self=st.booleans())
 @example(sample=Sample(NEXT_TO_A_VERTEX, np.array([0, 0, 1, 1]), None, 1.0), exclude_self=False)
 def test_decompose_inside_the_simplex(method: str, notion: str, sample: Sample, exclude_self: bool) -> None:
-    k = sample.p.shape[1] if notion == "canonical" else 2
-    found = propercal.decompose(
-        sample.y,
-        sample.p,
-        generator=[plain.make(k) for plain in INTERIOR],
-        notion=notion,
-        method=method,
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-        exclude_self=exclude_self,
-    )
-    for plain, result in zip(INTERIOR, found, strict=True):
-        wanted = expected(
-            sample.p, sample.y, plain, notion, method, sample.bandwidth, sample.weights, exclude_self=exclude_self
-        )
-        assert_agree(result, wanted)
+    check(sample, INTERIOR, notion, method, exclude_self=exclude_self)
 
 
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
@@ -90,22 +92,7 @@ def test_decompose_inside_the_simplex(method: str, notion: str, sample: Sample, 
 @given(sample=samples(boundary=True), exclude_self=st.booleans())
 def test_decompose_on_vertices_faces_and_ties(method: str, notion: str, sample: Sample, exclude_self: bool) -> None:
     # Top-label is left out: a tie for the largest entry has no unique top label.
-    k = sample.p.shape[1] if notion == "canonical" else 2
-    found = propercal.decompose(
-        sample.y,
-        sample.p,
-        generator=[plain.make(k) for plain in FINITE],
-        notion=notion,
-        method=method,
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-        exclude_self=exclude_self,
-    )
-    for plain, result in zip(FINITE, found, strict=True):
-        wanted = expected(
-            sample.p, sample.y, plain, notion, method, sample.bandwidth, sample.weights, exclude_self=exclude_self
-        )
-        assert_agree(result, wanted)
+    check(sample, FINITE, notion, method, exclude_self=exclude_self)
 
 
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
@@ -115,17 +102,7 @@ def test_log_by_way_of_the_risk_on_vertices_and_faces(notion: str, sample: Sampl
     # The direct estimate is left out: whether r̂ is 1e-320 or 0 where g is 0 decides between +inf and 0.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = propercal.decompose(
-            sample.y,
-            sample.p,
-            generator="log",
-            notion=notion,
-            method="risk",
-            bandwidth=sample.bandwidth,
-            sample_weight=sample.weights,
-        )
-    wanted = expected(sample.p, sample.y, LOG, notion, "risk", sample.bandwidth, sample.weights)
-    assert_agree(found, wanted)
+        check(sample, (LOG,), notion, "risk")
 
 
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
@@ -161,61 +138,43 @@ def test_generator_by_automatic_differentiation(method: str, notion: str) -> Non
 
 
 # ---------------------------------------------------------------- conditional mean
+def package_mean(sample: Sample, notion: str, **more: Any) -> Floats:
+    found: Floats = propercal.conditional_mean(
+        sample.y, sample.p, notion=notion, kernel="dirichlet", **sample.options, **more
+    )
+    return found
+
+
 @pytest.mark.parametrize("exclude_self", [True, False])
 @settings(deadline=None, max_examples=25)
 @given(sample=st.booleans().flatmap(lambda boundary: samples(boundary=boundary)))
 def test_conditional_mean(exclude_self: bool, sample: Sample) -> None:
-    n, k = sample.p.shape
-    w = np.ones(n) if sample.weights is None else sample.weights
-    found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="canonical",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
-        exclude_self=exclude_self,
-        sample_weight=sample.weights,
-    )
-    wanted = conditional_mean(sample.p, np.eye(k)[sample.y], sample.bandwidth, w, exclude_self=exclude_self)
-    assert found.shape == (n, k)
+    found = package_mean(sample, "canonical", exclude_self=exclude_self)
+    Y = np.eye(sample.p.shape[1])[sample.y]
+    wanted = conditional_mean(sample.p, Y, sample.bandwidth, sample.weight, exclude_self=exclude_self)
+    assert found.shape == sample.p.shape
     np.testing.assert_allclose(found, wanted, rtol=RTOL, atol=ATOL)
 
 
 @settings(deadline=None, max_examples=15)
 @given(sample=samples(boundary=False))
 def test_conditional_mean_class_by_class(sample: Sample) -> None:
-    n, k = sample.p.shape
-    w = np.ones(n) if sample.weights is None else sample.weights
-    found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="classwise",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-    )
-    wanted = [conditional_mean(q, Y, sample.bandwidth, w)[:, 1] for q, Y in problems(sample.p, sample.y, "classwise")]
-    assert found.shape == (n, k)
+    found = package_mean(sample, "classwise")
+    pairs = problems(sample.p, sample.y, "classwise")
+    wanted = [conditional_mean(q, Y, sample.bandwidth, sample.weight)[:, 1] for q, Y in pairs]
+    assert found.shape == sample.p.shape
     np.testing.assert_allclose(found, np.stack(wanted, 1), rtol=RTOL, atol=ATOL)
 
 
 @settings(deadline=None, max_examples=15)
 @given(sample=samples(boundary=False))
 def test_conditional_mean_of_the_top_label(sample: Sample) -> None:
-    n = len(sample.y)
-    w = np.ones(n) if sample.weights is None else sample.weights
-    found = propercal.conditional_mean(
-        sample.y,
-        sample.p,
-        notion="top-label",
-        kernel="dirichlet",
-        bandwidth=sample.bandwidth,
-        sample_weight=sample.weights,
-    )
+    found = package_mean(sample, "top-label")
     ((q, Y),) = problems(sample.p, sample.y, "top-label")
-    wanted = conditional_mean(q, Y, sample.bandwidth, w)[:, 1]
-    assert found.shape == (n,)
-    np.testing.assert_allclose(found, wanted, rtol=RTOL, atol=ATOL)
+    assert found.shape == sample.y.shape
+    np.testing.assert_allclose(
+        found, conditional_mean(q, Y, sample.bandwidth, sample.weight)[:, 1], rtol=RTOL, atol=ATOL
+    )
 
 
 @pytest.mark.parametrize("bandwidth", [1e-4, 1e-2, 1.0])
@@ -262,31 +221,19 @@ def bin_mean(x: Floats, hit: Floats, edges: Floats, w: Floats, *, exclude_self: 
     return r
 
 
-def binary_sample(n: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(0, 1, n)
-    return np.stack([1 - x, x], 1), (rng.uniform(size=n) < x**2).astype(np.int64)
-
-
 @pytest.mark.parametrize("exclude_self", [True, False])
 @pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])
 @pytest.mark.parametrize("method", ["direct", "risk"])
 def test_bins_of_a_binary_problem(method: str, kernel: str, exclude_self: bool) -> None:
-    p, y = binary_sample(200, 12)
+    rng = np.random.default_rng(12)
+    x = rng.uniform(0, 1, 200)
+    p, y = np.stack([1 - x, x], 1), (rng.uniform(size=200) < x**2).astype(np.int64)
     w = np.random.default_rng(5).uniform(0.5, 2, 200) if kernel == "uniform-bins" else np.ones(200)
-    x = p[:, 1]
     edges = np.linspace(0, 1, 11) if kernel == "uniform-bins" else np.quantile(x, np.arange(11) / 10)
     hit = bin_mean(x, y.astype(float), edges, w, exclude_self=exclude_self)
     r = np.stack([1 - hit, hit], 1)
     found = propercal.decompose(
-        y,
-        p,
-        generator="brier",
-        notion="classwise",
-        method=method,
-        kernel=kernel,
-        bandwidth=0.1,
-        sample_weight=w,
+        y, p, generator="brier", notion="classwise", method=method, kernel=kernel, bandwidth=0.1, sample_weight=w,
         exclude_self=exclude_self,
     )
     mean, Y = w / w.sum(), np.eye(2)[y]

@@ -162,10 +162,7 @@ def one_problem(
         ce = risk - refinement
     uncertainty = -float(plain.F(mean @ Y))
     return {
-        "risk": risk,
-        "calibration_error": ce,
-        "refinement": refinement,
-        "sharpness": uncertainty - refinement,
+        "risk": risk, "calibration_error": ce, "refinement": refinement, "sharpness": uncertainty - refinement,
         "uncertainty": uncertainty,
     }
 

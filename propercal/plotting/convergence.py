@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal.plotting.axes import add_grid, add_legend, axes_for
+from propercal.plotting.axes import add_grid, add_legend, axes_for, units_of
 from propercal.plotting.lines import (
     Line,
     at,
     check_dataset,
     draw_line,
     lines_of,
-    mean_and_error,
+    over_repetitions,
     variable,
 )
 
@@ -68,7 +68,7 @@ def convergence(
     """
     dataset = check_dataset(dataset, _X)
     name = estimate or ("mean" if "mean" in dataset.data_vars else "calibration_error")
-    mean, error = mean_and_error(variable(dataset, name, "estimate"))
+    mean, error = over_repetitions(variable(dataset, name, "estimate"))
     if error is None and name == "mean" and "standard_error" in dataset.data_vars:
         error = variable(dataset, "standard_error", "estimate")
     lines = lines_of(mean, _X)
@@ -92,11 +92,6 @@ def convergence(
     add_grid(axis)
     add_legend(axis)
     return axis
-
-
-def units_of(units: str) -> str:
-    """Return units as they follow a name on an axis, in brackets if they hold none."""
-    return f", {units}" if "(" in units else f" ({units})" if units else ""
 
 
 def _references(

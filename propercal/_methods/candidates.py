@@ -16,6 +16,7 @@ from propercal._methods.correction import (
     without_fold,
 )
 from propercal._methods.fold_sums import FoldSums
+from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread, half_trace
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -35,12 +36,7 @@ class Bases(NamedTuple):
 class OneStep(NamedTuple):
     """Estimate of the refinement by rows, and where it comes from."""
 
-    loss: Array
-    """(n,) L_F(r̂, y) − V, whose mean estimates the refinement."""
-    correction: Array
-    """(n,) V, the estimate of E D_F(r, r̂)."""
-    base_loss: Array
-    """(n,) the first, before the kernel correction."""
+    rows: OneStepRows
     bandwidths: tuple[float, ...]
     """The bandwidth that each fold chose, inf for no kernel correction."""
     algorithm: str = "none"
@@ -134,8 +130,8 @@ class Candidates:
             correction.append(self._correction[j][f])
             base.append(self._loss[0][f] - self._correction[0][f])
             bandwidths.append(self._bandwidths[j])
-        joined = (xp.concat(parts) for parts in (loss, correction, base))
-        return OneStep(*joined, bandwidths=tuple(bandwidths))  # type: ignore[misc]
+        rows = OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base))
+        return OneStep(rows, tuple(bandwidths))
 
     def _others(self, fold: int) -> list[int]:
         return [f for f in range(len(self._rows)) if f != fold]

@@ -1,4 +1,4 @@
-"""Low-rank features of a kernel on the simplex, from a few of the points themselves."""
+"""Low-rank features of the Hellinger kernel on the simplex, from a few of the points themselves."""
 
 from __future__ import annotations
 

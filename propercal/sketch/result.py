@@ -11,11 +11,12 @@ import numpy as np
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
 from propercal._methods.recipe import lower_median
+from propercal._methods.terms import by_identities
 from propercal._methods.uncertainty import second_order_of_counts
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import Decomposition
-from propercal.sketch.estimates import Estimate, refinement
+from propercal.sketch.estimates import Estimate, estimate_problem
 from propercal.sketch.state import State
 from propercal.sketch.weighted_points import weighted_points
 
@@ -35,7 +36,7 @@ def estimates(
         )
     found = []
     for i, each in enumerate(zip(state.cells, state.sizes, strict=True)):
-        estimate = refinement(weighted_points(panels, bandwidth, *each), generator, method)
+        estimate = estimate_problem(weighted_points(panels, bandwidth, *each), generator, method)
         if method.measures_divergence and _is_infinite(state, i, generator):
             estimate = estimate._replace(mean=math.inf, error=0.0)
         found.append(estimate)
@@ -126,12 +127,16 @@ def _terms(
     if method.corrects_bias:
         uncertainty -= float(bias)
     risk = float(state.loss[0]) / n
-    refined = risk - found if method.measures_divergence else found
+    own = _mean([e.own_refinement for e in estimates]) if method.measures_divergence else found
+    calibration_error = found if method.measures_divergence else risk - found
+    refined, sharpness = by_identities(
+        risk, calibration_error, own, uncertainty, measures_divergence=method.measures_divergence
+    )
     terms = {
         "risk": risk,
-        "calibration_error": found if method.measures_divergence else risk - found,
+        "calibration_error": calibration_error,
         "refinement": refined,
-        "sharpness": uncertainty - refined,
+        "sharpness": sharpness,
         "uncertainty": uncertainty,
     }
     return terms, float(bias), float(variance)

@@ -1,0 +1,293 @@
+"""File formats: what a file holds, as named arrays or as a table, whatever is in it.
+
+A file may be damaged or made to deceive: only regular files of a stated size are opened, nothing
+is unpickled, no memory is given on the word of a header, and every failure of a library is one
+ValueError that names the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import os
+import stat
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal.cli.output import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Bytes of content, unpacked.
+LIMIT = 4 << 30
+#: What holds columns, by the end of its name.
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_PACKED = ".gz"
+
+
+def format_of(path: Path) -> tuple[str, bool]:
+    """Return the suffix that tells the format, in lower case, and whether the file is packed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [_PACKED]:
+        return (suffixes[-2] if len(suffixes) > 1 else ""), True
+    return (suffixes[-1] if suffixes else ""), False
+
+
+def check_regular(path: Path) -> None:
+    """Raise unless the file is regular, and not larger than the limit.
+
+    A pipe would wait for ever, and a device never end.
+    """
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise ValueError(
+            f"{path}: not a regular file: expected one on disk; save it first, or give - and send "
+            "a table in csv to standard input."
+        )
+    check_size(path, found.st_size)
+
+
+def check_size(path: Path, n_bytes: int) -> None:
+    """Raise if so much content is more than is read."""
+    if n_bytes > LIMIT:
+        raise ValueError(
+            f"{path}: {n_bytes} bytes: expected {LIMIT} (4 GiB) at most, unpacked; give parts of "
+            "it to a CalibrationSketch."
+        )
+
+
+@contextmanager
+def damage_said(path: Path, kind: str) -> Iterator[None]:
+    """Turn whatever a library raises at the contents of a file into one error that names it."""
+    try:
+        yield
+    except (ImportError, FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
+            raise
+        found = reason(error) or type(error).__name__
+        raise ValueError(
+            f"{path}: not a readable {kind} file: {found}; it is damaged, or of another type: "
+            "write it anew."
+        ) from error
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of an error in one line, without its full stop."""
+    return one_line(error).rstrip(".")
+
+
+def listed(names: Sequence[object], *, most: int = 12) -> str:
+    """Return the first names in quotation marks."""
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{shown}{more}" if names else "none"
+
+
+class Npz:
+    """The arrays of an npz file, read one by one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        check_regular(path)
+        with damage_said(path, "npz"):
+            if not zipfile.is_zipfile(path):
+                raise ValueError(
+                    f"{path}: not an npz archive: it is cut short, corrupt or of another type; "
+                    "write it anew with numpy.savez."
+                )
+            self._archive = zipfile.ZipFile(path)
+            self._members = {info.filename: info for info in self._archive.infolist()}
+        self.names = [name.removesuffix(".npy") for name in self._members]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def array(self, key: str) -> npt.NDArray[Any]:
+        """Return the array of that name."""
+        info = self._members.get(f"{key}.npy")
+        if info is None:
+            raise ValueError(
+                f"{self.path}: member {key!r} is not a NumPy array: the file was not written by "
+                "numpy.savez; write it anew."
+            )
+        check_size(self.path, info.file_size)
+        try:
+            content = self._archive.read(info)
+        except Exception as error:
+            # zlib, zipfile and what they call raise a dozen kinds.
+            raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
+        return _array(self.path, content, f"array {key!r}")
+
+
+def read_npy(path: Path) -> npt.NDArray[Any]:
+    """Return the array of an npy file."""
+    check_regular(path)
+    return _array(path, path.read_bytes(), "its array")
+
+
+def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
+    stream = io.BytesIO(content)
+    try:
+        old = np.lib.format.read_magic(stream) == (1, 0)
+        header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(stream)
+        there = len(content) - stream.tell()
+        if not dtype.hasobject and math.prod(shape) * dtype.itemsize == there:
+            stream.seek(0)
+            return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    except Exception as error:
+        # Of a damaged header NumPy's parser raises whatever Python's own does.
+        raise _corrupt(path, what, reason(error)) from error
+    if not dtype.hasobject:
+        raise _corrupt(path, what, f"{there} bytes for an array of shape {shape} of {dtype}")
+    raise ValueError(
+        f"{path}: {what} holds pickled Python objects, which are refused because unpickling can "
+        "run any code; store it as a plain numeric or string array."
+    )
+
+
+def _corrupt(path: Path, what: str, reason: str) -> ValueError:
+    return ValueError(
+        f"{path}: {what} cannot be read ({reason}): the file is corrupt; write it anew."
+    )
+
+
+def read_text(path: Path, *, packed: bool) -> str:
+    """Return the text of a file, unpacked."""
+    check_regular(path)
+    with damage_said(path, format_of(path)[0].removeprefix(".")):
+        if not packed:
+            return path.read_text(encoding="utf-8-sig")
+        try:
+            with gzip.open(path) as stream:
+                content = stream.read(LIMIT + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{path}: not a readable gzip file: {reason(error)}; pack it anew."
+            ) from error
+        check_size(path, len(content))
+        return content.decode("utf-8-sig")
+
+
+def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
+    """Return the columns of a csv or tsv file as they are written, as text."""
+    import pandas as pd
+
+    kind = "tsv" if separator == "\t" else "csv"
+    with damage_said(path, kind):
+        # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
+        # column holds the labels. The header is a row like any other, since pandas renames the
+        # second of two equal names, and takes surplus fields for an index.
+        try:
+            rows = pd.read_csv(
+                source,
+                sep=separator,
+                dtype=str,
+                header=None,
+                keep_default_na=False,
+                skipinitialspace=True,
+            )
+        except pd.errors.ParserError as error:
+            raise ValueError(
+                f"{path}: not a readable {kind} file: {reason(error)}; name every column, and "
+                "end no row with a separator."
+            ) from error
+    header = [str(name).strip() for name in rows.iloc[0]]
+    check_distinct(path, header)
+    return rows.iloc[1:].set_axis(header, axis="columns").reset_index(drop=True)
+
+
+def check_distinct(path: Path, names: Sequence[str]) -> None:
+    """Raise if two columns have one name: labels could not tell them apart."""
+    counts = Counter(name for name in names if name)
+    if repeated := sorted(name for name, count in counts.items() if count > 1):
+        raise ValueError(
+            f"{path}: columns {listed(repeated)} occur more than once; give every column its own "
+            "name."
+        )
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Return the columns of a parquet file."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise ImportError(
+            f'{path}: reading parquet needs pyarrow: pip install "propercal[parquet]".'
+        ) from error
+    import pandas as pd
+
+    check_regular(path)
+    with path.open("rb"), damage_said(path, "parquet"):
+        metadata = pq.ParquetFile(path).metadata
+        check_size(path, 8 * metadata.num_rows * metadata.num_columns)
+        table = pd.read_parquet(path, engine="pyarrow")
+    names = [str(column).strip() for column in table.columns]
+    check_distinct(path, names)
+    return table.set_axis(names, axis="columns")
+
+
+def read_objects(path: Path, text: str) -> dict[str, list[Any]]:
+    """Return the columns of a jsonl file, in which each line is an object with the same names."""
+    columns: dict[str, list[Any]] = {}
+    n_lines = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        n_lines += 1
+        try:
+            pairs = json.loads(line, object_pairs_hook=lambda found: found)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"{path}: line {number} is no object of JSON ({reason(error)}); write one object "
+                "a line."
+            ) from error
+        if not isinstance(pairs, list) or not all(isinstance(pair, tuple) for pair in pairs):
+            raise ValueError(f"{path}: line {number} is no object of JSON; write one a line.")
+        check_distinct(path, [name for name, _ in pairs])
+        if n_lines == 1:
+            columns = {name.strip(): [] for name, _ in pairs}
+        if {name.strip() for name, _ in pairs} != set(columns):
+            names = [name for name, _ in pairs]
+            raise ValueError(
+                f"{path}: line {number} has the names {listed(names)}: expected those of the first "
+                f"line, {listed(list(columns))}; give each line all of them."
+            )
+        for name, value in pairs:
+            columns[name.strip()].append(value)
+    if not n_lines:
+        raise ValueError(f"{path}: no line: expected one object of JSON a line.")
+    return columns
+
+
+def beside(path: Path, kinds: Sequence[str]) -> tuple[str, Path]:
+    """Return what an npy file is said to hold, by its name, and where its labels are."""
+    named = [kind for kind in kinds if kind in path.stem.lower()]
+    if len(named) != 1:
+        raise ValueError(
+            f"{path}: expected one of {listed(kinds)} in the name of an npy file, which says what "
+            "it holds, and 'labels' in its place in the name of the file of its labels; rename "
+            "them, or save both in one npz file."
+        )
+    start = path.stem.lower().index(named[0])
+    stem = path.stem[:start] + "labels" + path.stem[start + len(named[0]) :]
+    labels = path.with_name(stem + path.suffix)
+    if not os.path.lexists(labels):
+        raise ValueError(f"{path}: expected its labels in {labels.name} beside it; save them so.")
+    return named[0], labels
