@@ -27,7 +27,7 @@ from benchmarks.presets import PRESETS
 from benchmarks.results import dataset
 from benchmarks.rivals import AUTHORS_FUNCTION
 from benchmarks.series import SERIES
-from propercal.experiments.store import write_dataset
+from propercal.experiments.datasets import write_dataset
 from studies.paths import ROOT, shown
 
 

@@ -14,8 +14,6 @@ from propercal._data.messages import bad_value
 from propercal.experiments import datasets
 from propercal.experiments.sources import differences
 
-read_dataset, write_dataset = datasets.read_dataset, datasets.write_dataset
-
 
 class CellResult(NamedTuple):
     """Numbers of one cell."""
