@@ -84,7 +84,7 @@ def test_table_and_figure(tiny: tuple[Path, str]) -> None:
     lines = output.splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["canonical", "canonical", "classwise", "sketch"]
     assert any("time n^" in line for line in lines)
-    assert {path.name for path in folder.iterdir()} == {"run.nc", "run.png", "run.svg"}
+    assert {path.name for path in folder.iterdir()} == {"run.nc", "run.nc.sha256", "run.png", "run.svg"}
 
 
 def test_code_of_others_is_called_as_documented(tmp_path: Path) -> None:
