@@ -4,10 +4,6 @@ The paper's appendix, "Convergence of bias": class-wise calibration error, bias 
 random subsets of a test set, at bandwidth 0.02, here by the estimates via the risk and direct, and
 debiased. The reference of each is its own value on the whole set, as in the paper: that is no known
 truth, and the references differ. Run `python studies/bias_on_networks.py --help`.
-
-The full study reads predictions of trained networks, one `.npz` a model, with `labels` (n,) and
-`logits` or `probs` (n, k). Such files come from evaluating your own network once, or from
-repositories with saved predictions.
 """
 
 from __future__ import annotations

@@ -30,9 +30,7 @@ TINY = StudyDesign(
     n_replicates=6,
 )
 QUICK = StudyDesign(
-    bandwidths=(0.1, 0.02),
-    sample_sizes=(50, 100, 200, 400, 800),
-    n_replicates=(40, 40, 30, 20, 20),
+    bandwidths=(0.1, 0.02), sample_sizes=(50, 100, 200, 400, 800), n_replicates=(40, 40, 30, 20, 20)
 )
 FULL = StudyDesign(
     bandwidths=(0.1, 0.02, 0.005, 0.001),

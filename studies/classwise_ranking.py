@@ -4,10 +4,6 @@ The paper's appendix, "Assessing calibration error": for each class against the 
 of CE_KL and CE_2² at bandwidth 0.02 and the binned CE_1, with ranks, and reliability diagrams; here
 also the debiased estimates with intervals, the binned CE_1 of a calibrated model, and the loss of
 the class. Run `python studies/classwise_ranking.py --help`.
-
-The full study reads predictions of trained networks, one `.npz` a model, with `labels` (n,) and
-`logits` or `probs` (n, k). Such files come from evaluating your own network once, or from
-repositories with saved predictions.
 """
 
 from __future__ import annotations

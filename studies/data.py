@@ -21,7 +21,10 @@ Labels = NDArray[np.int64]
 
 DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
 #: What the option that names models says of them.
-MODELS_HELP = "npz files below the data folder, or " + ", ".join(DIGITS)
+MODELS_HELP = (
+    "npz files below the data folder, of a network's labels (n,) and logits or probs (n, k); or "
+    + ", ".join(DIGITS)
+)
 #: The paper's.
 BANDWIDTH = 0.02
 SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}

@@ -11,13 +11,7 @@ import xarray as xr
 
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
-from studies.debiasing_summary import (
-    BIAS_TARGETS,
-    COVERAGE_TARGET,
-    LEVEL,
-    RMSE_RIVALS,
-    SIZE_TARGET,
-)
+from studies.debiasing_summary import BIAS_TARGETS, COVERAGE_TARGET, LEVEL, RMSE_RIVALS, SIZE_TARGET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "studies" / "results"
 # Predictions that others made, which no study needs for its quick preset.
 DATA = ROOT.parent / "shared" / "data"
 

@@ -4,10 +4,8 @@ The paper's Tables 2, 3 and 5: calibration errors, accuracy, log loss and Brier 
 after recalibration, here by the paper's estimate and by the debiased one, with intervals, and the
 two recalibrations compared on the same rows. Run `python studies/posthoc_calibration.py --help`.
 
-The full study reads predictions of trained networks, one `.npz` a model, with `labels` (n,) and
-`logits` or `probs` (n, k). `NAME_test.npz` is evaluated after calibration on `NAME_val.npz`; any
-other file is split into two random halves, anew for each seed. Such files come from evaluating
-your own network once, or from repositories with saved predictions.
+Of files, `NAME_test.npz` is evaluated after calibration on `NAME_val.npz`; any other is split into
+two random halves, anew for each seed.
 """
 
 from __future__ import annotations
@@ -257,9 +255,7 @@ STUDY = Study(
             "section 6.2, Table 2",
         ),
         Claim(
-            "Class-wise calibration errors via risk at γ = 0.02",
-            overstated,
-            "section 6.2, Table 2",
+            "Class-wise calibration errors via risk at γ = 0.02", overstated, "section 6.2, Table 2"
         ),
     ),
     figures=figures,

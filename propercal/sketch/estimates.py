@@ -26,13 +26,11 @@ from propercal._methods.variance import half_trace
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.recalibration.points import LOG_FLOOR, interior
-from propercal.sketch.kernel_sums import kernel_sums
+from propercal.sketch.kernel_sums import TAIL, kernel_sums, unresolved
 from propercal.sketch.weighted_points import WeightedPoints
 
 Floats = npt.NDArray[np.float64]
 
-#: Coefficients at the end of a polynomial, which tell how much the next ones leave out.
-_TAIL = 3
 #: Bandwidths to choose from, in units of the narrowest.
 _MULTIPLES = (1, 4, 16, 64)
 #: A correction draws what the kernel sees to a base of e^{LOG_FLOOR} at least: e^{−160} of 10⁹ rows
@@ -65,7 +63,8 @@ def estimate_problem(mass: WeightedPoints, generator: BregmanGenerator, method: 
     """Estimate the refinement, or by the direct method the calibration error, of one problem."""
     kernel = DirichletKernel()
     if method.corrects_bias:
-        return _one_step(mass, generator, kernel)
+        found = _one_step(mass, generator, kernel)
+        return found._replace(error=found.error + _lonely(mass, generator, kernel, found))
     (sums,) = kernel_sums(mass, kernel, mass.bandwidth, EXPONENT_FLOOR, mass.weights)
 
     def mean(label: int) -> Floats:
@@ -75,6 +74,7 @@ def estimate_problem(mass: WeightedPoints, generator: BregmanGenerator, method: 
 
     means = mean(0), mean(1)
     own = _average(mass, _by_label(lambda label: np.asarray(-generator.value(means[label]))))
+    own = own._replace(error=own.error + _lonely(mass, generator, kernel, own))
     if not method.measures_divergence:
         return own
     divergence = _average(
@@ -85,7 +85,21 @@ def estimate_problem(mass: WeightedPoints, generator: BregmanGenerator, method: 
             )
         ),
     )
-    return divergence._replace(own_refinement=own.mean)
+    return divergence._replace(
+        own_refinement=own.mean,
+        error=divergence.error + _lonely(mass, generator, kernel, divergence),
+    )
+
+
+def _lonely(
+    mass: WeightedPoints, generator: BregmanGenerator, kernel: DirichletKernel, found: Estimate
+) -> float:
+    """Estimate what the mean is off by for predictions that are far from all others."""
+    if math.isinf(found.bandwidth):
+        return 0.0
+    counted = mass.weights.sum(axis=1) @ unresolved(mass, kernel, found.bandwidth)
+    most = -float(generator.value(np.full(2, 0.5))) + float(generator.value(np.eye(2)[0]))
+    return abs(most) * float(counted / mass.weights.sum())
 
 
 def _without(sums: Floats, mass: WeightedPoints, own: Floats) -> Floats:
@@ -188,7 +202,7 @@ def _average(mass: WeightedPoints, values: Floats) -> Estimate:
         coefficients = np.einsum(
             "ij,pjl->pil", chebyshev(mass.order).transform, used[at_nodes].reshape(shape)
         )
-        tail = np.abs(coefficients[:, -_TAIL:]).max(axis=1, initial=0.0)
+        tail = np.abs(coefficients[:, -TAIL:]).max(axis=1, initial=0.0)
         points = mass.weights[at_nodes].reshape(shape).sum(axis=1)
         error = float((points * tail).sum() / n)
     return Estimate(mean, 0.0, 0.0, 0.0, error, mass.bandwidth)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from propercal._array import floored_exp, slices
 from propercal._kernels.kernels import HEADROOM, DirichletKernel, shifted
+from propercal._kernels.panels import chebyshev
 from propercal._threads import one_blas_thread
 from propercal.sketch.weighted_points import WeightedPoints
 
@@ -26,6 +27,9 @@ Positions = npt.NDArray[np.intp]
 _BLOCK = 64
 #: What rounding of the exponents may be, with room to spare.
 _MARGIN = 1.0
+_ROUNDING = 1e-6
+#: Coefficients at the end of a polynomial, which tell how much the next ones leave out.
+TAIL = 3
 
 
 def kernel_sums(
@@ -86,6 +90,44 @@ def kernel_sums(
                 far = math.exp((i + 1) * floor) * outside
                 results[i][ascending[rows]] = power @ weight[columns] + far
     return results
+
+
+def unresolved(mass: WeightedPoints, kernel: DirichletKernel, bandwidth: float) -> Floats:
+    """Estimate the relative error, up to 1, of the sums at single predictions; 0 at nodes.
+
+    From a point that is far from all others, next to 0 above all, the kernel falls so steeply that
+    within a panel it is no polynomial of the source: the predictions there may as well be anywhere
+    in it.
+    """
+    n_nodes, order = int((~mass.single).sum()), mass.order
+    alone = np.arange(n_nodes, len(mass.prob))
+    result = np.zeros(len(mass.prob))
+    if not (n_nodes and len(alone)):
+        return result
+    log_odds = mass.log_prob[:, 1] - mass.log_prob[:, 0]
+    ascending = np.argsort(log_odds, kind="stable")
+    position = np.argsort(ascending)
+    exponents = _Exponents.of(mass, kernel, bandwidth, ascending)
+    largest = exponents.of_neighbours()[position[alone]]
+    # The exponent is concave in the source, largest near the target: panels beside it matter.
+    panels = np.arange(n_nodes).reshape(-1, order)
+    own = np.searchsorted(log_odds[panels[:, 0]], log_odds[alone]) - 1
+    rows = np.abs(mass.weights[:n_nodes].sum(axis=1).reshape(-1, order).sum(axis=1))
+    error, total, nearest = (np.zeros(len(alone)) for _ in range(3))
+    for panel in (own - 1, own, own + 1):
+        there = (panel >= 0) & (panel < len(panels))
+        sources = exponents.source[:, position[panels[panel[there]]]]
+        target = exponents.target[position[alone[there]]]
+        relative = np.einsum("if,fij->ij", target, sources) - largest[there, None]
+        values = np.exp(np.maximum(relative, -HEADROOM))
+        tail = np.abs(values @ chebyshev(order).transform.T)[:, -TAIL:].max(axis=1)
+        error[there] += rows[panel[there]] * tail
+        total[there] += rows[panel[there]] * values.mean(axis=1)
+        nearest[there] = np.maximum(nearest[there], values.max(axis=1))
+    # Where no node is nearest, a single prediction adds 1.
+    total += nearest < 1 - _ROUNDING
+    result[alone] = np.minimum(error / total, 1.0)
+    return result
 
 
 class _Exponents(NamedTuple):
