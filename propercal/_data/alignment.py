@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import namespace
+from propercal._array import like, namespace
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names, read_array
@@ -79,6 +79,50 @@ def align(
         if proba.rows is None:
             weight = in_order_of(weight, labels, called.weight, called.labels)
     return Aligned(labels, proba, weight)
+
+
+def align_pair(
+    y_true: object,
+    y_proba: tuple[object, object],
+    sample_weight: object,
+    *,
+    layout: Layout,
+    called: tuple[Names, Names],
+) -> tuple[Aligned, Aligned]:
+    """Read two predictions of the same rows, and bring rows and columns of both into one order."""
+    first, second = y_proba
+    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):  # type: ignore[attr-defined]
+        second = second.transpose(*first.dims)  # type: ignore[attr-defined]
+    a, b = (
+        align(y_true, each, sample_weight, layout=layout, called=names)
+        for each, names in zip((first, second), called, strict=True)
+    )
+    proba = in_order_of(b.proba, a.proba, called[1].proba, called[0].proba)
+    if proba is not b.proba and a.labels.rows is None:
+        raise bad_value(
+            called[1].proba,
+            f"rows of the index {_some(b.proba.rows)}",
+            f"the order of {called[0].proba}, {_some(a.proba.rows)}, since {called[0].labels} has "
+            "no index",
+            "bring both into the order of the labels",
+        )
+    return a, Aligned(a.labels, _with_columns_of(proba, a.proba, called), a.weight)
+
+
+def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names]) -> Held:
+    """Return `held` with its columns in the order of those of `other`, where both have names."""
+    if held.columns is None or other.columns is None or held.columns == other.columns:
+        return held
+    if len(set(held.columns)) != len(held.columns) or set(held.columns) != set(other.columns):
+        raise bad_value(
+            called[1].proba,
+            f"columns {list(held.columns)}",
+            f"those of {called[0].proba}, {list(other.columns)}",
+            "name the columns of both alike, or pass them without names",
+        )
+    xp = namespace(held.values)
+    order = like([held.columns.index(column) for column in other.columns], held.values)
+    return replace(held, values=xp.take(held.values, order, axis=1), columns=other.columns)
 
 
 def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> Held:

@@ -53,6 +53,12 @@ def select_bandwidth(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
 ) -> float:
     r"""Choose the bandwidth γ of the Dirichlet kernel by a leave-one-out criterion.
 
@@ -67,7 +73,8 @@ def select_bandwidth(
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, sample_weight, labels
+    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
+    class_dim, sample_dims
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
         The loss of the risk criterion; the likelihood does not use it.
@@ -116,7 +123,18 @@ def select_bandwidth(
         raise unknown_name("criterion", criterion, CRITERIA)
     chosen, reduction = as_generator(generator), as_notion(notion)
     predictions = validate(
-        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
     )
     kernel = as_kernel("dirichlet")
     problems = reduction.problems(predictions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,12 @@ def calibration_test(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     random_state: Any = None,
 ) -> CalibrationTest:
     r"""Test whether predicted probabilities are calibrated.
@@ -97,7 +103,8 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, sample_weight, labels
+    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
+    class_dim, sample_dims
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
         The convex function F, whose curvature weighs the residuals in the kernel parts.
@@ -175,7 +182,18 @@ def calibration_test(
         raise _bad_number(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate(
-        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
     )
     with no_gradient(predictions.prob):
         names, forms, impossible = _evaluate(predictions, reduction, chosen, int(n_resamples), rng)

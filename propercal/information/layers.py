@@ -13,7 +13,7 @@ from propercal._array import is_array, like, namespace, no_gradient, scalar, to_
 from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.notions import Problem
-from propercal._data.predictions import read_weights
+from propercal._data.weights import read_weights
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import estimate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,14 +37,22 @@ def reliability_diagram(
     n_bins: int = 15,
     confidence_level: float = 0.95,
     from_logits: bool = False,
+    sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw how often the predicted event occurred, in bins of equal width of its probability.
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, labels
+    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
+    class_dim, sample_dims
         As in :func:`propercal.decompose`.
     notion : {"top-label", "classwise"}, default "top-label"
         Which event: that the most probable class occurs, or that one class does.
@@ -85,7 +93,20 @@ def reliability_diagram(
         raise unknown_name("notion", notion, _NOTIONS)
     n_bins = _check_bins(n_bins)
     level = check_confidence_level(confidence_level)
-    predictions = validate(y_true, y_proba, from_logits=from_logits, labels=labels)
+    predictions = validate(
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=notion != _NOTIONS[1] and event is None,
+    )
     predicted, occurred, name = _event(predictions, as_notion(notion), event)
     bins = _bins(predicted, occurred, n_bins)
     axis = axes_for(ax, size=(5.8, 4.0))

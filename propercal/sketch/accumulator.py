@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from propercal._array import ignore_underflow, no_gradient
-from propercal._data.labels import check_names
+from propercal._data.naming import check_names
+from propercal._data.links import check_link
 from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
@@ -53,8 +54,12 @@ class CalibrationSketch:
     labels : sequence of length k, optional
         The class that each column stands for, as in :func:`propercal.decompose`; needed for names
         of classes, since a chunk may lack some.
+    pos_label : optional
+        The class that a single column is the probability of.
     from_logits : bool
         Take predictions as logits.
+    link : {"softmax", "sigmoid"}, optional
+        What is between logits and probabilities, as in :func:`propercal.decompose`.
 
     Raises
     ------
@@ -106,7 +111,9 @@ class CalibrationSketch:
         notion: str = "classwise",
         bandwidth: float,
         labels: Sequence[Any] | None = None,
+        pos_label: Any = None,
         from_logits: bool = False,
+        link: str | None = None,
     ) -> None:
         if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer):
             raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
@@ -133,7 +140,10 @@ class CalibrationSketch:
         self.bandwidth = gamma
         names = check_names(labels, int(n_classes))
         self.labels = None if names is None else list(names)
+        check_link(link, from_logits)
+        self.pos_label = pos_label
         self.from_logits = from_logits
+        self.link = link
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.
         self._panels = make_panels(gamma / 4, _NODES, _LOG_SMALLEST)
         empty = State.empty(reduction.n_problems(self.n_classes), self._panels)
@@ -174,6 +184,8 @@ class CalibrationSketch:
             n_classes=self.n_classes,
             from_logits=self.from_logits,
             reading=seen.reading,
+            pos_label=self.pos_label,
+            link=self.link,
         )
         n_odd = rows.n_samples if rows.multilabel else 0
         with no_gradient(rows.prob):
@@ -336,7 +348,9 @@ class CalibrationSketch:
             "notion": self.notion,
             "bandwidth": self.bandwidth,
             "labels": self.labels,
+            "pos_label": self.pos_label,
             "from_logits": self.from_logits,
+            "link": self.link,
         }
 
 
@@ -349,6 +363,13 @@ def _joined(mine: Convention, other: Convention) -> Convention:
             f"{mine.names}",
             "pass labels=[...] to both",
         )
+    if None not in (mine.columns, other.columns) and mine.columns != other.columns:
+        raise bad_value(
+            "other",
+            f"a sketch of columns {other.columns}",
+            f"{mine.columns}",
+            "pass labels=[...] to both, or the same columns in the same order",
+        )
     joined = mine.settled(other.separate)
     if joined is None:
         kinds = "one class in each row", "columns that are separate problems"
@@ -359,4 +380,7 @@ def _joined(mine: Convention, other: Convention) -> Convention:
             "let the first update of both hold a row that marks several classes; where one class "
             "occurs in each row, pass class numbers",
         )
-    return joined._replace(names=other.names if mine.names is None else mine.names)
+    return joined._replace(
+        names=other.names if mine.names is None else mine.names,
+        columns=other.columns if mine.columns is None else mine.columns,
+    )

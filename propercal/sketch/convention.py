@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import by_rows, namespace, no_gradient, safe_log, to_numpy
+from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
+from propercal._data.alignment import align
+from propercal._data.holders import Held
 from propercal._data.messages import bad_value
+from propercal._data.naming import key
 from propercal._data.predictions import Predictions, _is_top, _log1m, _rounding, validate
-from propercal._data.reading import read_array
 from propercal._typing import Array
 
 
@@ -27,6 +29,8 @@ class Convention(NamedTuple):
     """Names of classes; None where no row named one."""
     separate: bool | None = None
     """Whether columns are separate problems; None where no row depends on that."""
+    columns: list[Any] | None = None
+    """Names of the columns of the predictions; None where they had none so far."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -36,10 +40,18 @@ class Convention(NamedTuple):
 
 
 def read_rows(
-    y_true: object, y_proba: object, *, n_classes: int, from_logits: bool, reading: Convention
+    y_true: object,
+    y_proba: object,
+    *,
+    n_classes: int,
+    from_logits: bool,
+    reading: Convention,
+    pos_label: Any = None,
+    link: str | None = None,
 ) -> tuple[Predictions, Convention]:
     """Validate rows; return them, and what is settled after them."""
-    shape = tuple(read_array("y_proba", y_proba).shape)
+    held = align(y_true, y_proba)
+    shape = tuple(held.proba.values.shape)
     n_columns = int(shape[1]) if len(shape) == 2 else 1
     if max(2, n_columns) != n_classes:
         raise bad_value(
@@ -48,7 +60,23 @@ def read_rows(
             f"{n_classes}, as the sketch has",
             "make a sketch for each set of classes",
         )
-    rows = validate(y_true, y_proba, from_logits=from_logits, labels=reading.names, smallest=1)
+    proba, columns = _in_order(held.proba, reading)
+    rows = validate(
+        held.labels,
+        proba,
+        from_logits=from_logits,
+        labels=reading.names,
+        pos_label=None if reading.names is not None else pos_label,
+        link=link,
+        smallest=1,
+    )
+    if reading.names is not None and list(rows.classes.names) != reading.names:
+        raise bad_value(
+            "y_proba",
+            f"a column named {proba.name!r}, of the classes {list(rows.classes.names)}",
+            f"the probability of {reading.names[-1]!r}, as in rows before",
+            "pass the same column in each update",
+        )
     if rows.n_classes != n_classes:
         raise bad_value(
             "y_true",
@@ -64,13 +92,38 @@ def read_rows(
         else:
             rows, depends = _by_sum(rows)
             separate = False if rows.classes.indicator is not None and depends else None
-    settled = reading.settled(separate)
+    settled = reading._replace(columns=columns).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     # An indicator matrix names no classes.
     if reading.names is None and rows.classes.indicator is None:
         settled = settled._replace(names=list(rows.classes.names))
     return rows, settled
+
+
+def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]:
+    """Return predictions with their columns in the order of rows before, and the names of these."""
+    if proba.columns is None or proba.values.ndim != 2 or proba.values.shape[1] == 1:
+        return proba, reading.columns
+    keys = [key(column) for column in proba.columns]
+    known = reading.columns
+    if known is None and {key(name) for name in reading.names or ()} == set(keys):
+        known = reading.names
+    if known is None:
+        return proba, list(proba.columns)
+    place = {each: i for i, each in enumerate(keys)}
+    wanted = [key(name) for name in known]
+    if set(wanted) != set(place) or len(place) != len(wanted):
+        raise bad_value(
+            "y_proba",
+            f"columns {list(proba.columns)}",
+            f"{list(known)}, as in rows before",
+            "name columns alike in each update, or pass them without names",
+        )
+    xp = namespace(proba.values)
+    order = like(np.array([place[each] for each in wanted]), proba.values)
+    values = xp.take(proba.values, order, axis=1)
+    return replace(proba, values=values, columns=tuple(known)), list(known)
 
 
 def _apart(rows: Predictions) -> Predictions:
