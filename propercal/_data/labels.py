@@ -107,7 +107,7 @@ def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:
     ):
         raise bad_value(
             called.labels,
-            f"values of type {values.dtype}" if values.dtype.kind != "O" else _odd_value(values),
+            _odd_value(values) if values.dtype.kind == "O" else f"values of type {values.dtype}",
             "integers, booleans, strings or a one-hot matrix",
             "convert the labels, and drop rows whose label is missing",
         )
@@ -123,7 +123,7 @@ def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:
 
 def _odd_value(values: npt.NDArray[Any]) -> str:
     row, odd = next((i, v) for i, v in enumerate(values) if not isinstance(v, str | int | bool))
-    return f"{type(odd).__name__} ({odd!r}) at row {row}"
+    return f"values of type {type(odd).__name__} ({odd!r}) at row {row}"
 
 
 def _read_indicator(

@@ -14,6 +14,7 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
 from propercal._data.settings import check_confidence_level
+from propercal._kernels.bins import bin_numbers
 from propercal.plotting.axes import add_legend, axes_for
 from propercal.plotting.palette import COLOURS
 from propercal.plotting.wilson import wilson_interval
@@ -108,7 +109,8 @@ def reliability_diagram(
         one_class=notion != _NOTIONS[1] and event is None,
     )
     predicted, occurred, name = _event(predictions, as_notion(notion), event)
-    bins = _bins(predicted, occurred, n_bins)
+    weight = to_numpy(predictions.weight) / float(to_numpy(predictions.weight).max())
+    bins = _bins(predicted, occurred, weight, n_bins)
     axis = axes_for(ax, size=(5.8, 4.0))
     _draw(axis, bins, 1 / n_bins, level)
     top = name is None
@@ -123,7 +125,8 @@ class _Bins(NamedTuple):
     centre: Floats
     predicted: Floats
     frequency: Floats
-    size: npt.NDArray[np.int64]
+    size: Floats
+    """Rows of equal weight that would tell as much."""
 
 
 def _check_bins(n_bins: object) -> int:
@@ -156,17 +159,19 @@ def _event(
     return to_numpy(problem.prob)[:, 1], to_numpy(problem.label) == 1, name
 
 
-def _bins(predicted: Floats, occurred: npt.NDArray[np.bool_], n_bins: int) -> _Bins:
-    # The last bin holds 1.
-    number = np.minimum((predicted * n_bins).astype(np.int64), n_bins - 1)
-    count = np.bincount(number, minlength=n_bins)
-    filled = np.flatnonzero(count)
-    sums = (
-        np.bincount(number, weights, minlength=n_bins)[filled]
-        for weights in (predicted, occurred.astype(float))
+def _bins(
+    predicted: Floats, occurred: npt.NDArray[np.bool_], weight: Floats, n_bins: int
+) -> _Bins:
+    number = bin_numbers(predicted, n_bins)
+    count, total, squares, mean, frequency = (
+        np.bincount(number, each, minlength=n_bins)
+        for each in (np.sign(weight), weight, weight**2, weight * predicted, weight * occurred)
     )
-    mean, frequency = (each / count[filled] for each in sums)
-    return _Bins((filled + 0.5) / n_bins, mean, frequency, count[filled])
+    filled = np.flatnonzero(count)
+    total = total[filled]
+    # Weights that differ tell as much as fewer rows of equal weight.
+    size = np.where(squares[filled] > 0, total**2 / squares[filled], count[filled])
+    return _Bins((filled + 0.5) / n_bins, mean[filled] / total, frequency[filled] / total, size)
 
 
 def _draw(axis: Axes, bins: _Bins, width: float, level: float) -> None:
