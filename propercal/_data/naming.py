@@ -20,8 +20,11 @@ from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 
-#: What the name of a column of probabilities says before the number of a class.
-_OF_CLASS_0 = re.compile(r"(?:y|p|prob|proba|probability|pred|class|score|logit)?s?[ _.\-]*0+", re.I)
+#: What a column of the probabilities of class 0 may be called, letters and digits only.
+_OF_CLASS_0 = re.compile(
+    r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
+    r"(?:0+|neg|negative|no|false)"
+)
 #: What torch and Hugging Face put where there is no label.
 _NO_LABEL = -100
 
@@ -124,10 +127,11 @@ class Naming:
         assert self.columns is not None  # noqa: S101
         named = {key(each) for each in uniques} & {key(each) for each in self.columns}
         if all(_is_number(each) for each in uniques) and not named:
-            ends = [re.search(r"(\d+)$", str(column)) for column in self.columns]
+            ends = [re.search(r"(\d+)\D*$", str(column)) for column in self.columns]
             numbers = [int(end[1]) for end in ends if end]
             counted = all(_is_number(_plain(each)) for each in self.columns)
-            if len(numbers) < len(ends) or (numbers == sorted(numbers) and not counted):
+            in_order = len(numbers) < len(ends) or (numbers == sorted(numbers) and not counted)
+            if in_order and not (self.n_classes == 2 and of_class_0(self.columns[1])):
                 return self._numbers(uniques)
         raise bad_value(
             self.called.labels,
@@ -228,7 +232,7 @@ class Naming:
         if name is None:
             return None
         numbers = all(_is_number(each) for each in uniques)
-        if numbers and (_OF_CLASS_0.fullmatch(str(name)) or (is_class and key(name) == "0")):
+        if numbers and (of_class_0(name) or (is_class and key(name) == "0")):
             raise bad_value(
                 self.called.proba,
                 f"a column named {name!r}",
@@ -338,6 +342,11 @@ def _plain(name: Any) -> Any:
 def is_numeral(name: Any) -> bool:
     """Tell whether a name is a whole number, or ends in one."""
     return isinstance(_plain(name), int) or bool(re.search(r"\d$", str(name)))
+
+
+def of_class_0(name: Any) -> bool:
+    """Tell whether a name is one that the probability of class 0 may have."""
+    return bool(_OF_CLASS_0.fullmatch(re.sub(r"[^a-z0-9]", "", str(name).lower())))
 
 
 def _is_number(name: Any) -> bool:
