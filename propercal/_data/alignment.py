@@ -327,12 +327,13 @@ class _Dimensions:
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
         names = None if classes is None else values.indexes.get(classes)
-        return replace(
-            held,
-            values=array,
-            rows=_index(values, samples),
-            columns=None if names is None else named(tuple(names)),
-        )
+        held = replace(held, values=array, rows=_index(values, samples))
+        if names is None:
+            return held
+        columns = named(tuple(names))
+        if len(names) == 1:
+            return replace(held, name=None if columns is None else columns[0])
+        return replace(held, columns=columns)
 
     def _unnamed(self, argument: str, values: object) -> Held:
         """Read an array without names as samples, in the order of the reference."""

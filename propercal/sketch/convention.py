@@ -16,6 +16,7 @@ import numpy as np
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
 from propercal._data.alignment import align
 from propercal._data.holders import Held
+from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.naming import key
 from propercal._data.predictions import Predictions, _is_top, _log1m, _rounding, validate
@@ -61,6 +62,9 @@ def read_rows(
             "make a sketch for each set of classes",
         )
     proba, columns = _in_order(held.proba, reading)
+    if from_logits and link is None and reading.separate:
+        # As a row before told, which marked several classes or none.
+        link = LINKS[1]
     rows = validate(
         held.labels,
         proba,

@@ -260,7 +260,7 @@ def test_bad_values_elsewhere_than_in_rows_of_weight_0_are_named_by_their_row() 
     with pytest.raises(ValueError, match=r"y_proba = nan at row 4:"):
         propercal.decompose(Y, put(put(P, 1, np.nan), 4, np.nan), sample_weight=weight)
     with pytest.raises(ValueError, match=r"y_true = 7 at row 4:"):
-        propercal.decompose(put(put(Y, 1, -100), 4, 7), P, sample_weight=weight)
+        propercal.decompose(put(put(Y, 1, -100), 4, 7), P, sample_weight=weight, method="risk")
     with pytest.raises(ValueError, match=r"y_proba = nan at row 1:"):
         propercal.conditional_mean(Y, put(P, 1, np.nan), sample_weight=weight, bandwidth=0.1)
 

@@ -173,21 +173,23 @@ def test_the_first_rows_tell_how_all_are_read() -> None:
     one, several = np.eye(3, dtype=int)[rng.integers(0, 3, 40)], rng.integers(0, 2, (40, 3))
     sketch = made(from_logits=True)
     sketch.update(several, logits)
-    before = sketch.to_bytes()
-    with pytest.raises(ValueError, match="y_true = an indicator matrix whose rows all mark one class"):
-        sketch.update(one, logits)
-    assert sketch.to_bytes() == before
-    names = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    sketch.update(one, logits)
+    said = made(from_logits=True, link="sigmoid")
+    said.update(np.concatenate([several, one]), np.concatenate([logits, logits]))
+    assert sketch.result(method="risk").risk == pytest.approx(said.result(method="risk").risk, rel=1e-12)
+    with pytest.raises(ValueError, match="link = None: expected 'softmax' or 'sigmoid'"):
+        made(from_logits=True).update(one, logits)
+    names = CalibrationSketch(2, notion="canonical", bandwidth=0.1, pos_label="dog")
     names.update(["dog", "cat"], [0.3, 0.4])
     with pytest.raises(ValueError, match="eel"):
         names.update(["dog", "eel"], [0.3, 0.4])
-    other = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    other = CalibrationSketch(2, notion="canonical", bandwidth=0.1, pos_label="dog")
     other.update(["dog", "eel"], [0.3, 0.4])
-    with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['dog', 'eel'\]"):
+    with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['eel', 'dog'\]"):
         names.merge(other)
-    empty = CalibrationSketch(2, notion="canonical", bandwidth=0.1)
+    empty = CalibrationSketch(2, notion="canonical", bandwidth=0.1, pos_label="dog")
     assert empty.merge(names).n_samples == 2
-    assert names.merge(CalibrationSketch(2, notion="canonical", bandwidth=0.1)).n_samples == 2
+    assert names.merge(CalibrationSketch(2, notion="canonical", bandwidth=0.1, pos_label="dog")).n_samples == 2
 
 
 def test_a_zero_that_meets_a_possible_outcome_is_infinite() -> None:
