@@ -1,8 +1,8 @@
 """Which column is which class, and which class is the positive one.
 
 Where labels and predictions both carry names, they are matched by name or refused. A positive class
-is never guessed. Numbers 0 to k − 1 count the columns; other distinct numbers, as many as columns,
-stand for them in ascending order, and so do strings in alphabetical order, as in scikit-learn.
+is never guessed. Numbers 0 to k − 1 count the columns; −1 and 1, or k distinct numbers from 1 on,
+stand for them in ascending order, and strings in alphabetical order, as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -173,9 +173,11 @@ class Naming:
         k = self.n_classes
         if k == 2 and all(isinstance(each, bool) for each in uniques):
             return (False, True)
-        if all(0 <= each < k for each in uniques) or len(uniques) != k:
-            return tuple(range(k))
-        return tuple(uniques)
+        # Numbers from 0 are counted; among them another would be a mistake, or mean "no label".
+        others = len(uniques) == k and (min(uniques) >= 1 or set(uniques) == {-1, 1})
+        if others and max(uniques) >= k:
+            return tuple(uniques)
+        return tuple(uniques) if others and min(uniques) < 0 else tuple(range(k))
 
     # ------------------------------------------------------------ one column
 

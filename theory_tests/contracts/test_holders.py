@@ -240,7 +240,7 @@ def test_chunks_of_a_sketch_have_their_own_order(name: str, data: st.DataObject)
         assert getattr(a, term) == pytest.approx(getattr(b, term), rel=1e-12, abs=1e-14)
 
 
-@pytest.mark.parametrize("name", HOLDERS)
+@pytest.mark.parametrize("name", [name for name in HOLDERS if "transposed" not in name])
 @many
 @given(data=st.data())
 def test_one_column_is_the_class_that_it_is_named_after(name: str, data: st.DataObject) -> None:
@@ -252,7 +252,6 @@ def test_one_column_is_the_class_that_it_is_named_after(name: str, data: st.Data
     labels = np.where(occurred, positive, "zz rest" if data.draw(st.booleans()) else " first")
     right = propercal.decompose(occurred, proba, **SETTINGS).risk
     y = holder.column(labels, sample.index)
-    assume("transposed" not in name)
     assert propercal.decompose(y, holder.table(proba, [positive], sample.index), **SETTINGS).risk == pytest.approx(right, rel=1e-12)
     with pytest.raises(ValueError, match="pos_label="):
         propercal.decompose(y, holder.table(proba, ["p"], sample.index), **SETTINGS)
@@ -360,7 +359,8 @@ def test_labels_from_1_are_scored() -> None:
     from sklearn.metrics import make_scorer
     from sklearn.model_selection import cross_val_score
 
-    score = make_scorer(lambda y, p: propercal.calibration_error(y, p, **SETTINGS), response_method="predict_proba")
-    for labels in (CODES + 1, np.array([-1, 1])[CODES % 2], np.array([1, 2])[CODES % 2]):
-        scores = cross_val_score(DummyClassifier(strategy="prior"), np.zeros((30, 1)), labels, scoring=score, cv=3)
+    score: Any = make_scorer(lambda y, p: propercal.calibration_error(y, p, **SETTINGS), response_method="predict_proba")
+    named = make_scorer(lambda y, p, pos_label: propercal.calibration_error(y, p, pos_label=pos_label, **SETTINGS), response_method="predict_proba", pos_label=2)
+    for labels, scoring in ((CODES + 1, score), (np.array([-1, 1])[CODES % 2], score), (np.array([1, 2])[CODES % 2], named)):
+        scores = cross_val_score(DummyClassifier(strategy="prior"), np.zeros((30, 1)), labels, scoring=scoring, cv=3, error_score="raise")
         assert np.isfinite(scores).all()

@@ -145,11 +145,18 @@ def test_numbers_that_say_which_class_is_positive() -> None:
     check([0, 1] * 10, pd.Series(p, name="p_0"), 0.02, pos_label=0)
 
 
-@pytest.mark.parametrize("values", [(-1, 1), (1, 2), (3, 7), (0, 5)])
+@pytest.mark.parametrize("values", [(-1, 1), (1, 2), (3, 7)])
 def test_sorted_values_are_the_classes_where_they_are_as_many_as_columns(values: tuple[int, int]) -> None:
     check(np.array(values)[np.arange(20) % 2], np.array([[0.9, 0.1], [0.1, 0.9]] * 10), 0.02)
     check(CODES + 1, PROBA)
     refused("y_true = 3 at rows", np.append(CODES[1:] + 1, 5), PROBA)
+
+
+@pytest.mark.parametrize("values", [(0, 2, 7), (-1, 0, 1), (-1, 1, 2)])
+def test_a_number_that_may_be_a_mistake_is_no_class(values: tuple[int, ...]) -> None:
+    labels = np.array(values)[CODES]
+    refused("y_true = .* at rows .*: expected 0 to 2", labels, PROBA)
+    check(labels, PROBA, labels=list(values))
 
 
 # ---------------------------------------------------------------- the order of rows
