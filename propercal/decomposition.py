@@ -272,9 +272,7 @@ def decompose(
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:
-        predictions = validate(
-            y_true, y_proba, one_class=not reduction.per_class, **reading
-        )
+        predictions = validate(y_true, y_proba, one_class=not reduction.per_class, **reading)
         results = [
             [result for _, result in estimate(predictions, reduction, each, generators, level)]
             for each in methods

@@ -148,7 +148,9 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
 
 
 def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
-    index, counted = (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
+    index, counted = (
+        (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
+    )
     if index is None or not counted:
         return
     numbers = np.asarray(index)

@@ -82,7 +82,12 @@ def _is_table(values: object) -> bool:
     # Objects that can hand over columns are what narwhals is for.
     return hasattr(values, "__narwhals_dataframe__") or any(
         hasattr(values, name)
-        for name in ("__arrow_c_stream__", "__narwhals_series__", "__narwhals_lazyframe__", "collect")
+        for name in (
+            "__arrow_c_stream__",
+            "__narwhals_series__",
+            "__narwhals_lazyframe__",
+            "collect",
+        )
     )
 
 
@@ -133,7 +138,9 @@ def _of_arrow(values: object) -> Any:
     if isinstance(values, pa.Array):
         values = pa.chunked_array([values])
     if isinstance(values, pa.ChunkedArray):
-        return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        return (
+            values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        )
     if isinstance(values, pa.Table):
         plain = [_of_arrow(each) for each in values.columns]
         return pa.table(plain, names=values.column_names) if plain else values

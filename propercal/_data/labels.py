@@ -126,9 +126,7 @@ def _odd_value(values: npt.NDArray[Any]) -> str:
     return f"values of type {type(odd).__name__} ({odd!r}) at row {row}"
 
 
-def _read_indicator(
-    values: npt.NDArray[Any], naming: Naming, columns: Given | None
-) -> Classes:
+def _read_indicator(values: npt.NDArray[Any], naming: Naming, columns: Given | None) -> Classes:
     called, n_classes = naming.called, naming.n_classes
     if values.shape[1] != n_classes:
         raise bad_value(

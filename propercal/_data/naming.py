@@ -212,7 +212,9 @@ class Naming:
         first, second = self.labels
         positive = self.pos_label if self.pos_label is not None else self.name
         if self.pos_label is not None and key(positive) not in (key(first), key(second)):
-            raise bad_value("pos_label", repr(positive), f"one of labels={[first, second]}", "name one")
+            raise bad_value(
+                "pos_label", repr(positive), f"one of labels={[first, second]}", "name one"
+            )
         if positive is not None and key(positive) == key(first):
             return (second, first)
         return self.labels
@@ -297,7 +299,10 @@ class Naming:
         keys = [key(each) for each in columns]
         if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
             raise bad_value(
-                self.called.labels, f"columns named {_some(columns)}", f"{_some(names)}", "rename them"
+                self.called.labels,
+                f"columns named {_some(columns)}",
+                f"{_some(names)}",
+                "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
 

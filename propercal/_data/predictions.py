@@ -246,7 +246,10 @@ def _read_columns(
                 "numpy.moveaxis(p, 1, -1).reshape(-1, k)"
             )
         raise bad_value(
-            names.proba, f"an array of shape {shape}", "shape (n,), (n, 1) or (n, k) with n ≥ 2", fix
+            names.proba,
+            f"an array of shape {shape}",
+            "shape (n,), (n, 1) or (n, k) with n ≥ 2",
+            fix,
         )
     xp = namespace(values)
     floating = xp.isdtype(values.dtype, "real floating")
@@ -304,8 +307,10 @@ def _not_real(values: Array) -> tuple[str, str, str]:
         odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
         if odd is not None:
             value = values[tuple(odd)]
-            found += f", {value!r} at row {odd[0]}" if len(repr(value)) < 60 else (
-                f", a {type(value).__name__} at row {odd[0]}"
+            found += (
+                f", {value!r} at row {odd[0]}"
+                if len(repr(value)) < 60
+                else (f", a {type(value).__name__} at row {odd[0]}")
             )
             if value is None:
                 fix = "drop rows whose prediction is missing"

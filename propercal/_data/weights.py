@@ -93,5 +93,7 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
             f"None where {called.labels} is an indicator matrix",
             "pass class numbers, or a weight of 0 for these rows",
         )
-    found: npt.NDArray[np.bool_] = np.asarray([bool(each == ignore_index) for each in values.tolist()], dtype=bool)
+    found: npt.NDArray[np.bool_] = np.asarray(
+        [bool(each == ignore_index) for each in values.tolist()], dtype=bool
+    )
     return found

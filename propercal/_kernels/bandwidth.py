@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -73,8 +73,9 @@ def select_bandwidth(
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
-    class_dim, sample_dims
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
         The loss of the risk criterion; the likelihood does not use it.

@@ -104,8 +104,9 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
-    class_dim, sample_dims
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
         The convex function F, whose curvature weighs the residuals in the kernel parts.

@@ -1,8 +1,8 @@
-"""Weights that depend on the label: of labels drawn from the predictions, other rows would weigh more.
+r"""Weights that depend on the label, so that labels drawn from the predictions weigh otherwise.
 
 A sample that keeps a row of class y with probability 1 / w_y stands for a population by weights
 w_y. If that is calibrated, the label of a row that was kept is y with probability
-:math:`(g_y / w_y) / \\sum_i g_i / w_i`, not g_y, and its weight is that of the label that is drawn.
+:math:`(g_y / w_y) / \sum_i g_i / w_i`, not g_y, and its weight is that of the label that is drawn.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
+from propercal._data.alignment import Layout, align_pair
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._data.alignment import Layout, align_pair
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
@@ -173,8 +173,9 @@ def paired_difference(
         :class:`propercal.methods.Debiased`.
     y_proba_a, y_proba_b : array-like of shape (n,), (n, 1) or (n, k)
         Predictions of the two models for the same rows.
-    from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, class_dim, \
-    sample_dims, confidence_level, **settings
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    from_logits, sample_weight, labels, confidence_level, **settings
         As in :func:`propercal.decompose`.
 
     Returns

@@ -52,8 +52,9 @@ def reliability_diagram(
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, sample_weight, labels, pos_label, link, ignore_index, class_axis, \
-    class_dim, sample_dims
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     notion : {"top-label", "classwise"}, default "top-label"
         Which event: that the most probable class occurs, or that one class does.
@@ -159,9 +160,7 @@ def _event(
     return to_numpy(problem.prob)[:, 1], to_numpy(problem.label) == 1, name
 
 
-def _bins(
-    predicted: Floats, occurred: npt.NDArray[np.bool_], weight: Floats, n_bins: int
-) -> _Bins:
+def _bins(predicted: Floats, occurred: npt.NDArray[np.bool_], weight: Floats, n_bins: int) -> _Bins:
     number = bin_numbers(predicted, n_bins)
     count, total, squares, mean, frequency = (
         np.bincount(number, each, minlength=n_bins)

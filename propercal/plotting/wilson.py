@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def wilson_interval(
-    frequency: Floats, count: npt.NDArray[np.int64], confidence_level: float
+    frequency: Floats, count: npt.NDArray[Any], confidence_level: float
 ) -> tuple[Floats, Floats]:
     """Return Wilson's confidence interval of a probability from a frequency in `count` draws."""
     z = NormalDist().inv_cdf(0.5 + confidence_level / 2)

@@ -122,7 +122,7 @@ class Sample:
     """Rows in the order of the predictions, whose columns are in an order of their own."""
 
     labels: Any
-    values: Any
+    proba: Any
     columns: list[str]
     index: Any
     weight: Any
@@ -175,7 +175,7 @@ def test_names_that_move_with_the_data_give_the_numbers_of_numpy(name: str, data
     if weight is not None and holder.indexed:
         weight = holder.column(weight, sample.index) if "categorical" not in name and "arrow" not in name else pd.Series(weight, sample.index)
         weight = weight[order] if isinstance(weight, xr.DataArray) else weight.iloc[order]
-    proba = holder.table(sample.values, sample.columns, sample.index)
+    proba = holder.table(sample.proba, sample.columns, sample.index)
     if data.draw(st.booleans()):
         labels = holder.column(sample.labels[order], sample.index[order])
     else:
@@ -184,7 +184,7 @@ def test_names_that_move_with_the_data_give_the_numbers_of_numpy(name: str, data
         # Of two arrays with both dimensions the last is that of classes, where they are told.
         assume(not isinstance(proba, xr.DataArray) or proba.dims[-1] == "class")
     found = numbers(function, labels, proba, weight)
-    right = numbers(function, sample.numbers, sample.values, sample.weight)
+    right = numbers(function, sample.numbers, sample.proba, sample.weight)
     np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-13)
 
 
@@ -211,7 +211,7 @@ def test_names_that_do_not_belong_together_are_refused(name: str, data: st.DataO
         place = data.draw(st.integers(1, len(index) - 1))
         index[place] = index[0] if kind == "repeated rows" else _other(index)
     with pytest.raises(ValueError, match=r"^\w+ = .*: expected "):
-        function(labels, holder.table(sample.values, columns, index), sample.weight)
+        function(labels, holder.table(sample.proba, columns, index), sample.weight)
 
 
 def _other(index: Any) -> Any:
@@ -232,9 +232,9 @@ def test_chunks_of_a_sketch_have_their_own_order(name: str, data: st.DataObject)
         # A square says nothing of its dimensions to labels that have none.
         assume(name != "xarray beside pandas" or len(rows) != K)
         order = np.array(data.draw(st.permutations(range(K)))) if rows[0] else np.arange(K)
-        table = holder.table(sample.values[rows][:, order], list(first[order]), sample.index[rows])
+        table = holder.table(sample.proba[rows][:, order], list(first[order]), sample.index[rows])
         found.update(holder.column(sample.labels[rows], sample.index[rows]), table)
-        right.update(sample.numbers[rows], sample.values[rows])
+        right.update(sample.numbers[rows], sample.proba[rows])
     a, b = (sketch.result(method="risk") for sketch in (found, right))
     for term in ("risk", "calibration_error", "sharpness"):
         assert getattr(a, term) == pytest.approx(getattr(b, term), rel=1e-12, abs=1e-14)
@@ -247,7 +247,7 @@ def test_one_column_is_the_class_that_it_is_named_after(name: str, data: st.Data
     holder = held(name)
     sample = data.draw(samples())
     positive = data.draw(st.sampled_from(sample.columns))
-    proba = sample.values[:, [sample.columns.index(positive)]]
+    proba = sample.proba[:, [sample.columns.index(positive)]]
     occurred = sample.labels == positive
     labels = np.where(occurred, positive, "zz rest" if data.draw(st.booleans()) else " first")
     right = propercal.decompose(occurred, proba, **SETTINGS).risk
@@ -306,7 +306,7 @@ def test_sigmoids_that_round_to_one() -> None:
     y = [0, 1, 1, 1]
     for given_ in (ones, ones[:, None], ones.astype(float)):
         assert risk(y, given_) == pytest.approx(2 / 4)
-    assert risk([0, 0, 0, 0], ones[:0].tolist() + [0.0, 1.0, 1.0, 1.0]) == pytest.approx(2 * 3 / 4)
+    assert risk([0, 0, 0, 0], [0.0, 1.0, 1.0, 1.0]) == pytest.approx(2 * 3 / 4)
     assert risk(y, 0 * ones) == pytest.approx(2 * 3 / 4)
 
 
@@ -349,7 +349,7 @@ def test_the_label_of_no_label_is_no_class() -> None:
 def test_arrays_of_jax() -> None:
     jax = pytest.importorskip("jax")
     assert risk(jax.numpy.asarray(CODES), jax.numpy.asarray(P)) == pytest.approx(RISK, rel=1e-6)
-    with pytest.raises(ValueError, match="y_proba = .* of JAX"):
+    with pytest.raises(ValueError, match=r"y_proba = .* of JAX"):
         jax.jit(lambda p: risk(CODES, p))(jax.numpy.asarray(P))
 
 

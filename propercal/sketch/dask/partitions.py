@@ -15,8 +15,8 @@ import numpy as np
 
 from propercal._data.holders import Held, named
 from propercal._data.labels import read_labels
-from propercal._data.naming import is_numeral
 from propercal._data.messages import bad_value
+from propercal._data.naming import is_numeral
 from propercal._data.reading import read_numpy
 
 _PACKAGES = ("dask", "dask_expr")
