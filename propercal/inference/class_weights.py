@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 #: Bins of predictions within which weights are compared.
 _BINS = 20
 #: Dependence of weights on labels that is no chance, and large enough to matter.
-_Z, _CORRELATION = 4.0, 0.2
+_Z, _CORRELATION, _EXCESS = 4.0, 0.2, 0.25
 
 
 class ClassWeights(NamedTuple):
@@ -53,6 +53,26 @@ def class_weights(predictions: Predictions) -> ClassWeights | None:
     return None
 
 
+def _go_together(rest: Floats, error: Floats, prob: Floats) -> bool:
+    """Tell whether weights go with what the predictions miss, by more than chance."""
+    together = abs(float(rest @ error))
+    spread = float(np.sqrt(rest**2 @ (prob * (1 - prob))))
+    most = float(np.sqrt((rest @ rest) * (error @ error)))
+    return together > _Z * spread and together > _CORRELATION * most > 0
+
+
+def _apart(rest: Floats, occurred: npt.NDArray[np.bool_]) -> bool:
+    """Tell whether weights of rows of a class are larger, or smaller, than most others."""
+    a, n = int(occurred.sum()), len(rest)
+    if a in (0, n):
+        return False
+    _, place, count = np.unique(rest, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[place.ravel()] 
+    # The share of pairs in which the row of the class weighs more, less a half.
+    excess = abs(float(rank[occurred].sum()) - a * (n + 1) / 2) / (a * (n - a))
+    return excess > _EXCESS and excess * np.sqrt(12 * a * (n - a) / (n + 1)) > _Z
+
+
 def _by_class(weight: Floats, label: npt.NDArray[np.int64], k: int) -> Floats | None:
     """Return the weight of each class (absent: 0) if all rows of a class have the same."""
     of_class: Floats = np.zeros(k)
@@ -74,10 +94,7 @@ def _check_independent(predictions: Predictions, log_weight: Floats) -> None:
         mean = np.bincount(bins, log_weight) / np.maximum(np.bincount(bins), 1)
         rest = log_weight - mean[bins]
         error = occurred[:, i] - prob[:, i]
-        together = abs(float(rest @ error))
-        spread = float(np.sqrt(rest**2 @ (prob[:, i] * (1 - prob[:, i]))))
-        most = float(np.sqrt((rest @ rest) * (error @ error)))
-        if together > _Z * spread and together > _CORRELATION * most > 0:
+        if _go_together(rest, error, prob[:, i]) or _apart(rest, occurred[:, i] > 0):
             raise bad_value(
                 predictions.names.weight,
                 f"weights that depend on the label (class {predictions.classes.names[i]!r}) beyond "
