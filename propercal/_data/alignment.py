@@ -301,7 +301,7 @@ class _Dimensions:
 
     def _in_order(self, argument: str, values: Any, dim: Hashable) -> Any:
         """Bring a dimension of samples into the order of its coordinate in the reference."""
-        own, wanted = values.indexes.get(dim), self.reference.indexes.get(dim)
+        own, wanted = _coordinate(values, dim), _coordinate(self.reference, dim)
         if own is None or wanted is None or len(own) != len(wanted) or own.equals(wanted):
             return values
         order = _order(own, wanted)
@@ -328,7 +328,7 @@ class _Dimensions:
             size = prod(values.sizes[dim] for dim in samples)
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
-        names = None if classes is None else values.indexes.get(classes)
+        names = None if classes is None else _coordinate(values, classes, other_names=True)
         held = replace(held, values=array, rows=_index(values, samples))
         if names is None:
             return held
@@ -406,7 +406,7 @@ def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
 
 def _index(values: Any, samples: Sequence[Hashable]) -> Any:
     """Return an index of the rows, where all dimensions of samples have coordinates."""
-    parts = [values.indexes.get(dim) for dim in samples]
+    parts = [_coordinate(values, dim) for dim in samples]
     if not parts or any(part is None for part in parts):
         return None
     if len(parts) == 1:
@@ -414,6 +414,23 @@ def _index(values: Any, samples: Sequence[Hashable]) -> Any:
     import pandas as pd
 
     return pd.MultiIndex.from_product(parts)
+
+
+def _coordinate(values: Any, dim: Hashable, *, other_names: bool = False) -> Any:
+    """Return the coordinate of a dimension as an index, also where xarray has made none of it.
+
+    One of another name, the only one along the dimension, may stand for it.
+    """
+    if dim in values.indexes:
+        return values.indexes[dim]
+    along = [name for name, each in values.coords.items() if each.dims == (dim,)]
+    if dim in along:
+        along = [dim]
+    elif not other_names or len(along) != 1:
+        return None
+    import pandas as pd
+
+    return pd.Index(values.coords[along[0]].to_numpy())
 
 
 def _all_counted(dims: Sequence[Hashable]) -> bool:

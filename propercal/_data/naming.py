@@ -23,7 +23,7 @@ from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 #: What a column of the probabilities of class 0 may be called, letters and digits only.
 _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
-    r"(?:0+|neg|negative|no|false)"
+    r"(?:0+|neg|negative|no|false|not.+)"
 )
 #: What torch and Hugging Face put where there is no label.
 _NO_LABEL = -100
@@ -131,7 +131,7 @@ class Naming:
             numbers = [int(end[1]) for end in ends if end]
             counted = all(_is_number(_plain(each)) for each in self.columns)
             in_order = len(numbers) < len(ends) or (numbers == sorted(numbers) and not counted)
-            if in_order and not (self.n_classes == 2 and of_class_0(self.columns[1])):
+            if in_order and not (self.n_classes == 2 and _is_negation(*self.columns)):
                 return self._numbers(uniques)
         raise bad_value(
             self.called.labels,
@@ -144,17 +144,18 @@ class Naming:
         """Return the names of columns that have none, by the order of the names."""
         k = self.n_classes
         strings = any(isinstance(each, str) for each in uniques)
-        own = held.categories if strings else None
-        if own is not None and len(own) == k:
-            return own
         if not strings:
             return self._numbers(uniques)
-        unordered = held.unordered is not None and len(held.unordered) == k
+        own = held.categories or held.unordered or ()
+        if held.categories is not None and len(own) == k:
+            return own
+        # Of more categories than columns those that occur are meant, if their order is no question.
+        known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
         digits = all(str(each).isdigit() for each in uniques)
-        if unordered or (digits and sorted(uniques, key=int) != list(uniques)):
+        if known != sorted(known, key=str) or (digits and sorted(uniques, key=int) != list(uniques)):
             raise bad_value(
                 self.called.labels,
-                f"the names {_some(held.unordered if unordered else uniques)}",  # type: ignore[arg-type]
+                f"the names {_some(known or uniques)}",
                 "to know their order: alphabetical, or another",
                 "pass labels=[...], the class of every column in the order of the columns",
             )
@@ -353,7 +354,17 @@ def is_numeral(name: Any) -> bool:
 
 def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0 may have."""
-    return bool(_OF_CLASS_0.fullmatch(re.sub(r"[^a-z0-9]", "", str(name).lower())))
+    return bool(_OF_CLASS_0.fullmatch(_letters(name)))
+
+
+def _is_negation(first: Any, second: Any) -> bool:
+    """Tell whether the name of the second column is one that the first of two may have."""
+    opposites = {f"{prefix}{_letters(first)}" for prefix in ("not", "non", "no", "un", "in")}
+    return of_class_0(second) or _letters(second) in opposites
+
+
+def _letters(name: Any) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def _is_number(name: Any) -> bool:

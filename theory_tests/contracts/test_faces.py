@@ -68,7 +68,6 @@ def test_a_diagram_of_weights_is_one_of_copies() -> None:
 
 # ---------------------------------------------------------------- gradients at 0 and 1
 
-torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)
 POINTS = RNG.uniform(0.3, 0.7, 20)
 POINTS[3], POINTS[7] = 0.0, 1.0
@@ -76,12 +75,16 @@ OUTCOMES = (RNG.uniform(size=20) < POINTS).astype(int)
 
 
 def value(p: Any, term: str, two: bool, **options: Any) -> Any:
+    import torch
+
     given_ = torch.stack([1 - p, p], dim=1) if two else p
     return getattr(propercal.decompose(OUTCOMES, given_, **options), term)
 
 
 def one_sided(p: Any, row: int, term: str, two: bool, **options: Any) -> float:
     """The derivative from inside at a row of 0 or 1, extrapolated from two steps."""
+    import torch
+
     sign = 1 if p[row] == 0 else -1
 
     def slope(step: float) -> float:
@@ -100,6 +103,7 @@ def one_sided(p: Any, row: int, term: str, two: bool, **options: Any) -> float:
 @pytest.mark.parametrize("term", ["risk", "calibration_error", "sharpness"])
 def test_gradients_at_0_and_1_are_one_sided(term: str, generator: str, method: str, notion: str, two: bool) -> None:
     """At γ = 0.02 powers g^(g/γ) of the kernel have slope 0 at 0, so that the derivative is finite."""
+    torch = pytest.importorskip("torch")
     options: dict[str, Any] = {"generator": generator, "method": method, "notion": notion, "bandwidth": 0.02}
     p = torch.tensor(POINTS, requires_grad=True)
     (found,) = torch.autograd.grad(value(p, term, two, **options), p)
@@ -110,6 +114,7 @@ def test_gradients_at_0_and_1_are_one_sided(term: str, generator: str, method: s
 @pytest.mark.parametrize("combined", [False, True])
 def test_the_log_loss_of_a_sure_prediction_has_a_slope(combined: bool) -> None:
     """−log(1 − p) at p = 0 has derivative 1, −log p at p = 1 has −1, and the Brier score 4 (p − y) none."""
+    torch = pytest.importorskip("torch")
     log = propercal.generators.Log()
     generator = 1.0 * log + propercal.generators.Brier() if combined else log
     p = torch.tensor([0.0, 1.0, 0.5, 0.5], dtype=torch.float64, requires_grad=True)
@@ -122,6 +127,7 @@ def test_the_log_loss_of_a_sure_prediction_has_a_slope(combined: bool) -> None:
 def test_a_source_at_0_has_the_slope_of_its_kernel(row: int) -> None:
     """Of two sources, at 0 and at 0.6, that a target t is near: their kernels' logarithms have slopes
     (log t − log(1 − t)) / γ + ψ(1 / γ + 1 − g / γ) − ψ(g / γ + 1), which the mean combines."""
+    torch = pytest.importorskip("torch")
     from scipy.special import betaln
 
     gamma, t = 0.25, 0.4

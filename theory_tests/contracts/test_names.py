@@ -84,7 +84,7 @@ def test_numbers_and_their_digits_are_the_same_name() -> None:
     check(table.label, table[["1", "0"]].set_axis([1, 0], axis=1), right)
 
 
-@pytest.mark.parametrize("columns", [("p_1", "p_0"), ("p(y=1)", "p(y=0)"), ("positive", "negative"), ("prob_1_x", "prob_0_x"), (2, 1), ("2", "1")])
+@pytest.mark.parametrize("columns", [("p_1", "p_0"), ("p(y=1)", "p(y=0)"), ("positive", "negative"), ("fraud", "not fraud"), ("yes", "no"), ("prob_1_x", "prob_0_x"), (2, 1), ("2", "1")])
 def test_columns_that_look_like_classes_in_another_order_are_refused(columns: Any) -> None:
     frame = pd.DataFrame(np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), columns=list(columns))
     refused("y_true = the names", [1, 0, 1], frame)
@@ -104,6 +104,9 @@ def test_names_that_are_counted_say_nothing() -> None:
 def test_the_order_of_names_is_not_guessed_where_there_are_two() -> None:
     refused("y_true = the names .*expected to know their order", pd.Categorical(LABELS, categories=list("cab")), PROBA)
     check(pd.Categorical(LABELS, categories=list("cab"), ordered=True), PROBA[:, [2, 0, 1]])
+    # Nor where a type names more classes than there are columns.
+    refused("y_true = the names .*expected to know their order", pd.Categorical(LABELS, categories=list("cabz"), ordered=True), PROBA)
+    check(pd.Categorical(LABELS, categories=list("abcz"), ordered=True), PROBA)
     k = 11
     codes = np.arange(2 * k) % k
     refused("y_true = the names .*expected to know their order", codes.astype(str), np.eye(k)[codes])
@@ -207,6 +210,14 @@ def test_coordinates_name_classes_and_align_rows(order: str) -> None:
     check(LABELS, ARRAY.sel({"class": list(order)}))
     check(xr.DataArray(np.eye(3)[CODES], ARRAY.coords, ARRAY.dims).sel({"class": list(order)}).isel(time=SHUFFLED), ARRAY)
     check(SERIES.to_series().iloc[SHUFFLED], P[list(order)].set_index(HOURS))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_coordinates_without_an_index_are_names_too(order: str) -> None:
+    proba = ARRAY.sel({"class": list(order)})
+    for given in (proba.drop_indexes("class"), proba.drop_indexes("class").rename_vars({"class": "name"}), proba.drop_indexes("time").isel(time=SHUFFLED)):
+        check(SERIES, given)
+        check(SERIES.isel(time=SHUFFLED), given)
 
 
 def test_square_arrays_are_read_by_their_dimensions() -> None:
