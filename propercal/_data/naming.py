@@ -152,7 +152,9 @@ class Naming:
         # Of more categories than columns those that occur are meant, if their order is no question.
         known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
         digits = all(str(each).isdigit() for each in uniques)
-        if known != sorted(known, key=str) or (digits and sorted(uniques, key=int) != list(uniques)):
+        if known != sorted(known, key=str) or (
+            digits and sorted(uniques, key=int) != list(uniques)
+        ):
             raise bad_value(
                 self.called.labels,
                 f"the names {_some(known or uniques)}",

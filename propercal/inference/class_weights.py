@@ -67,7 +67,7 @@ def _apart(rest: Floats, occurred: npt.NDArray[np.bool_]) -> bool:
     if a in (0, n):
         return False
     _, place, count = np.unique(rest, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - (count - 1) / 2)[place.ravel()] 
+    rank = (np.cumsum(count) - (count - 1) / 2)[place.ravel()]
     # The share of pairs in which the row of the class weighs more, less a half.
     excess = abs(float(rank[occurred].sum()) - a * (n + 1) / 2) / (a * (n - a))
     return excess > _EXCESS and excess * np.sqrt(12 * a * (n - a) / (n + 1)) > _Z

@@ -99,8 +99,12 @@ def read_rows(
     settled = reading._replace(columns=columns).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    # An indicator matrix names no classes.
-    if reading.names is None and rows.classes.indicator is None:
+    # An indicator matrix without names of columns names no classes.
+    named = held.labels.columns is not None or 1 in (
+        held.labels.values.ndim,
+        *held.labels.values.shape[1:],
+    )
+    if reading.names is None and named:
         settled = settled._replace(names=list(rows.classes.names))
     return rows, settled
 

@@ -215,7 +215,7 @@ def test_coordinates_name_classes_and_align_rows(order: str) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_coordinates_without_an_index_are_names_too(order: str) -> None:
     proba = ARRAY.sel({"class": list(order)})
-    for given in (proba.drop_indexes("class"), proba.drop_indexes("class").rename_vars({"class": "name"}), proba.drop_indexes("time").isel(time=SHUFFLED)):
+    for given in (proba.drop_indexes("class"), proba.drop_vars("class").assign_coords(name=("class", list(order))), proba.drop_indexes("time").isel(time=SHUFFLED)):
         check(SERIES, given)
         check(SERIES.isel(time=SHUFFLED), given)
 
@@ -333,6 +333,32 @@ def test_chunks_of_a_sketch_are_matched_by_name(order: str) -> None:
         assert again.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
         with pytest.raises(ValueError, match=r"y_proba = columns|labels = "):
             again.update(LABELS, P[list(order)].rename(columns={"a": "x"}))
+
+
+def test_chunks_of_one_hot_frames_are_matched_by_name() -> None:
+    sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1)
+    sketch.update(pd.get_dummies(LABELS[:15]), PROBA[:15])
+    sketch.update(pd.get_dummies(LABELS[15:])[list("bca")], PROBA[15:])
+    assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
+    with pytest.raises(ValueError, match="y_true = columns named"):
+        sketch.update(pd.get_dummies(LABELS).rename(columns={"a": "x"}), PROBA)
+
+
+def test_partitions_do_not_number_classes_by_themselves() -> None:
+    arrays = pytest.importorskip("dask.array")
+    frames = pytest.importorskip("dask.dataframe")
+    options: dict[str, Any] = {**SETTINGS, "notion": "classwise"}
+    order = np.argsort(CODES, kind="stable")
+    labels, proba = CODES[order] + 1, PROBA[order]
+    lazy = [arrays.from_array(each, chunks=(10, *each.shape[1:])) for each in (labels, proba)]
+    with pytest.raises(ValueError, match=r"y_true = 3 at rows .*pass labels="):
+        decompose(*lazy, **options)
+    assert decompose(*lazy, labels=[1, 2, 3], **options).risk == pytest.approx(0.04, rel=1e-9)
+    parts = [frames.from_pandas(each, npartitions=3, sort=False) for each in (pd.Series(LABELS), P[list("cab")], pd.get_dummies(pd.Series(LABELS))[list("bca")])]
+    for given in (parts[0], parts[2]):
+        assert decompose(given, parts[1], **options).risk == pytest.approx(0.04, rel=1e-9)
+        with pytest.raises(ValueError, match="y_true = "):
+            decompose(given, parts[1].rename(columns={"a": "A"}), **options)
 
 
 def test_sketches_of_columns_in_another_order_are_not_merged() -> None:

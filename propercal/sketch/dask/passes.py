@@ -115,6 +115,9 @@ def decompose_blocks(
         plan.sketches()
     if plan.labels is None and (blocks.needs_all_labels() or blocks.single):
         plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
+    elif plan.labels is None and blocks.meta.ndim == 1:
+        # A partition that lacks a class could not tell numbers from 0 from others.
+        plan = replace(plan, labels=list(range(blocks.n_classes)))
     chosen: list[str] = []
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
