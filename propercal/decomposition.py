@@ -159,8 +159,10 @@ def decompose(
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
     labels : sequence of length k, optional
-        The class that each column of `y_proba` stands for. By default the numbers 0 to k − 1, the
-        column names of a data frame, or as many strings as columns in alphabetical order.
+        The class that each column of `y_proba` stands for. By default the names of columns, where
+        they have names (those of `y_true` must be among them), else the numbers 0 to k − 1, or as
+        many strings as columns in alphabetical order. The guide "Conventions and pitfalls" has a
+        table of all rules.
     pos_label : optional
         The class that a single column of `y_proba` is the probability of. By default 1 of labels 0
         and 1 (or −1 and 1), True, or the class that the column is named after; else it is asked
