@@ -97,7 +97,9 @@ def align_pair(
         align(y_true, each, sample_weight, layout=layout, called=names)
         for each, names in zip((first, second), called, strict=True)
     )
-    proba = in_order_of(b.proba, a.proba, called[1].proba, called[0].proba)
+    # Predictions without an index have the order of the labels.
+    first_rows = a.labels if a.proba.rows is None else a.proba
+    proba = in_order_of(b.proba, first_rows, called[1].proba, called[0].proba)
     if proba is not b.proba and a.labels.rows is None:
         raise bad_value(
             called[1].proba,
@@ -192,9 +194,10 @@ def _flattened(
     y_true: object, y_proba: object, sample_weight: object, axis: int, called: Names
 ) -> tuple[object, object, object]:
     """Bring the classes to the last axis and all others into rows."""
-    values = read_array(called.proba, y_proba) if not is_labelled(y_proba) else None
-    if values is None:
+    if is_labelled(y_proba):
         raise bad_value("class_axis", axis, "None for dimensions that have names", "use class_dim=")
+    held = hold(called.proba, y_proba)
+    values = held.values
     if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
         raise bad_value("class_axis", repr(axis), "a whole number", "1 for shape (n, k, h, w)")
     if not -values.ndim <= axis < values.ndim:
@@ -204,11 +207,18 @@ def _flattened(
             f"an axis of {called.proba}, which has shape {tuple(values.shape)}",
             "1 for shape (n, k, h, w)",
         )
+    if values.ndim == 2 and axis in (1, -1):
+        return y_true, held, sample_weight
+    if held.columns is not None or held.rows is not None:
+        raise bad_value("class_axis", axis, f"1, since {called.proba} is a table", "transpose it")
     shape = list(values.shape)
     k = shape.pop(axis)
 
-    def rows(argument: str, given: object) -> Array:
-        array = read_array(argument, given)
+    def rows(argument: str, given: object) -> Held | Array:
+        other = hold(argument, given)
+        array = other.values
+        if array.ndim == 1 and array.shape[0] == prod(shape):
+            return other
         if tuple(array.shape) == tuple(values.shape):
             return _last(array, axis, k)
         if tuple(array.shape) not in (tuple(shape), (prod(shape),)):

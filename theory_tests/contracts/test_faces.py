@@ -92,7 +92,7 @@ def one_sided(p: Any, row: int, term: str, two: bool, **options: Any) -> float:
         moved[row] += sign * step
         return (float(value(torch.tensor(moved), term, two, **options)) - float(value(torch.tensor(p), term, two, **options))) / (sign * step)
 
-    return 2 * slope(1e-6) - slope(2e-6)
+    return float(2 * slope(1e-6) - slope(2e-6))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -259,6 +259,12 @@ def test_an_axis_of_classes() -> None:
     check(CODES, PROBA.T, class_axis=0)
     refused(r"y_proba = an array of shape \(5, 3, 3, 2\): .*class_axis=1.*reshape\(-1, k\)", CODES.reshape(5, 3, 2), image)
     refused("y_true = an array of shape", CODES.reshape(3, 5, 2), image, class_axis=1)
+    # A table has its names still.
+    labels = pd.Series(LABELS, index=HOURS).iloc[SHUFFLED]
+    check(labels, P[list("cab")].set_index(HOURS), class_axis=1)
+    refused("class_axis = 0: expected 1, since y_proba is a table", LABELS, P, class_axis=0)
+    refused("class_axis = 1: expected None for dimensions", SERIES, ARRAY, class_axis=1)
+    check(pd.Series(CODES, index=HOURS), PROBA.T, class_axis=0, sample_weight=pd.Series(1.0, index=HOURS).iloc[SHUFFLED])
     refused("class_axis = 4", CODES.reshape(5, 3, 2), image, class_axis=4)
 
 
@@ -313,6 +319,9 @@ def test_the_predictions_of_two_models_are_aligned() -> None:
         assert found.standard_error == pytest.approx(right.standard_error, rel=1e-12)
         with pytest.raises(ValueError, match="y_proba_b = "):
             propercal.paired_difference(Y.to_numpy(), Q, other.set_axis(other.index + 1), **options)
+    # Predictions without an index stand in the order of the labels.
+    found = propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER].to_numpy(), sharper[list("abc")], **options)
+    assert found.difference == pytest.approx(propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER], sharper.iloc[ORDER], **options).difference, rel=1e-12)
     with pytest.raises(ValueError, match=r"y_proba_b = rows of the index .* y_true has no index"):
         propercal.paired_difference(Y.to_numpy(), Q, sharper.iloc[ORDER], **options)
     with pytest.raises(ValueError, match="y_proba_b = columns"):
