@@ -88,13 +88,14 @@ def _read(held: Held, used: npt.NDArray[np.bool_] | None, naming: Naming) -> Cla
             "pass one label per prediction",
         )
     values = _checked(values, called)
-    names = naming.of_values(values, held)
-    uniques, inverse = np.unique(values, return_inverse=True)
+    found, inverse = np.unique(values, return_inverse=True)
+    uniques = found.tolist()
+    names = naming.of_values(uniques, values, held)
     position = {name: i for i, name in enumerate(names)}
-    unknown = [value for value in uniques.tolist() if value not in position]
+    unknown = [value for value in uniques if value not in position]
     if unknown:
         raise _unknown_labels(values, unknown, names, naming)
-    codes = np.array([position[value] for value in uniques.tolist()], dtype=np.int64)
+    codes = np.array([position[value] for value in uniques], dtype=np.int64)
     return Classes(codes[inverse.ravel()], None, names)
 
 

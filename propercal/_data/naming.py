@@ -64,9 +64,8 @@ class Naming:
         columns = None if single else proba.columns
         return cls(n_classes, names, columns, proba.name, single, pos_label, called)
 
-    def of_values(self, values: npt.NDArray[Any], held: Held) -> Given:
-        """Return the name of each column, in the light of labels of shape (n,)."""
-        uniques = np.unique(values).tolist()
+    def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
+        """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
         if self.labels is None and _NO_LABEL in uniques:
             raise bad_value(
                 self.called.labels,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
             f"None where {called.labels} is an indicator matrix",
             "pass class numbers, or a weight of 0 for these rows",
         )
-    found: npt.NDArray[np.bool_] = np.asarray(
-        [bool(each == ignore_index) for each in values.tolist()], dtype=bool
-    )
-    return found
+    if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
+        numbers: npt.NDArray[np.bool_] = values == ignore_index
+        return numbers
+    return np.array([bool(each == ignore_index) for each in values.tolist()], dtype=bool)

@@ -141,7 +141,7 @@ class CalibrationSketch:
         names = check_names(labels, int(n_classes))
         self.labels = None if names is None else list(names)
         check_link(link, from_logits)
-        self.pos_label = pos_label
+        self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
         self.from_logits = from_logits
         self.link = link
         # Half as wide as kernel sums need: losses that leave out a point are less smooth.

@@ -113,12 +113,14 @@ def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]
     """Return predictions with their columns in the order of rows before, and the names of these."""
     if proba.columns is None or proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
-    keys = [key(column) for column in proba.columns]
+    # As bytes can hold them.
+    columns = [each if isinstance(each, str | int | float) else str(each) for each in proba.columns]
+    keys = [key(column) for column in columns]
     known = reading.columns
     if known is None and {key(name) for name in reading.names or ()} == set(keys):
         known = reading.names
     if known is None:
-        return proba, list(proba.columns)
+        return proba, columns
     place = {each: i for i, each in enumerate(keys)}
     wanted = [key(name) for name in known]
     if set(wanted) != set(place) or len(place) != len(wanted):

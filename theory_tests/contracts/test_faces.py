@@ -85,12 +85,13 @@ def one_sided(p: Any, row: int, term: str, two: bool, **options: Any) -> float:
     """The derivative from inside at a row of 0 or 1, extrapolated from two steps."""
     import torch
 
-    sign = 1 if p[row] == 0 else -1
+    sign: float = 1.0 if p[row] == 0 else -1.0
 
     def slope(step: float) -> float:
         moved = p.copy()
         moved[row] += sign * step
-        return (float(value(torch.tensor(moved), term, two, **options)) - float(value(torch.tensor(p), term, two, **options))) / (sign * step)
+        risen = (float(value(torch.tensor(moved), term, two, **options)) - float(value(torch.tensor(p), term, two, **options))) / (sign * step)
+        return float(risen)
 
     return float(2 * slope(1e-6) - slope(2e-6))
 
@@ -124,7 +125,7 @@ def test_the_log_loss_of_a_sure_prediction_has_a_slope(combined: bool) -> None:
 
 
 @pytest.mark.parametrize("row", [0, 1])
-def test_a_source_at_0_has_the_slope_of_its_kernel(row: int) -> None:
+def test_a_source_at_0_has_the_risenof_its_kernel(row: int) -> None:
     """Of two sources, at 0 and at 0.6, that a target t is near: their kernels' logarithms have slopes
     (log t − log(1 − t)) / γ + ψ(1 / γ + 1 − g / γ) − ψ(g / γ + 1), which the mean combines."""
     torch = pytest.importorskip("torch")

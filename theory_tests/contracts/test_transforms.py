@@ -44,7 +44,6 @@ from theory_tests.laws.populations import EPS, conditional_mean, decompose
 from theory_tests.laws.samples import Sample, fewer, samples
 
 
-
 def with_names(name: str, make: Callable[[Any, list[str], Any], Any], column: Callable[[Any, Any], Any]) -> Transform:
     """Columns in another order with their names; labels and weights in another order of rows with their index."""
 
