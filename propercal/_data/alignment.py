@@ -216,7 +216,7 @@ def _flattened(
 
     def rows(argument: str, given: object) -> Held | Array:
         other = hold(argument, given)
-        array = other.values
+        array = other.values  # noqa: PD011
         if array.ndim == 1 and array.shape[0] == prod(shape):
             return other
         if tuple(array.shape) == tuple(values.shape):

@@ -136,7 +136,7 @@ def test_a_source_at_0_has_the_risenof_its_kernel(row: int) -> None:
     sources[row] = 0.0 if row == 0 else 1.0
 
     def log_kernel(g: float) -> float:
-        return g / gamma * np.log(t) + (1 - g) / gamma * np.log1p(-t) - betaln(g / gamma + 1, (1 - g) / gamma + 1)
+        return float(g / gamma * np.log(t) + (1 - g) / gamma * np.log1p(-t) - betaln(g / gamma + 1, (1 - g) / gamma + 1))
 
     def mean(points: Any) -> float:
         k = np.exp([log_kernel(points[0]), log_kernel(points[1])])
