@@ -284,6 +284,24 @@ def test_a_column_of_lists_of_other_libraries(module: str) -> None:
         assert risk(CODES, given_) == pytest.approx(RISK, rel=1e-12)
 
 
+def test_columns_of_equal_names_of_other_libraries() -> None:
+    library = pytest.importorskip("pyarrow")
+    twice = library.table([P[:, 0], P[:, 1], P[:, 2]], names=["a", "b", "a"])
+    with pytest.raises(ValueError, match="y_proba = columns of equal names: expected different names"):
+        risk(np.array(["a", "b", "c"])[CODES], twice)
+
+
+def test_names_that_are_no_text_are_kept_in_bytes() -> None:
+    columns = pd.MultiIndex.from_product([["p"], ["x", "y", "z"]])
+    sketch = propercal.CalibrationSketch(3, generator="brier", bandwidth=0.1)
+    for _ in range(2):
+        sketch.update(CODES, pd.DataFrame(P, columns=columns))
+        sketch = propercal.CalibrationSketch.from_bytes(sketch.to_bytes())
+    assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
+    with pytest.raises(ValueError, match="y_proba = columns"):
+        sketch.update(CODES, pd.DataFrame(P, columns=columns[::-1][:2].append(columns[:1].set_levels(["q"], level=0))))
+
+
 def test_what_is_no_number_is_named_with_its_row() -> None:
     with pytest.raises(ValueError, match=r"y_proba = .*None at row 1: .*drop rows whose prediction is missing"):
         risk([0, 1, 0], [0.2, None, 0.4])
