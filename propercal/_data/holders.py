@@ -153,6 +153,8 @@ def _of_table(argument: str, values: Any) -> Held:
 
     try:
         table: Any = nw.from_native(values, allow_series=True)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        columns = () if isinstance(table, nw.Series) else tuple(table.columns)
     except TypeError as error:
         raise bad_value(
             argument,
@@ -160,15 +162,12 @@ def _of_table(argument: str, values: Any) -> Held:
             "an array, a tensor, a table, a series or a list",
             "convert it to one",
         ) from error
-    if isinstance(table, nw.Series):
-        return _of_series(argument, table)
-    try:
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        columns = tuple(table.columns)
     except nw.exceptions.DuplicateError as error:
         raise bad_value(
             argument, "columns of equal names", "different names", "rename the columns"
         ) from error
+    if isinstance(table, nw.Series):
+        return _of_series(argument, table)
     if len(columns) == 1:
         return replace(_of_series(argument, table[columns[0]]), name=columns[0])
     parts = [_of_series(argument, table[column]).values for column in columns]
