@@ -15,12 +15,14 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import by_rows, is_numpy, like, namespace, read_only, safe_log, to_numpy
-from propercal._data.alignment import Layout, align
+from propercal._array import is_numpy, like, namespace, read_only, to_numpy
+from propercal._data.alignment import align
+from propercal._data.dimensions import Layout
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
 from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.settings import check_flag
 from propercal._data.weights import normalised, weights_given
@@ -87,10 +89,10 @@ class Predictions:
             return self.rest, self.log_rest
         xp = namespace(self.prob)
         # Two may exceed ½ where rows do not sum to 1.
-        near_one = (self.prob > 0.5) & _is_top(self.prob)
+        near_one = (self.prob > 0.5) & is_top(self.prob)
         return (
             xp.where(near_one, self.rest[:, None], 1 - self.prob),
-            xp.where(near_one, self.log_rest[:, None], _log1m(self.prob)),
+            xp.where(near_one, self.log_rest[:, None], log1m(self.prob)),
         )
 
 
@@ -181,10 +183,6 @@ def validate(
     return predictions if keep is None else _take(predictions, keep)
 
 
-Parts = tuple[Array, Array, Array, Array]
-"""p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
-
-
 def _read_rows(
     values: Array,
     dtype: Any,
@@ -200,7 +198,7 @@ def _read_rows(
             _check_one_column(values, classes, names)
         sums_to_1, multilabel = _layout(values, dtype, classes, names)
         values = _cap(values, names)
-        return classes, _from_probabilities(values, multilabel, sums_to_1), multilabel
+        return classes, from_probabilities(values, multilabel, sums_to_1), multilabel
     sigmoid = chosen_link(link, int(values.shape[1]), classes, one_class, names) == "sigmoid"
     multilabel = sigmoid and (values.shape[1] > 1 or classes.codes is None)
     if multilabel and classes.indicator is None:
@@ -210,7 +208,7 @@ def _read_rows(
     elif multilabel:
         classes = classes._replace(codes=None)
     _warn_of_probabilities(values, dtype, names)
-    return classes, _from_logits(values, multilabel), multilabel
+    return classes, from_logits_of(values, multilabel), multilabel
 
 
 def _warn_of_probabilities(values: Array, dtype: Any, names: Names) -> None:
@@ -391,63 +389,6 @@ def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bo
         "rounded probabilities."
     )
     return False, False
-
-
-def _from_logits(logits: Array, multilabel: bool) -> tuple[Array, Array, Array, Array]:
-    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
-    xp = namespace(logits)
-    zeros = xp.zeros_like(logits)
-    if multilabel:
-        log_prob, log_rest = -xp.logaddexp(zeros, -logits), -xp.logaddexp(zeros, logits)
-        return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
-    return _softmax(logits if logits.shape[1] > 1 else xp.concat([zeros, logits], axis=1))
-
-
-def _from_probabilities(
-    values: Array, multilabel: bool, normalised: bool
-) -> tuple[Array, Array, Array, Array]:
-    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
-    xp = namespace(values)
-    if multilabel:
-        return values, safe_log(values), 1 - values, _log1m(values)
-    if values.shape[1] == 1:
-        prob = xp.concat([1 - values, values], axis=1)
-        log_prob = xp.concat([_log1m(values), safe_log(values)], axis=1)
-    else:
-        prob, log_prob = values, by_rows(safe_log, values)
-    if normalised:
-        rest = by_rows(lambda p: xp.sum(xp.where(_is_top(p), 0.0, p), axis=1), prob)
-    else:
-        rest = 1 - xp.max(prob, axis=1)
-    return prob, log_prob, rest, safe_log(rest)
-
-
-def _log1m(prob: Array) -> Array:
-    """Return log(1 − p): −inf at 1, where the gradient is 0 rather than NaN."""
-    xp = namespace(prob)
-    below = prob < 1
-    return xp.where(below, xp.log1p(-xp.where(below, prob, 0.0)), -xp.inf)
-
-
-def _is_top(values: Array) -> Array:
-    """(n, k) marks of the first largest entry of each row."""
-    xp = namespace(values)
-    columns = xp.arange(values.shape[1], device=values.device)
-    return columns[None, :] == xp.argmax(values, axis=1)[:, None]
-
-
-def _softmax(logits: Array) -> tuple[Array, Array, Array, Array]:
-    xp = namespace(logits)
-    top = _is_top(logits)
-    shifted = logits - xp.max(logits, axis=1, keepdims=True)
-    others = xp.where(top, -xp.inf, shifted)
-    largest = xp.max(others, axis=1, keepdims=True)
-    largest = xp.where(largest == -xp.inf, 0.0, largest)
-    others_sum = xp.sum(xp.exp(others - largest), axis=1)
-    normaliser = xp.log1p(xp.sum(xp.exp(others), axis=1))
-    log_prob = shifted - normaliser[:, None]
-    log_rest = largest[:, 0] + safe_log(others_sum) - normaliser
-    return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
 
 
 def _take(predictions: Predictions, keep: Array) -> Predictions:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
-from propercal._data.alignment import Layout, align_pair
+from propercal._data.alignment import align_pair
+from propercal._data.dimensions import Layout
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate

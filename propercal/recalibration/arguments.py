@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
-from propercal._data.alignment import Layout, align
+from propercal._data.alignment import align
+from propercal._data.dimensions import Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.naming import key

@@ -19,7 +19,8 @@ from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.naming import key
-from propercal._data.predictions import Predictions, _is_top, _log1m, _rounding, validate
+from propercal._data.parts import is_top, log1m
+from propercal._data.predictions import Predictions, _rounding, validate
 from propercal._typing import Array
 
 
@@ -89,24 +90,28 @@ def read_rows(
             "as many columns of both",
             "pass the probability of each class",
         )
-    separate: bool | None = rows.multilabel
-    if not (from_logits or rows.multilabel or n_columns == 1):
-        if rows.classes.indicator is not None and reading.separate:
-            rows, separate = _apart(rows), True
-        else:
-            rows, depends = _by_sum(rows)
-            separate = False if rows.classes.indicator is not None and depends else None
+    rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     settled = reading._replace(columns=columns).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     # An indicator matrix without names of columns names no classes.
-    named = held.labels.columns is not None or 1 in (
-        held.labels.values.ndim,
-        *held.labels.values.shape[1:],
-    )
-    if reading.names is None and named:
+    shape = tuple(held.labels.values.shape)
+    if reading.names is None and (held.labels.columns is not None or 1 in (len(shape), *shape[1:])):
         settled = settled._replace(names=list(rows.classes.names))
     return rows, settled
+
+
+def _one_by_one(
+    rows: Predictions, reading: Convention, settled: bool
+) -> tuple[Predictions, bool | None]:
+    """Read each row by itself unless that is settled; tell what it says of separate columns."""
+    if settled or rows.multilabel:
+        return rows, rows.multilabel
+    indicator = rows.classes.indicator is not None
+    if indicator and reading.separate:
+        return _apart(rows), True
+    rows, depends = _by_sum(rows)
+    return rows, False if indicator and depends else None
 
 
 def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]:
@@ -139,7 +144,7 @@ def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]
 def _apart(rows: Predictions) -> Predictions:
     """Read columns as separate problems."""
     with no_gradient(rows.prob):
-        return replace(rows, multilabel=True, rest=1 - rows.prob, log_rest=_log1m(rows.prob))
+        return replace(rows, multilabel=True, rest=1 - rows.prob, log_rest=log1m(rows.prob))
 
 
 def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
@@ -154,7 +159,7 @@ def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
     def rest_and_dependence(prob: Array) -> Array:
         regular = xp.abs(xp.sum(prob, axis=1) - 1) <= tolerance
         top = xp.max(prob, axis=1)
-        others = xp.sum(xp.where(_is_top(prob), 0.0, prob), axis=1)
+        others = xp.sum(xp.where(is_top(prob), 0.0, prob), axis=1)
         n_large = xp.sum(xp.astype(prob > 0.5, prob.dtype), axis=1)
         depends = xp.astype(n_large > xp.astype(~regular, prob.dtype), prob.dtype)
         return xp.stack([xp.where(regular, others, 1 - top), depends], axis=1)
