@@ -60,6 +60,11 @@ def is_torch(x: object) -> bool:
     return compat.is_torch_array(x)
 
 
+def is_jax(x: object) -> bool:
+    """Tell whether `x` is a JAX array, without importing JAX."""
+    return compat.is_jax_array(x)
+
+
 def device(x: Array) -> Any:
     """Return the device `x` lives on."""
     return compat.device(x)

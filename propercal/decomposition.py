@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, Unpack, overload
 
 from propercal._array import ignore_underflow
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions
 from propercal.generators.registry import GeneratorLike, as_generators
@@ -25,6 +25,12 @@ class DataOptions(Settings, total=False):
     from_logits: bool
     sample_weight: object
     labels: Sequence[Any] | None
+    pos_label: Any
+    link: str | None
+    ignore_index: Any
+    class_axis: int | None
+    class_dim: Hashable | None
+    sample_dims: Hashable | Sequence[Hashable] | None
     confidence_level: float
 
 
@@ -76,6 +82,12 @@ def decompose(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     confidence_level: float = 0.95,
     **settings: Unpack[Settings],
 ) -> Decomposition | list[Decomposition] | list[list[Decomposition]]:
@@ -147,8 +159,26 @@ def decompose(
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
     labels : sequence of length k, optional
-        The class that each column of `y_proba` stands for. By default the numbers 0 to k − 1, the
-        column names of a data frame, or as many strings as columns in alphabetical order.
+        The class that each column of `y_proba` stands for. By default the names of columns, where
+        they have names (those of `y_true` must be among them), else the numbers 0 to k − 1, or as
+        many strings as columns in alphabetical order. The guide "Conventions and pitfalls" has a
+        table of all rules.
+    pos_label : optional
+        The class that a single column of `y_proba` is the probability of. By default 1 of labels 0
+        and 1 (or −1 and 1), True, or the class that the column is named after; else it is asked
+        for.
+    link : {"softmax", "sigmoid"}, optional
+        With logits of several columns and an indicator matrix: what is between them and
+        probabilities. An indicator matrix may go with either, so it is asked for, unless some row
+        marks several classes or none.
+    ignore_index : optional
+        Rows of this label are left out, such as −100 of torch.
+    class_axis : int, optional
+        Axis of the classes in an array of several axes, 1 of shape (n, k, h, w): each place is a
+        row, of which `y_true` (n, h, w) has a label.
+    class_dim, sample_dims : optional
+        Names of the dimension of the classes, and of those of the samples, of a DataArray of
+        xarray, where the labels do not tell. Coordinates name classes and align rows.
     confidence_level : float
         Level of :meth:`Decomposition.interval`.
 
@@ -215,7 +245,17 @@ def decompose(
     generators, several = as_generators(generator)
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
-    reading: Any = {"from_logits": from_logits, "sample_weight": sample_weight, "labels": labels}
+    reading: Reading = {
+        "from_logits": from_logits,
+        "sample_weight": sample_weight,
+        "labels": labels,
+        "pos_label": pos_label,
+        "link": link,
+        "ignore_index": ignore_index,
+        "class_axis": class_axis,
+        "class_dim": class_dim,
+        "sample_dims": sample_dims,
+    }
     results: list[list[Decomposition]]
     if is_dask(y_true) or is_dask(y_proba):
         plans = [
@@ -234,7 +274,7 @@ def decompose(
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:
-        predictions = validate(y_true, y_proba, **reading)
+        predictions = validate(y_true, y_proba, one_class=not reduction.per_class, **reading)
         results = [
             [
                 result

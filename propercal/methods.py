@@ -14,7 +14,8 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -300,8 +301,21 @@ def with_settings(*methods: type[Method]) -> Callable[[_Function], _Function]:
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
             for name, value in known.items()
         ]
-        function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
-        return function
+        arguments = [each.name for each in named]
+
+        @wraps(function)
+        def wrapper(*given: Any, **options: Any) -> Any:
+            for name in options.keys() - known.keys() - set(arguments):
+                close = difflib.get_close_matches(name.lower(), arguments, n=1, cutoff=0.8)
+                if close and close[0] not in options and close[0] not in arguments[: len(given)]:
+                    raise UnusedSettingError(
+                        f"{name}: expected an argument of {function.__name__}; did you mean "
+                        f"{close[0]!r}?"
+                    )
+            return function(*given, **options)
+
+        wrapper.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return cast("_Function", wrapper)
 
     return decorate
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_rows
+from propercal._data.naming import Given, Naming
 from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 
 
@@ -22,13 +24,20 @@ class Classes(NamedTuple):
     names: tuple[Any, ...]
     """The name of each class, in the order of the columns of ``y_proba``."""
 
+    @property
+    def n_samples(self) -> int:
+        """Number of rows n."""
+        return len(self.indicator if self.codes is None else self.codes)  # type: ignore[arg-type]
+
 
 def read_labels(
     y_true: object,
     n_classes: int,
     *,
     labels: Sequence[Any] | None = None,
-    columns: Sequence[Any] | None = None,
+    proba: Held | None = None,
+    pos_label: Any = None,
+    used: npt.NDArray[np.bool_] | None = None,
     called: Names = USUAL_NAMES,
 ) -> Classes:
     """Turn labels into class numbers.
@@ -41,19 +50,36 @@ def read_labels(
         The number of columns k of the predictions.
     labels : sequence of length k, optional
         The class that each column of ``y_proba`` stands for.
-    columns : sequence of length k, optional
-        Column names of ``y_proba``; they name the classes where `y_true` uses the same names.
+    proba : Held, optional
+        The predictions, whose columns may have names.
+    pos_label : optional
+        The class that a single column of predictions is the probability of.
+    used : array of bool, shape (n,), optional
+        Rows that count; others are given the label of one that does.
     called : Names
         What errors call the arguments.
     """
-    values = read_numpy(called.labels, y_true)
-    names = check_names(labels, n_classes, called)
-    if names is None:
-        names = _own_categories(y_true, n_classes)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
+    held = hold(called.labels, y_true)
+    if proba is None:
+        proba = Held(np.empty((0, n_classes)))
+    naming = Naming.of(proba, n_classes, labels, pos_label, called)
+    return _read(held, used, naming)
+
+
+def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:
+    """Return labels in NumPy, a single column as a vector."""
+    values = read_numpy(called.labels, hold(called.labels, y_true).values)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _read(held: Held, used: npt.NDArray[np.bool_] | None, naming: Naming) -> Classes:
+    called = naming.called
+    values = read_values(held, called)
+    if used is not None and len(used) == len(values) and used.any():
+        values = values.copy()
+        values[~used] = values[np.argmax(used)]
     if values.ndim == 2:
-        return _read_indicator(values, n_classes, names, called)
+        return _read_indicator(values, naming, held.columns)
     if values.ndim != 1:
         raise bad_value(
             called.labels,
@@ -61,6 +87,20 @@ def read_labels(
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
+    values = _checked(values, called)
+    found, inverse = np.unique(values, return_inverse=True)
+    uniques = found.tolist()
+    names = naming.of_values(uniques, values, held)
+    position = {name: i for i, name in enumerate(names)}
+    unknown = [value for value in uniques if value not in position]
+    if unknown:
+        raise _unknown_labels(values, unknown, names, naming)
+    codes = np.array([position[value] for value in uniques], dtype=np.int64)
+    return Classes(codes[inverse.ravel()], None, names)
+
+
+def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:
+    """Return labels of one type, whole numbers as integers, or raise."""
     if values.dtype.kind == "f":
         values = _whole_numbers(values, called)
     if values.dtype.kind not in "biuOU" or (
@@ -68,7 +108,7 @@ def read_labels(
     ):
         raise bad_value(
             called.labels,
-            f"values of type {values.dtype if values.dtype.kind != 'O' else _odd_type(values)}",
+            _odd_value(values) if values.dtype.kind == "O" else f"values of type {values.dtype}",
             "integers, booleans, strings or a one-hot matrix",
             "convert the labels, and drop rows whose label is missing",
         )
@@ -79,53 +119,16 @@ def read_labels(
             "labels of one type",
             "convert the class names to strings, or all labels to class numbers",
         )
-    uniques, inverse = np.unique(values, return_inverse=True)
-    if names is None:
-        names = _default_names(uniques, values, n_classes, columns, called)
-    position = {name: i for i, name in enumerate(names)}
-    unknown = [value for value in uniques.tolist() if value not in position]
-    if unknown:
-        raise _unknown_labels(values, unknown, names, labels is not None, called)
-    codes = np.array([position[value] for value in uniques.tolist()], dtype=np.int64)
-    return Classes(codes[inverse.ravel()], None, names)
+    return values
 
 
-def _own_categories(y_true: object, n_classes: int) -> tuple[Any, ...] | None:
-    """Return the names of a categorical series of strings, in the order it gives them."""
-    dtype = getattr(y_true, "dtype", None)
-    categories = getattr(dtype, "categories", None)
-    if categories is None or len(categories) != n_classes:
-        return None
-    names = tuple(categories.tolist())
-    return names if all(isinstance(name, str) for name in names) else None
+def _odd_value(values: npt.NDArray[Any]) -> str:
+    row, odd = next((i, v) for i, v in enumerate(values) if not isinstance(v, str | int | bool))
+    return f"values of type {type(odd).__name__} ({odd!r}) at row {row}"
 
 
-def _odd_type(values: npt.NDArray[Any]) -> str:
-    odd = next(v for v in values if not isinstance(v, str | int | bool))
-    return f"{type(odd).__name__} ({odd!r})"
-
-
-def check_names(
-    labels: Sequence[Any] | None, n_classes: int, called: Names = USUAL_NAMES
-) -> tuple[Any, ...] | None:
-    """Return the names of classes as a tuple, or raise."""
-    if labels is None:
-        return None
-    values = read_numpy("labels", labels)
-    names = tuple(values.tolist())
-    if values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
-        raise bad_value(
-            "labels",
-            list(names),
-            f"a list of {n_classes} different names, one per column of {called.proba}",
-            "list the class of every column, in the order of the columns",
-        )
-    return names
-
-
-def _read_indicator(
-    values: npt.NDArray[Any], n_classes: int, names: tuple[Any, ...] | None, called: Names
-) -> Classes:
+def _read_indicator(values: npt.NDArray[Any], naming: Naming, columns: Given | None) -> Classes:
+    called, n_classes = naming.called, naming.n_classes
     if values.shape[1] != n_classes:
         raise bad_value(
             called.labels,
@@ -146,10 +149,13 @@ def _read_indicator(
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )
+    names, order = naming.of_indicator(columns)
     marked = values.astype(bool)
+    if order is not None:
+        marked = marked[:, order]
     single = bool((marked.sum(axis=1) == 1).all())
     codes = marked.argmax(axis=1).astype(np.int64) if single else None
-    return Classes(codes, marked, names or tuple(range(n_classes)))
+    return Classes(codes, marked, names)
 
 
 def _whole_numbers(values: npt.NDArray[Any], called: Names) -> npt.NDArray[np.int64]:
@@ -166,59 +172,18 @@ def _whole_numbers(values: npt.NDArray[Any], called: Names) -> npt.NDArray[np.in
     return values.astype(np.int64)
 
 
-def _default_names(
-    uniques: npt.NDArray[Any],
-    values: npt.NDArray[Any],
-    n_classes: int,
-    columns: Sequence[Any] | None,
-    called: Names,
-) -> tuple[Any, ...]:
-    if columns is not None and len(columns) == 1:
-        # The one column of a binary problem is the positive class, where its name is one.
-        others = [name for name in uniques.tolist() if name != columns[0]]
-        if isinstance(columns[0], str) and len(others) == len(uniques) - 1 == 1:
-            return (others[0], columns[0])
-    elif columns is not None and set(uniques.tolist()) <= set(columns):
-        if len(set(columns)) != len(columns):
-            raise bad_value(
-                called.proba,
-                f"columns named {list(columns)}",
-                "different names, since they name the classes",
-                "rename the columns, or pass labels=[...] in the order of the columns",
-            )
-        return tuple(columns)
-    if values.dtype.kind not in "OU":
-        return (
-            (False, True)
-            if values.dtype.kind == "b" and n_classes == 2
-            else (tuple(range(n_classes)))
-        )
-    if len(uniques) != n_classes:
-        raise bad_value(
-            called.labels,
-            f"{len(uniques)} different names ({', '.join(map(repr, uniques.tolist()[:5]))}, ...)"
-            if len(uniques) > 5
-            else f"the names {uniques.tolist()}",
-            f"{n_classes} classes, as {called.proba} has columns",
-            "pass labels=[...], the class of every column in the order of the columns",
-        )
-    return tuple(uniques.tolist())
-
-
 def _unknown_labels(
-    values: npt.NDArray[Any],
-    unknown: list[Any],
-    names: tuple[Any, ...],
-    given: bool,
-    called: Names,
+    values: npt.NDArray[Any], unknown: list[Any], names: Given, naming: Naming
 ) -> ValueError:
     rows = np.flatnonzero(np.isin(values, np.array(unknown, dtype=values.dtype)))
-    if given:
+    if naming.labels is not None:
         expected = f"one of labels={list(names)}"
+    elif naming.single:
+        expected = f"one of {list(names)}, the classes of one column of {naming.called.proba}"
     else:
-        expected = f"0 to {len(names) - 1}, a column of {called.proba}"
+        expected = f"0 to {len(names) - 1}, a column of {naming.called.proba}"
     return bad_value(
-        called.labels,
+        naming.called.labels,
         f"{unknown[0]!r} at {some_rows(rows)}",
         expected,
         "correct the labels, or pass labels=[...], the class of every column in order",

@@ -7,17 +7,25 @@ precision with their exact logarithms, class numbers, and positive weights that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from numbers import Real
+from typing import Any, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
-from propercal._array import by_rows, is_numpy, like, namespace, read_only, safe_log, to_numpy
+from propercal._array import is_numpy, like, namespace, read_only, to_numpy
+from propercal._data.alignment import align
+from propercal._data.dimensions import Layout
+from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
+from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.reading import USUAL_NAMES, Names, read_array, read_numpy
+from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
+from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.settings import check_flag
+from propercal._data.weights import normalised, weights_given
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
@@ -81,11 +89,25 @@ class Predictions:
             return self.rest, self.log_rest
         xp = namespace(self.prob)
         # Two may exceed ½ where rows do not sum to 1.
-        near_one = (self.prob > 0.5) & _is_top(self.prob)
+        near_one = (self.prob > 0.5) & is_top(self.prob)
         return (
             xp.where(near_one, self.rest[:, None], 1 - self.prob),
-            xp.where(near_one, self.log_rest[:, None], _log1m(self.prob)),
+            xp.where(near_one, self.log_rest[:, None], log1m(self.prob)),
         )
+
+
+class Reading(TypedDict, total=False):
+    """Keyword arguments that say how data are to be read, as in :func:`propercal.decompose`."""
+
+    from_logits: bool
+    sample_weight: object
+    labels: Sequence[Any] | None
+    pos_label: Any
+    link: str | None
+    ignore_index: Any
+    class_axis: int | None
+    class_dim: Hashable | None
+    sample_dims: Hashable | Sequence[Hashable] | None
 
 
 def validate(
@@ -95,45 +117,62 @@ def validate(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
+    one_class: bool = False,
     keep_weightless: bool = False,
     smallest: int = 2,
     names: Names = USUAL_NAMES,
 ) -> Predictions:
     """Check all data arguments together and bring them into one form.
 
+    `one_class` says that rows mark one class each, so that there is no sigmoid of several columns;
     `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources;
     `smallest` is the least number of rows; `names` is what errors call the arguments.
     """
     check_flag("from_logits", from_logits)
-    values, dtype, shape, columns = _read_columns(y_proba, from_logits, smallest, names)
-    n, n_columns = values.shape
-    classes = read_labels(y_true, max(2, n_columns), labels=labels, columns=columns, called=names)
-    n_labels = len(classes.indicator if classes.codes is None else classes.codes)  # type: ignore[arg-type]
-    if n_labels != n:
+    check_link(link, from_logits)
+    layout = Layout(class_axis, class_dim, sample_dims)
+    held = align(y_true, y_proba, sample_weight, layout=layout, called=names)
+    n = int(held.proba.values.shape[0]) if held.proba.values.ndim else 0
+    given = weights_given(held.weight, n, ignore_index, held.labels, smallest, names)
+    used = None if given is None or (given > 0).all() else given > 0
+    values, dtype = _read_columns(
+        held.proba, from_logits, smallest, names, None if keep_weightless else used
+    )
+    n_columns = values.shape[1]
+    classes = read_labels(
+        held.labels,
+        max(2, n_columns),
+        labels=labels,
+        proba=held.proba,
+        pos_label=pos_label,
+        used=used,
+        called=names,
+    )
+    if classes.n_samples != n:
         raise bad_value(
             names.labels,
-            f"{n_labels} labels",
+            f"{classes.n_samples} labels",
             f"{n}, one per row of {names.proba}",
             "align the two",
         )
-    if from_logits:
-        multilabel = classes.codes is None
-        prob, log_prob, rest, log_rest = _from_logits(values, multilabel)
-    else:
-        if n_columns == 1 and smallest > 1:
-            _check_one_column(values, shape, names)
-        normalised, multilabel = _layout(values, dtype, classes, names)
-        values = _cap(values, names)
-        prob, log_prob, rest, log_rest = _from_probabilities(values, multilabel, normalised)
-    codes = np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes
-    weight, uniform, keep = read_weights(sample_weight, n, prob, keep_weightless, names.weight)
+    classes, parts, multilabel = _read_rows(
+        values, dtype, classes, link if from_logits else "", one_class, smallest, names
+    )
+    prob, log_prob, rest, log_rest = parts
+    weight, uniform, keep = normalised(given, n, prob, keep_weightless)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
         rest=rest,
         log_rest=log_rest,
         classes=classes,
-        label=like(codes, prob),
+        label=like(np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes, prob),
         weight=weight,
         uniform=uniform,
         rows=np.arange(n),
@@ -144,18 +183,71 @@ def validate(
     return predictions if keep is None else _take(predictions, keep)
 
 
+def _read_rows(
+    values: Array,
+    dtype: Any,
+    classes: Classes,
+    link: str | None,
+    one_class: bool,
+    smallest: int,
+    names: Names,
+) -> tuple[Classes, Parts, bool]:
+    """Read logits (`link` is not empty) or probabilities, and tell whether columns are separate."""
+    if link == "":
+        if values.shape[1] == 1 and smallest > 1:
+            _check_one_column(values, classes, names)
+        sums_to_1, multilabel = _layout(values, dtype, classes, names)
+        values = _cap(values, names)
+        return classes, from_probabilities(values, multilabel, sums_to_1), multilabel
+    sigmoid = chosen_link(link, int(values.shape[1]), classes, one_class, names) == "sigmoid"
+    multilabel = sigmoid and (values.shape[1] > 1 or classes.codes is None)
+    if multilabel and classes.indicator is None:
+        assert classes.codes is not None  # noqa: S101
+        marked = classes.codes[:, None] == np.arange(values.shape[1])
+        classes = classes._replace(codes=None, indicator=marked)
+    elif multilabel:
+        classes = classes._replace(codes=None)
+    _warn_of_probabilities(values, dtype, names)
+    return classes, from_logits_of(values, multilabel), multilabel
+
+
+def _warn_of_probabilities(values: Array, dtype: Any, names: Names) -> None:
+    """Say so if what is said to be logits looks like probabilities."""
+    xp = namespace(values)
+    if values.shape[1] == 1 or not to_numpy(xp.all((values >= 0) & (values <= 1))):
+        return
+    if to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= _rounding(dtype))):
+        warn(
+            f"{names.proba} has rows between 0 and 1 that sum to 1, though from_logits=True says "
+            "that they are logits: leave it out if they are probabilities."
+        )
+
+
 def _read_columns(
-    y_proba: object, from_logits: bool, smallest: int, names: Names
-) -> tuple[Array, Any, tuple[int, ...], Sequence[Any] | None]:
-    """Return (n, m) numbers in double precision, their dtype and shape, and names of columns."""
-    values, columns = _as_array(y_proba, names)
+    proba: Held,
+    from_logits: bool,
+    smallest: int,
+    names: Names,
+    used: npt.NDArray[np.bool_] | None,
+) -> tuple[Array, Any]:
+    """Return (n, m) numbers in double precision, and their dtype.
+
+    Rows that are not `used` are given the numbers of one that is.
+    """
+    values = _real(proba.values, names)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
+        fix = "pass one row of probabilities per sample"
+        if len(shape) > 2:
+            fix = (
+                "pass class_axis=1 for shape (n, k, h, w), or one row for each place: "
+                "numpy.moveaxis(p, 1, -1).reshape(-1, k)"
+            )
         raise bad_value(
             names.proba,
             f"an array of shape {shape}",
             "shape (n,), (n, 1) or (n, k) with n ≥ 2",
-            "pass one row of probabilities per sample",
+            fix,
         )
     xp = namespace(values)
     floating = xp.isdtype(values.dtype, "real floating")
@@ -163,6 +255,9 @@ def _read_columns(
     if len(shape) == 1:
         values = values[:, None]
     exact = xp.astype(values, xp.float64, copy=False)
+    if used is not None and used.any():
+        index = np.where(used, np.arange(shape[0]), np.argmax(used))
+        exact = xp.take(exact, like(index, exact), axis=0)
     _check_values(exact, "logits" if from_logits else "probabilities", dtype, names)
     if shape[0] < smallest:
         raise bad_value(
@@ -171,37 +266,55 @@ def _read_columns(
             "n ≥ 2",
             "leave-one-out estimates need at least two predictions",
         )
-    return exact, dtype, shape, columns
+    return exact, dtype
 
 
-def _check_one_column(prob: Array, shape: tuple[int, ...], names: Names) -> None:
-    """Refuse what a softmax over one column makes, rather than read it as certainty."""
+def _check_one_column(prob: Array, classes: Classes, names: Names) -> None:
+    """Refuse what a softmax over one column makes of one class, rather than read it as certainty.
+
+    Sigmoids that round to 1 are none of these: then some class occurred that is not numbered 0.
+    """
+    codes = classes.codes
+    if codes is None or codes.any() or classes.names != (0, 1):
+        return
     if to_numpy(namespace(prob).all(prob == 1)):
         raise bad_value(
             names.proba,
-            f"ones only, of shape {shape}",
+            f"ones only, of shape {tuple(prob.shape)}, where class 0 occurs in each row",
             "the probability of the positive class, or k ≥ 2 columns",
             "one class leaves nothing to calibrate: a softmax over one column is always 1",
         )
 
 
-def _as_array(y_proba: object, names: Names) -> tuple[Array, Sequence[Any] | None]:
-    """Return an array and, where the caller's object has them, its column names."""
-    values = read_array(names.proba, y_proba)
-    columns = list(y_proba.columns) if hasattr(y_proba, "columns") else None
-    xp = namespace(values)
+def _real(values: Array, names: Names) -> Array:
+    """Return `values` if they are real numbers, or raise."""
     if is_numpy(values):
         real = values.dtype.kind in "biuf"
     else:
-        real = not xp.isdtype(values.dtype, "complex floating")
+        real = not namespace(values).isdtype(values.dtype, "complex floating")
     if not real:
-        raise bad_value(
-            names.proba,
-            f"values of type {values.dtype}",
-            "real numbers",
-            "convert them to floating point",
-        )
-    return values, columns
+        raise bad_value(names.proba, *_not_real(values))
+    return values
+
+
+def _not_real(values: Array) -> tuple[str, str, str]:
+    """Say what was found among values that are no real numbers, what was expected, what to do."""
+    found, fix = f"values of type {values.dtype}", "convert them to floating point"
+    if is_numpy(values) and values.dtype.kind == "O":
+        places = np.argwhere(np.ones(values.shape, dtype=bool))
+        odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
+        if odd is not None:
+            value = values[tuple(odd)]
+            found += (
+                f", {value!r} at row {odd[0]}"
+                if len(repr(value)) < 60
+                else (f", a {type(value).__name__} at row {odd[0]}")
+            )
+            if value is None:
+                fix = "drop rows whose prediction is missing"
+            elif isinstance(value, dict):
+                fix = "make them columns, as pandas.DataFrame.from_records does"
+    return found, "real numbers", fix
 
 
 def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
@@ -210,8 +323,8 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
         odd = xp.isnan(values) | (values == xp.inf) | xp.all(values == -xp.inf, axis=1)[:, None]
         expected, fix = "finite logits (−inf for a probability of 0)", "drop or repair these rows"
     else:
-        top = 1 + _rounding(dtype)
-        odd = ~((values >= 0) & (values <= top))
+        rounding = _rounding(dtype)
+        odd = ~((values >= -rounding) & (values <= 1 + rounding))
         expected = "probabilities between 0 and 1"
         fix = "drop or repair these rows; pass from_logits=True if these are logits"
     if xp.any(odd):
@@ -235,17 +348,20 @@ def _rounding(dtype: Any) -> float:
 
 
 def _cap(prob: Array, names: Names) -> Array:
-    """Read a value above 1 by no more than rounding as 1, and say so."""
+    """Read a value outside 0 to 1 by no more than rounding as 0 or 1, and say so."""
     xp = namespace(prob)
-    above = prob > 1
-    if not to_numpy(xp.any(above)):
-        return prob
-    rows = np.unique(np.argwhere(to_numpy(above))[:, 0])
-    warn(
-        f"{names.proba} exceeds 1 by rounding (at most {float(xp.max(prob)) - 1:.1e}) at "
-        f"{some_rows(rows)}: read as 1."
-    )
-    return xp.where(above, 1.0, prob)
+    for odd, limit, excess, words in (
+        (prob > 1, 1.0, prob - 1, "exceeds 1"),
+        (prob < 0, 0.0, -prob, "is below 0"),
+    ):
+        if to_numpy(xp.any(odd)):
+            rows = np.unique(np.argwhere(to_numpy(odd))[:, 0])
+            warn(
+                f"{names.proba} {words} by rounding (at most {float(xp.max(excess)):.1e}) at "
+                f"{some_rows(rows)}: read as {limit:g}."
+            )
+            prob = xp.where(odd, limit, prob)
+    return prob
 
 
 def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bool, bool]:
@@ -273,99 +389,6 @@ def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bo
         "rounded probabilities."
     )
     return False, False
-
-
-def _from_logits(logits: Array, multilabel: bool) -> tuple[Array, Array, Array, Array]:
-    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
-    xp = namespace(logits)
-    zeros = xp.zeros_like(logits)
-    if multilabel:
-        log_prob, log_rest = -xp.logaddexp(zeros, -logits), -xp.logaddexp(zeros, logits)
-        return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
-    return _softmax(logits if logits.shape[1] > 1 else xp.concat([zeros, logits], axis=1))
-
-
-def _from_probabilities(
-    values: Array, multilabel: bool, normalised: bool
-) -> tuple[Array, Array, Array, Array]:
-    """Return p, log p, and the rest and its logarithm, as in :class:`Predictions`."""
-    xp = namespace(values)
-    if multilabel:
-        return values, safe_log(values), 1 - values, _log1m(values)
-    if values.shape[1] == 1:
-        prob = xp.concat([1 - values, values], axis=1)
-        log_prob = xp.concat([_log1m(values), safe_log(values)], axis=1)
-    else:
-        prob, log_prob = values, by_rows(safe_log, values)
-    if normalised:
-        rest = by_rows(lambda p: xp.sum(xp.where(_is_top(p), 0.0, p), axis=1), prob)
-    else:
-        rest = 1 - xp.max(prob, axis=1)
-    return prob, log_prob, rest, safe_log(rest)
-
-
-def _log1m(prob: Array) -> Array:
-    """Return log(1 − p): −inf at 1, where the gradient is 0 rather than NaN."""
-    xp = namespace(prob)
-    below = prob < 1
-    return xp.where(below, xp.log1p(-xp.where(below, prob, 0.0)), -xp.inf)
-
-
-def _is_top(values: Array) -> Array:
-    """(n, k) marks of the first largest entry of each row."""
-    xp = namespace(values)
-    columns = xp.arange(values.shape[1], device=values.device)
-    return columns[None, :] == xp.argmax(values, axis=1)[:, None]
-
-
-def _softmax(logits: Array) -> tuple[Array, Array, Array, Array]:
-    xp = namespace(logits)
-    top = _is_top(logits)
-    shifted = logits - xp.max(logits, axis=1, keepdims=True)
-    others = xp.where(top, -xp.inf, shifted)
-    largest = xp.max(others, axis=1, keepdims=True)
-    largest = xp.where(largest == -xp.inf, 0.0, largest)
-    others_sum = xp.sum(xp.exp(others - largest), axis=1)
-    normaliser = xp.log1p(xp.sum(xp.exp(others), axis=1))
-    log_prob = shifted - normaliser[:, None]
-    log_rest = largest[:, 0] + safe_log(others_sum) - normaliser
-    return xp.exp(log_prob), log_prob, xp.exp(log_rest), log_rest
-
-
-def read_weights(
-    sample_weight: object,
-    n: int,
-    prob: Array,
-    keep_weightless: bool = False,
-    name: str = USUAL_NAMES.weight,
-) -> tuple[Array, bool, Array | None]:
-    """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
-    xp = namespace(prob)
-    if sample_weight is None:
-        return xp.ones_like(prob[:, 0]) / n, True, None
-    given = read_numpy(name, sample_weight)
-    fix = "pass one finite weight ≥ 0 per row, at least two of them positive"
-    if given.dtype.kind not in "biuf" or given.shape != (n,):
-        raise bad_value(
-            name,
-            f"an array of shape {given.shape} and type {given.dtype}",
-            f"numbers of shape ({n},)",
-            fix,
-        )
-    weight = given.astype(np.float64)
-    odd = ~(np.isfinite(weight) & (weight >= 0))
-    if odd.any():
-        rows = np.flatnonzero(odd)
-        raise bad_value(name, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix)
-    positive = np.flatnonzero(weight > 0)
-    if len(positive) < 2:
-        raise bad_value(name, f"{len(positive)} positive weights", "two or more", fix)
-    # Scaled by the largest first, so that the sum cannot overflow.
-    weight = weight / weight.max()
-    weight = weight / weight.sum()
-    uniform = bool((weight == weight[0]).all())
-    keep = None if keep_weightless or len(positive) == n else positive
-    return like(weight, prob), uniform, keep
 
 
 def _take(predictions: Predictions, keep: Array) -> Predictions:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_array, is_numpy, is_torch, to_numpy
+from propercal._array import is_array, is_jax, is_numpy, is_torch, to_numpy
 from propercal._data.messages import bad_value, some_rows
 from propercal._typing import Array
 
@@ -44,6 +44,8 @@ def read_array(argument: str, values: object) -> Array:
                 "call .to_dense(), or materialise it",
             )
         return values
+    if is_jax(values):
+        return _traced(argument, values)
     if hasattr(values, "compute") and not hasattr(values, "to_numpy"):
         raise bad_value(
             argument,
@@ -63,13 +65,37 @@ def read_array(argument: str, values: object) -> Array:
     try:
         plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except (ValueError, TypeError, RuntimeError) as error:
+        raise _ragged(argument, values) from error
+    return _plain(argument, plain)
+
+
+def _ragged(argument: str, values: Any) -> ValueError:
+    """Build the error for rows that make no array, with the first row that differs."""
+    found = f"a {type(values).__name__} with rows of different lengths, or of odd objects"
+    sizes = [len(row) if hasattr(row, "__len__") else None for row in values]
+    odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is not None:
+        kinds = ["one value" if size is None else f"{size} values" for size in sizes]
+        found += f" ({kinds[0]} at row 0, {kinds[odd]} at row {odd})"
+    return bad_value(
+        argument,
+        found,
+        "a rectangular array, of shape (n,) or (n, k)",
+        "convert it first, for example by numpy.asarray or torch.stack",
+    )
+
+
+def _traced(argument: str, values: Any) -> npt.NDArray[Any]:
+    """Return a JAX array in NumPy; what JAX traces has no values yet."""
+    try:
+        return _plain(argument, np.asarray(values))
+    except TypeError as error:
         raise bad_value(
             argument,
-            f"a {type(values).__name__} with rows of different lengths, or of odd objects",
-            "a rectangular array, of shape (n,) or (n, k)",
-            "convert it first, for example by numpy.asarray or torch.stack",
+            f"a {type(values).__name__} of JAX",
+            "an array with values",
+            "call this outside of jax.jit and jax.grad, which it does not support",
         ) from error
-    return _plain(argument, plain)
 
 
 def read_numpy(argument: str, values: object) -> npt.NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from typing import Any
 
@@ -38,6 +38,12 @@ def select_bandwidth(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
 ) -> float:
     r"""Choose the bandwidth γ of the Dirichlet kernel by a leave-one-out criterion.
 
@@ -52,6 +58,8 @@ def select_bandwidth(
 
     Parameters
     ----------
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -101,7 +109,18 @@ def select_bandwidth(
         raise unknown_name("criterion", criterion, CRITERIA)
     chosen, reduction = as_generator(generator), as_notion(notion)
     predictions = validate(
-        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
     )
     return CRITERIA[criterion](reduction.problems(predictions), as_kernel("dirichlet"), chosen)
 

@@ -77,8 +77,20 @@ def _cells(
         position: npt.NDArray[Any] = coordinates
     else:
         position = np.stack([_mid_rank(column, weight) for column in coordinates.T], axis=1)
-    bins = np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
+    bins = bin_numbers(position, n_bins)
     return np.unique(bins, axis=0, return_inverse=True)[1].ravel()
+
+
+def bin_numbers(position: npt.NDArray[Any], n_bins: int) -> npt.NDArray[np.int64]:
+    """Return i where i / n ≤ position < (i + 1) / n, and n − 1 at 1.
+
+    The product position · n may round to the other side of an edge, 0.29 · 100 to less than 29; the
+    quotient i / n is the double nearest to the edge, which is what 0.29 is.
+    """
+    number = np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
+    number = np.where(position < number / n_bins, number - 1, number)
+    number = np.where(position >= (number + 1) / n_bins, number + 1, number)
+    return np.clip(number, 0, n_bins - 1)
 
 
 def _mid_rank(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -88,6 +88,12 @@ def conditional_mean(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
 ) -> Array:
     r"""Estimate E[Y | g(X)], what really happens where the model predicts as it does.
 
@@ -125,6 +131,8 @@ def conditional_mean(
         but counts for none of them.
     labels : sequence of length k, optional
         The class that each column of `y_proba` stands for.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims : optional
+        As in :func:`propercal.decompose`. A row whose label is ignored has weight 0.
 
     Returns
     -------
@@ -173,6 +181,13 @@ def conditional_mean(
         from_logits=from_logits,
         sample_weight=sample_weight,
         labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
         keep_weightless=True,
     )
     means = [

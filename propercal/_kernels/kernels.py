@@ -121,7 +121,8 @@ class DirichletKernel(BilinearKernel):
 
         def row_sums(prob: Array, log_prob: Array) -> Array:
             counts = prob / bandwidth
-            entropy = -sum_last(counts * xp.where(prob > 0, log_prob, 0.0))
+            # The residual's u log u makes u log (u / g) = −u log γ of it, whose slope at 0 is that.
+            entropy = -sum_last(counts * xp.where(prob > 0, log_prob, math.log(bandwidth)))
             return xp.stack([sum_last(_stirling_residual(counts)), entropy], axis=1)
 
         sums = by_rows(row_sums, prob, log_prob)

@@ -172,12 +172,18 @@ class BregmanGenerator(abc.ABC):
         """
         xp = namespace(q, y)
         step = q - xp.astype(y, q.dtype)
-        return _add_dominant(xp, self._slope(q, log_q), step, -self._height(q))
+        loss = _add_dominant(xp, self._slope(q, log_q), step, -self._height(q))
+        return loss + self._on_faces(q, y)
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:
         """D_F(p, q), except for the exact zero; a subclass may have a better conditioned form."""
         xp = namespace(p, q)
-        return _add_dominant(xp, self._slope(q, log_q), q - p, self._height(p) - self._height(q))
+        found = _add_dominant(xp, self._slope(q, log_q), q - p, self._height(p) - self._height(q))
+        return found + self._on_faces(q, p)
+
+    def _on_faces(self, q: Array, p: Array) -> Array | float:  # noqa: ARG002
+        """Return zeros with the slope along q where q_i = p_i = 0, which ∞ · 0 there leaves out."""
+        return 0.0
 
     def _slope(self, q: Array, log_q: Array | None) -> Array:
         slope = self.gradient(q) if log_q is None else self.gradient_from_log(log_q)
@@ -244,6 +250,9 @@ class LinearCombination(BregmanGenerator):
 
     def _divergence(self, p: Array, q: Array, log_q: Array | None) -> Array:
         return self._sum("_divergence", p, q, log_q)
+
+    def _on_faces(self, q: Array, p: Array) -> Array:
+        return self._sum("_on_faces", q, p)
 
     def _sum(self, method: str, *arguments: Array) -> Array:
         return reduce(add, (w * getattr(f, method)(*arguments) for w, f in self.terms))

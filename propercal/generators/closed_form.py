@@ -70,6 +70,9 @@ class Log(_Separable):
     def gradient_from_log(self, log_p: Array) -> Array:
         return log_p + 1
 
+    def _on_faces(self, q: Array, p: Array) -> Array:
+        return sum_last(namespace(q).where((q == 0) & (p == 0), q, 0.0))
+
     def hessian_diagonal(self, p: Array) -> Array:
         return _power(p, -1)
 

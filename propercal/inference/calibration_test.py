@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from propercal._typing import Array
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike
+from propercal.inference.class_weights import class_weights
 from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
 
 _BLOCK_SIZE = 2**21
@@ -80,6 +81,12 @@ def calibration_test(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     random_state: Any = None,
 ) -> CalibrationTest:
     r"""Test whether predicted probabilities are calibrated.
@@ -97,6 +104,8 @@ def calibration_test(
 
     Parameters
     ----------
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -147,6 +156,11 @@ def calibration_test(
     columns then make the test reject too often or too seldom. "top-label" draws whether the most
     probable class occurs with probability max g.
 
+    Weights stand for how many rows of the population a row stands for. Where each class has a
+    weight of its own, w_y, as after sampling classes at different rates, labels are drawn with
+    probabilities proportional to g_y / w_y, those of calibrated predictions in such a sample, and
+    weigh as the class that was drawn. Weights that depend on the label otherwise are refused.
+
     Logarithms of probabilities below 1e-45 are taken as −104 in the statistic, not in the draws,
     which are from g over its sum.
 
@@ -175,7 +189,18 @@ def calibration_test(
         raise _bad_number(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate(
-        y_true, y_proba, from_logits=from_logits, sample_weight=sample_weight, labels=labels
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
     )
     with no_gradient(predictions.prob):
         names, forms, impossible = _evaluate(predictions, reduction, chosen, int(n_resamples), rng)
@@ -220,37 +245,57 @@ def _evaluate(
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return names, forms (names, 1 + B), the observed labels first, and the impossible rows."""
     # One draw of the class of a row answers for it whether each class occurred.
-    joint = notion.per_class and not predictions.multilabel
+    weights = class_weights(predictions)
+    joint = weights is not None or (notion.per_class and not predictions.multilabel)
     sets = None
     if joint:
-        sets = _label_sets(predictions.prob, predictions.label, n_resamples, rng)
+        prob = predictions.prob if weights is None else weights.prob
+        sets = _label_sets(prob, predictions.label, n_resamples, rng)
     total: Any = 0.0
     names: tuple[str, ...] = ()
     impossible = np.zeros(predictions.n_samples, dtype=bool)
     for i, problem in enumerate(notion.problems(predictions)):
+        if weights is not None:
+            problem = replace(problem, weight=like(_equal(problem), problem.prob), uniform=True)
         forms = quadratic_forms(problem, generator, rng)
         names = forms.names
         impossible |= _impossible(problem)
         if sets is not None:
-            total = total + _on_all_sets(forms, sets, problem.prob, event=i)
+            event = None if notion.whole else i if notion.per_class else _top(predictions)
+            of_class = None if weights is None else weights.of_class
+            total = total + _on_all_sets(forms, sets, problem.prob, event, of_class)
         else:
             drawn = _label_sets(problem.prob, problem.label, n_resamples, rng)
             total = total + _on_all_sets(forms, drawn, problem.prob)
     return names, total, impossible
 
 
+def _equal(problem: Problem) -> npt.NDArray[np.float64]:
+    n = problem.prob.shape[0]
+    return np.full(n, 1 / n)
+
+
+def _top(predictions: Predictions) -> npt.NDArray[np.int64]:
+    """(n,) the most probable class."""
+    found: npt.NDArray[np.int64] = to_numpy(predictions.log_prob).argmax(axis=1)
+    return found
+
+
 def _on_all_sets(
     forms: QuadraticForms,
     sets: npt.NDArray[np.integer[Any]],
     reference: Array,
-    event: int | None = None,
+    event: int | npt.NDArray[np.int64] | None = None,
+    of_class: npt.NDArray[np.float64] | None = None,
 ) -> npt.NDArray[np.float64]:
+    """Evaluate forms on all sets, of classes if the problem is about an event, or weighs them."""
     parts = []
     for block in slices(sets.shape[0], max(1, _BLOCK_SIZE // sets.shape[1])):
         label = sets[block]
+        weight = None if of_class is None else like(of_class[label], reference)
         if event is not None:
             label = (label == event).astype(np.int8)
-        parts.append(to_numpy(forms(like(label, reference))))
+        parts.append(to_numpy(forms(like(label, reference), weight)))
     return np.concatenate(parts, axis=1)
 
 

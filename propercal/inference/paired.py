@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
+from propercal._data.alignment import align_pair
+from propercal._data.dimensions import Layout
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
@@ -103,6 +105,12 @@ class _Options(Settings, total=False):
     from_logits: bool
     sample_weight: object
     labels: Sequence[Any] | None
+    pos_label: Any
+    link: str | None
+    ignore_index: Any
+    class_axis: int | None
+    class_dim: Hashable | None
+    sample_dims: Hashable | Sequence[Hashable] | None
     confidence_level: float
 
 
@@ -137,6 +145,12 @@ def paired_difference(
     from_logits: bool = False,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     confidence_level: float = 0.95,
     **settings: Unpack[Settings],
 ) -> PairedDifference | list[PairedDifference]:
@@ -159,6 +173,8 @@ def paired_difference(
         :class:`propercal.methods.Debiased`.
     y_proba_a, y_proba_b : array-like of shape (n,), (n, 1) or (n, k)
         Predictions of the two models for the same rows.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
     from_logits, sample_weight, labels, confidence_level, **settings
         As in :func:`propercal.decompose`.
 
@@ -192,17 +208,29 @@ def paired_difference(
     level = check_confidence_level(confidence_level)
     chosen = with_intervals(method, **settings)
 
-    def read(y_proba: object, name: str) -> Predictions:
-        return validate(
-            y_true,
-            y_proba,
+    names = Names(proba="y_proba_a"), Names(proba="y_proba_b")
+    first, second = align_pair(
+        y_true,
+        (y_proba_a, y_proba_b),
+        sample_weight,
+        layout=Layout(class_axis, class_dim, sample_dims),
+        called=names,
+    )
+    a, b = (
+        validate(
+            each.labels,
+            each.proba,
             from_logits=from_logits,
-            sample_weight=sample_weight,
+            sample_weight=each.weight,
             labels=labels,
-            names=Names(proba=name),
+            pos_label=pos_label,
+            link=link,
+            ignore_index=ignore_index,
+            one_class=not reduction.per_class,
+            names=name,
         )
-
-    a, b = read(y_proba_a, "y_proba_a"), read(y_proba_b, "y_proba_b")
+        for each, name in zip((first, second), names, strict=True)
+    )
     if a.n_classes != b.n_classes:
         raise bad_value(
             "y_proba_b",

@@ -52,9 +52,21 @@ class Part:
     """From the statistics (d, sets) of each column to the forms (names, sets)."""
     scales: list[Array] | None = None
     """For each column, (n,) factors of the outcomes, so that columns may share a matrix."""
+    diagonals: Array | None = None
+    """(b, n) what squares of scaled residuals are multiplied with, in the last b statistics."""
 
-    def statistics(self, j: int, outcome: Array) -> Array:
-        """Return the statistics (d, sets) of column number `j` for its outcomes (sets, n)."""
+    def statistics(self, j: int, outcome: Array, *, binary: bool = True) -> Array:
+        """Return the statistics (d, sets) of column number `j` for its outcomes (sets, n).
+
+        Matrices are those of `binary` outcomes, which are their own squares.
+        """
+        if not binary and self.diagonals is not None:
+            assert self.scales is not None  # noqa: S101
+            xp = namespace(outcome)
+            excess = ((outcome**2 - outcome) * self.scales[j] ** 2) @ self.diagonals.T
+            found = self.statistics(j, outcome)
+            n_linear = found.shape[0] - excess.shape[1]
+            return xp.concat([found[:n_linear, :], found[n_linear:, :] + excess.T], axis=0)
         if self.scales is not None:
             outcome = outcome * self.scales[j]
         # In this order of the factors OpenBLAS is many times as fast.
@@ -75,14 +87,23 @@ class QuadraticForms:
         """Names of the forms."""
         return tuple(name for part in self.parts for name in part.names)
 
-    def __call__(self, label: Array) -> Array:
-        """Evaluate all forms on label sets (sets, n): an array (forms, sets)."""
+    prob: Array
+    """(n, k) the predictions."""
+
+    def __call__(self, label: Array, weight: Array | None = None) -> Array:
+        """Evaluate all forms on label sets (sets, n): an array (forms, sets).
+
+        Residuals are multiplied by `weight` (sets, n) beside the weights of the problem.
+        """
         xp = namespace(label)
         statistics: list[list[Array]] = [[] for _ in self.parts]
         for j, i in enumerate(self.columns):
             outcome = xp.astype(label == i, xp.float64)
+            if weight is not None:
+                g = self.prob[:, i]
+                outcome = g + weight * (outcome - g)
             for part, found in zip(self.parts, statistics, strict=True):
-                found.append(part.statistics(j, outcome))
+                found.append(part.statistics(j, outcome, binary=weight is None))
         forms = [part.combine(found) for part, found in zip(self.parts, statistics, strict=True)]
         return xp.concat(forms, axis=0)
 
@@ -110,7 +131,7 @@ def quadratic_forms(
     if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(points, weight))
     parts.append(_kernel_part(points, weight, generator, rng))
-    return QuadraticForms(_columns(k), tuple(parts))
+    return QuadraticForms(_columns(k), tuple(parts), points.prob)
 
 
 def _columns(k: int) -> tuple[int, ...]:
@@ -252,7 +273,8 @@ def _kernel_part(
 
     # The widest Hellinger kernel sees the whole simplex, the narrowest ±0.08 at most.
     names = tuple(f"kernel {bandwidth:g}" for bandwidth in BANDWIDTHS)
-    return Part(names, matrices, offsets, combine, scales=[root[:, i] for i in columns])
+    scales = [root[:, i] for i in columns]
+    return Part(names, matrices, offsets, combine, scales, diagonals)
 
 
 def normalised_kernels(g: Array, rng: np.random.Generator, most: int) -> list[Array]:

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
-from propercal._data.labels import read_labels
+from propercal._data.alignment import align
+from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.notions import Problem
-from propercal._data.predictions import read_weights
+from propercal._data.reading import Names
 from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
@@ -115,15 +117,17 @@ def layer_sharpness(
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     gamma = None if automatic else check_bandwidth(bandwidth)
     check_flag("standardise", standardise)
-    outcomes = to_numpy(y_true) if is_array(y_true) else np.asarray(y_true)
+    outcomes = read_values(y_true)
     names = _class_names(outcomes, labels)
-    layers = [
-        _coordinates(f"activations[{i}]", layer, np.shape(outcomes)[:1])
-        for i, layer in enumerate(activations)
-    ]
+    layers = []
+    for i, activation in enumerate(activations):
+        called = f"activations[{i}]"
+        held = align(y_true, activation, sample_weight, called=Names(proba=called))
+        layer = _coordinates(called, held.proba.values, np.shape(outcomes)[:1])
+        layers.append((layer, held.labels, held.weight))
     return [
-        _sharpness(layer, y_true, chosen, gamma, standardise, sample_weight, names)
-        for layer in layers
+        _sharpness(layer, labelled, chosen, gamma, standardise, weight, names)
+        for layer, labelled, weight in layers
     ]
 
 

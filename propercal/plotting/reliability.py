@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import islice
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, validate
 from propercal._data.settings import check_confidence_level
+from propercal._kernels.bins import bin_numbers
 from propercal.plotting.axes import add_legend, axes_for
 from propercal.plotting.palette import COLOURS
 
@@ -37,14 +38,23 @@ def reliability_diagram(
     n_bins: int = 15,
     confidence_level: float = 0.95,
     from_logits: bool = False,
+    sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    link: str | None = None,
+    ignore_index: Any = None,
+    class_axis: int | None = None,
+    class_dim: Hashable | None = None,
+    sample_dims: Hashable | Sequence[Hashable] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     r"""Draw how often the predicted event occurred, in bins of equal width of its probability.
 
     Parameters
     ----------
-    y_true, y_proba, from_logits, labels
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     notion : {"top-label", "classwise"}, default "top-label"
         Which event: that the most probable class occurs, or that one class does.
@@ -85,9 +95,23 @@ def reliability_diagram(
         raise unknown_name("notion", notion, _NOTIONS)
     n_bins = _check_bins(n_bins)
     level = check_confidence_level(confidence_level)
-    predictions = validate(y_true, y_proba, from_logits=from_logits, labels=labels)
+    predictions = validate(
+        y_true,
+        y_proba,
+        from_logits=from_logits,
+        sample_weight=sample_weight,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=notion != _NOTIONS[1] and event is None,
+    )
     predicted, occurred, name = _event(predictions, as_notion(notion), event)
-    bins = _bins(predicted, occurred, n_bins)
+    weight = to_numpy(predictions.weight) / float(to_numpy(predictions.weight).max())
+    bins = _bins(predicted, occurred, weight, n_bins)
     axis = axes_for(ax, size=(5.8, 4.0))
     _draw(axis, bins, 1 / n_bins, level)
     top = name is None
@@ -102,7 +126,8 @@ class _Bins(NamedTuple):
     centre: Floats
     predicted: Floats
     frequency: Floats
-    size: npt.NDArray[np.int64]
+    size: Floats
+    """Rows of equal weight that would tell as much."""
 
 
 def _check_bins(n_bins: object) -> int:
@@ -135,21 +160,21 @@ def _event(
     return to_numpy(problem.prob)[:, 1], to_numpy(problem.label) == 1, name
 
 
-def _bins(predicted: Floats, occurred: npt.NDArray[np.bool_], n_bins: int) -> _Bins:
-    # The last bin holds 1.
-    number = np.minimum((predicted * n_bins).astype(np.int64), n_bins - 1)
-    count = np.bincount(number, minlength=n_bins)
-    filled = np.flatnonzero(count)
-    sums = (
-        np.bincount(number, weights, minlength=n_bins)[filled]
-        for weights in (predicted, occurred.astype(float))
+def _bins(predicted: Floats, occurred: npt.NDArray[np.bool_], weight: Floats, n_bins: int) -> _Bins:
+    number = bin_numbers(predicted, n_bins)
+    count, total, squares, mean, frequency = (
+        np.bincount(number, each, minlength=n_bins)
+        for each in (np.sign(weight), weight, weight**2, weight * predicted, weight * occurred)
     )
-    mean, frequency = (each / count[filled] for each in sums)
-    return _Bins((filled + 0.5) / n_bins, mean, frequency, count[filled])
+    filled = np.flatnonzero(count)
+    total = total[filled]
+    # Weights that differ tell as much as fewer rows of equal weight.
+    size = np.where(squares[filled] > 0, total**2 / squares[filled], count[filled])
+    return _Bins((filled + 0.5) / n_bins, mean[filled] / total, frequency[filled] / total, size)
 
 
 def wilson_interval(
-    frequency: Floats, count: npt.NDArray[np.int64], confidence_level: float
+    frequency: Floats, count: npt.NDArray[Any], confidence_level: float
 ) -> tuple[Floats, Floats]:
     """Return Wilson's confidence interval of a probability from a frequency in `count` draws."""
     z = NormalDist().inv_cdf(0.5 + confidence_level / 2)

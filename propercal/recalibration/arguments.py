@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from propercal._array import namespace
+from propercal._data.alignment import align
+from propercal._data.dimensions import Layout
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
+from propercal._data.naming import key
 from propercal._data.predictions import Predictions, validate
-from propercal._data.reading import Names, read_array
+from propercal._data.reading import Names
 from propercal._typing import Array
 
 _NAMES = Names(labels="y", proba="X")
 
 
-def read_training(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
-    """Check what a recalibrator is to be fitted to."""
-    predictions = _validated(X, y, sample_weight, from_logits)
+@dataclass(frozen=True)
+class Columns:
+    """What the columns were called that a recalibrator was fitted to."""
+
+    names: tuple[Any, ...] | None
+    name: Any
+    """That of a single column."""
+    class_dim: Any
+    """The dimension of the classes, of a labelled array."""
+
+
+def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:
+    """Check what a recalibrator with `settings` is to be fitted to, and note how X is called."""
+    held = align(y, X, sample_weight, called=_NAMES)
+    predictions = validate(
+        held.labels,
+        held.proba,
+        from_logits=settings.from_logits,
+        sample_weight=held.weight,
+        labels=settings.labels,
+        pos_label=settings.pos_label,
+        one_class=True,
+        names=_NAMES,
+    )
     if predictions.multilabel:
         raise bad_value(
             "y",
@@ -25,6 +51,7 @@ def read_training(X: object, y: object, sample_weight: object, from_logits: bool
             "one class a row",
             "recalibrate each label by itself, as a problem of two classes",
         )
+    settings.columns_ = Columns(held.proba.columns, held.proba.name, _class_dim(X, held.proba))
     return predictions
 
 
@@ -34,13 +61,13 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
     if classes is None:
         name = type(fitted).__name__
         raise bad_value(name, "not fitted yet", "a fitted recalibrator", "call fit(X, y) first")
-    values = read_array("X", X)
+    values = _held(X, fitted.columns_, classes).values
     n = values.shape[0] if values.ndim else 0
     if n == 1:
         # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)
-    any_label = np.zeros(max(n, 2), dtype=np.int64)
-    predictions = _validated(values, any_label, None, from_logits)
+    any_label = np.arange(max(n, 2), dtype=np.int64) % 2
+    predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
             "X",
@@ -51,10 +78,39 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
     return predictions, n
 
 
+def _held(X: object, known: Columns, classes: Any) -> Held:
+    """Return X if its columns are those that were fitted, or raise."""
+    if is_labelled(X) and X.ndim > 1:  # type: ignore[attr-defined]
+        layout = Layout(class_dim=known.class_dim if known.class_dim in X.dims else None)  # type: ignore[attr-defined]
+        held = align(X[..., 0] if layout.class_dim is None else X, X, layout=layout).proba  # type: ignore[index]
+    else:
+        held = hold("X", X)
+    if known.names is not None and held.columns is not None and held.columns != known.names:
+        raise bad_value(
+            "X",
+            f"columns {list(held.columns)}",
+            f"{list(known.names)}, in the order of fit",
+            "select them in this order, or pass X without names",
+        )
+    others = {key(each) for each in classes.tolist()} - {key(known.name)}
+    if known.name is not None and key(known.name) != key(held.name) and key(held.name) in others:
+        raise bad_value(
+            "X",
+            f"a column named {held.name!r}",
+            f"{known.name!r}, as in fit",
+            "pass the column it was fitted to",
+        )
+    return replace(held, columns=None, name=None, rows=None)
+
+
+def _class_dim(X: Any, held: Held) -> Any:
+    """Return the name of the dimension of the classes, where X has one."""
+    if not is_labelled(X) or held.columns is None:
+        return None
+    found = [dim for dim in X.dims if tuple(X.indexes.get(dim, ())) == held.columns]
+    return found[0] if len(found) == 1 else None
+
+
 def as_given(prob: Array, n: int, predictions: Predictions) -> Array:
     """Return the first `n` rows of probabilities in the caller's floating dtype."""
     return namespace(prob).astype(prob[:n, :], predictions.dtype, copy=False)
-
-
-def _validated(X: object, y: object, sample_weight: object, from_logits: bool) -> Predictions:
-    return validate(y, X, from_logits=from_logits, sample_weight=sample_weight, names=_NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,10 @@ class ClasswiseIsotonic(Parameters):
     smoothed : bool
         Fit to (n₊ + 1)/(n₊ + 2) instead of 1 and to 1/(n₋ + 2) instead of 0, for n₊ rows of the
         class and n₋ others. No probability is then 0, and no log loss infinite.
+    labels : sequence of length k, optional
+        The class that each column stands for, as in :func:`propercal.decompose`.
+    pos_label : optional
+        The class that a single column is the probability of.
 
     Attributes
     ----------
@@ -75,9 +80,18 @@ class ClasswiseIsotonic(Parameters):
     classes_: NDArray[Any]
     functions_: list[Any]
 
-    def __init__(self, *, from_logits: bool = False, smoothed: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        from_logits: bool = False,
+        smoothed: bool = False,
+        labels: Sequence[Any] | None = None,
+        pos_label: Any = None,
+    ) -> None:
         self.from_logits = from_logits
         self.smoothed = smoothed
+        self.labels = labels
+        self.pos_label = pos_label
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Fit one function for each class.
@@ -111,7 +125,7 @@ class ClasswiseIsotonic(Parameters):
                 "ClasswiseIsotonic needs scikit-learn; install it with: pip install scikit-learn"
             ) from error
         check_flag("smoothed", self.smoothed)
-        predictions = read_training(X, y, sample_weight, self.from_logits)
+        predictions = read_training(X, y, sample_weight, self)
         prob, label = to_numpy(predictions.prob), to_numpy(predictions.label)
         weight = to_numpy(predictions.weight) * predictions.n_samples
         self.functions_ = []

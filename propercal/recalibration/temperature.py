@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +37,10 @@ class TemperatureScaling(Parameters):
     from_logits : bool
         Whether X are logits rather than probabilities, in `fit` and in `predict_proba`. As the
         recalibrator of :func:`propercal.decompose`, which passes probabilities, leave it False.
+    labels : sequence of length k, optional
+        The class that each column stands for, as in :func:`propercal.decompose`.
+    pos_label : optional
+        The class that a single column is the probability of.
 
     Attributes
     ----------
@@ -76,8 +81,16 @@ class TemperatureScaling(Parameters):
     temperature_: float
     classes_: NDArray[Any]
 
-    def __init__(self, *, from_logits: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        from_logits: bool = False,
+        labels: Sequence[Any] | None = None,
+        pos_label: Any = None,
+    ) -> None:
         self.from_logits = from_logits
+        self.labels = labels
+        self.pos_label = pos_label
 
     @ignore_underflow
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
@@ -108,7 +121,7 @@ class TemperatureScaling(Parameters):
         UserWarning
             If rows give their class a probability of 0, or the best T is 0 or infinite.
         """
-        predictions = read_training(X, y, sample_weight, self.from_logits)
+        predictions = read_training(X, y, sample_weight, self)
         margins, weight = _margins(predictions)
         self.temperature_ = 1 / slope if (slope := _best_slope(margins, weight)) else math.inf
         self.classes_ = np.array(predictions.classes.names)

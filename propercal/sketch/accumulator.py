@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from propercal._array import ignore_underflow, no_gradient
-from propercal._data.labels import check_names
+from propercal._data.links import check_link
 from propercal._data.messages import bad_value
+from propercal._data.naming import check_names
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
 from propercal._kernels.panels import Panels, make_panels
@@ -19,7 +20,7 @@ from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.contents import ENOUGH, Contents
-from propercal.sketch.convention import Convention, read_rows
+from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
 from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
@@ -55,8 +56,12 @@ class CalibrationSketch:
     labels : sequence of length k, optional
         The class that each column stands for, as in :func:`propercal.decompose`; needed for names
         of classes, since a chunk may lack some.
+    pos_label : optional
+        The class that a single column is the probability of.
     from_logits : bool
         Take predictions as logits.
+    link : {"softmax", "sigmoid"}, optional
+        What is between logits and probabilities, as in :func:`propercal.decompose`.
 
     Raises
     ------
@@ -108,7 +113,9 @@ class CalibrationSketch:
         notion: str = "classwise",
         bandwidth: float,
         labels: Sequence[Any] | None = None,
+        pos_label: Any = None,
         from_logits: bool = False,
+        link: str | None = None,
     ) -> None:
         if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer):
             raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
@@ -131,7 +138,10 @@ class CalibrationSketch:
         self.bandwidth = gamma
         names = check_names(labels, int(n_classes))
         self.labels = None if names is None else list(names)
+        check_link(link, from_logits)
+        self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
         self.from_logits = from_logits
+        self.link = link
         self._panels = _panels_for(gamma)
         self._lock = Lock()
         self.reset()
@@ -183,6 +193,8 @@ class CalibrationSketch:
             n_classes=self.n_classes,
             from_logits=self.from_logits,
             reading=seen.reading,
+            pos_label=self.pos_label,
+            link=self.link,
         )
         if read is None:
             return seen
@@ -236,7 +248,7 @@ class CalibrationSketch:
             if mine.n_samples == 0:
                 reading = others.reading
             elif others.n_samples:
-                reading = _joined(reading, others.reading)
+                reading = joined(reading, others.reading)
             state = mine.summed(self._panels).plus(others.summed(self._panels))
             self._seen = Contents(state, reading)
         return self
@@ -346,7 +358,7 @@ class CalibrationSketch:
             MiB are always given), or the generator is another than the sketch had.
         """
         settings, numbers = decode(data, key)
-        written, name, values, (names, separate), n_used = (
+        written, name, values, reading, n_used = (
             settings.pop(each) for each in ("generator", "name", "values", "reading", "used")
         )
         chosen = as_generator(name if generator is None else generator)
@@ -360,7 +372,7 @@ class CalibrationSketch:
         check_memory(data, n_problems, panels)
         sketch = cls(**settings, generator=chosen)
         check_arrays(data, arrays, sketch._seen.state)
-        sketch._restore(arrays, Convention(names, separate))
+        sketch._restore(arrays, Convention(*reading))
         state = sketch._seen.state
         check_state(data, state, sketch._panels, sketch.generator, sketch.bandwidth)
         return sketch
@@ -380,7 +392,9 @@ class CalibrationSketch:
             "notion": self.notion,
             "bandwidth": self.bandwidth,
             "labels": self.labels,
+            "pos_label": self.pos_label,
             "from_logits": self.from_logits,
+            "link": self.link,
         }
 
 
@@ -396,25 +410,3 @@ def _check_bandwidth(bandwidth: float) -> float:
 def _panels_for(bandwidth: float) -> Panels:
     # Half as wide as kernel sums need: losses that leave out a point are less smooth.
     return make_panels(bandwidth / 4, _NODES, _LOG_SMALLEST)
-
-
-def _joined(mine: Convention, other: Convention) -> Convention:
-    """Return what the rows of two sketches settle together, or raise."""
-    if None not in (mine.names, other.names) and mine.names != other.names:
-        raise bad_value(
-            "other",
-            f"a sketch that read classes as {other.names}",
-            f"{mine.names}",
-            "pass labels=[...] to both",
-        )
-    joined = mine.settled(other.separate)
-    if joined is None:
-        kinds = "one class in each row", "columns that are separate problems"
-        raise bad_value(
-            "other",
-            f"a sketch that read {kinds[bool(other.separate)]}",
-            f"{kinds[bool(mine.separate)]}",
-            "let the first update of both hold a row that marks several classes; where one class "
-            "occurs in each row, pass class numbers",
-        )
-    return joined._replace(names=other.names if mine.names is None else mine.names)

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import by_rows, namespace, no_gradient, safe_log, to_numpy
+from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
+from propercal._data.alignment import align
+from propercal._data.holders import Held
+from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
-from propercal._data.predictions import Predictions, _is_top, _log1m, _rounding, validate
-from propercal._data.reading import read_array
+from propercal._data.naming import key
+from propercal._data.parts import is_top, log1m
+from propercal._data.predictions import Predictions, _rounding, validate
 from propercal._typing import Array
 
 
@@ -27,6 +31,8 @@ class Convention(NamedTuple):
     """Names of classes; None where no row named one."""
     separate: bool | None = None
     """Whether columns are separate problems; None where no row depends on that."""
+    columns: list[Any] | None = None
+    """Names of the columns of the predictions; None where they had none so far."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -35,12 +41,52 @@ class Convention(NamedTuple):
         return self._replace(separate=separate) if self.separate in (None, separate) else None
 
 
+def joined(mine: Convention, other: Convention) -> Convention:
+    """Return what the rows of two sketches settle together, or raise."""
+    if None not in (mine.names, other.names) and mine.names != other.names:
+        raise bad_value(
+            "other",
+            f"a sketch that read classes as {other.names}",
+            f"{mine.names}",
+            "pass labels=[...] to both",
+        )
+    if None not in (mine.columns, other.columns) and mine.columns != other.columns:
+        raise bad_value(
+            "other",
+            f"a sketch of columns {other.columns}",
+            f"{mine.columns}",
+            "pass labels=[...] to both, or the same columns in the same order",
+        )
+    joined = mine.settled(other.separate)
+    if joined is None:
+        kinds = "one class in each row", "columns that are separate problems"
+        raise bad_value(
+            "other",
+            f"a sketch that read {kinds[bool(other.separate)]}",
+            f"{kinds[bool(mine.separate)]}",
+            "let the first update of both hold a row that marks several classes; where one class "
+            "occurs in each row, pass class numbers",
+        )
+    return joined._replace(
+        names=other.names if mine.names is None else mine.names,
+        columns=other.columns if mine.columns is None else mine.columns,
+    )
+
+
 def read_rows(
-    y_true: object, y_proba: object, *, n_classes: int, from_logits: bool, reading: Convention
+    y_true: object,
+    y_proba: object,
+    *,
+    n_classes: int,
+    from_logits: bool,
+    reading: Convention,
+    pos_label: Any = None,
+    link: str | None = None,
 ) -> tuple[Predictions, Convention] | None:
     """Validate rows; return them, and what is settled after them, or None where there are none."""
-    shape = tuple(read_array("y_proba", y_proba).shape)
-    if shape in {(0,), (0, n_classes)} and read_array("y_true", y_true).shape[0] == 0:
+    held = align(y_true, y_proba)
+    shape = tuple(held.proba.values.shape)
+    if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
     n_columns = int(shape[1]) if len(shape) == 2 else 1
     if max(2, n_columns) != n_classes:
@@ -50,7 +96,26 @@ def read_rows(
             f"{n_classes}, as the sketch has",
             "make a sketch for each set of classes",
         )
-    rows = validate(y_true, y_proba, from_logits=from_logits, labels=reading.names, smallest=1)
+    proba, columns = _in_order(held.proba, reading)
+    if from_logits and link is None and reading.separate:
+        # As a row before told, which marked several classes or none.
+        link = LINKS[1]
+    rows = validate(
+        held.labels,
+        proba,
+        from_logits=from_logits,
+        labels=reading.names,
+        pos_label=None if reading.names is not None else pos_label,
+        link=link,
+        smallest=1,
+    )
+    if reading.names is not None and list(rows.classes.names) != reading.names:
+        raise bad_value(
+            "y_proba",
+            f"a column named {proba.name!r}, of the classes {list(rows.classes.names)}",
+            f"the probability of {reading.names[-1]!r}, as in rows before",
+            "pass the same column in each update",
+        )
     if rows.n_classes != n_classes:
         raise bad_value(
             "y_true",
@@ -59,26 +124,61 @@ def read_rows(
             "as many columns of both",
             "pass the probability of each class",
         )
-    separate: bool | None = rows.multilabel
-    if not (from_logits or rows.multilabel or n_columns == 1):
-        if rows.classes.indicator is not None and reading.separate:
-            rows, separate = _apart(rows), True
-        else:
-            rows, depends = _by_sum(rows)
-            separate = False if rows.classes.indicator is not None and depends else None
-    settled = reading.settled(separate)
+    rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
+    settled = reading._replace(columns=columns).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    # An indicator matrix names no classes.
-    if reading.names is None and rows.classes.indicator is None:
+    # An indicator matrix without names of columns names no classes.
+    shape = tuple(held.labels.values.shape)
+    if reading.names is None and (held.labels.columns is not None or 1 in (len(shape), *shape[1:])):
         settled = settled._replace(names=list(rows.classes.names))
     return rows, settled
+
+
+def _one_by_one(
+    rows: Predictions, reading: Convention, settled: bool
+) -> tuple[Predictions, bool | None]:
+    """Read each row by itself unless that is settled; tell what it says of separate columns."""
+    if settled or rows.multilabel:
+        return rows, rows.multilabel
+    indicator = rows.classes.indicator is not None
+    if indicator and reading.separate:
+        return _apart(rows), True
+    rows, depends = _by_sum(rows)
+    return rows, False if indicator and depends else None
+
+
+def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]:
+    """Return predictions with their columns in the order of rows before, and the names of these."""
+    if proba.columns is None or proba.values.ndim != 2 or proba.values.shape[1] == 1:
+        return proba, reading.columns
+    # As bytes can hold them.
+    columns = [each if isinstance(each, str | int | float) else str(each) for each in proba.columns]
+    keys = [key(column) for column in columns]
+    known = reading.columns
+    if known is None and {key(name) for name in reading.names or ()} == set(keys):
+        known = reading.names
+    if known is None:
+        return proba, columns
+    place = {each: i for i, each in enumerate(keys)}
+    wanted = [key(name) for name in known]
+    if set(wanted) != set(place) or len(place) != len(wanted):
+        raise bad_value(
+            "y_proba",
+            f"columns {list(proba.columns)}",
+            f"{list(known)}, as in rows before",
+            "name columns alike in each update, or pass them without names",
+        )
+    xp = namespace(proba.values)
+    order = like(np.array([place[each] for each in wanted]), proba.values)
+    values = xp.take(proba.values, order, axis=1)
+    return replace(proba, values=values, columns=tuple(known)), list(known)
 
 
 def _apart(rows: Predictions) -> Predictions:
     """Read columns as separate problems."""
     with no_gradient(rows.prob):
-        return replace(rows, multilabel=True, rest=1 - rows.prob, log_rest=_log1m(rows.prob))
+        return replace(rows, multilabel=True, rest=1 - rows.prob, log_rest=log1m(rows.prob))
 
 
 def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
@@ -93,7 +193,7 @@ def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
     def rest_and_dependence(prob: Array) -> Array:
         regular = xp.abs(xp.sum(prob, axis=1) - 1) <= tolerance
         top = xp.max(prob, axis=1)
-        others = xp.sum(xp.where(_is_top(prob), 0.0, prob), axis=1)
+        others = xp.sum(xp.where(is_top(prob), 0.0, prob), axis=1)
         n_large = xp.sum(xp.astype(prob > 0.5, prob.dtype), axis=1)
         depends = xp.astype(n_large > xp.astype(~regular, prob.dtype), prob.dtype)
         return xp.stack([xp.where(regular, others, 1 - top), depends], axis=1)

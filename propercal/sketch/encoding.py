@@ -36,6 +36,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "bandwidth": (float, int),
     "labels": (list, type(None)),
     "from_logits": (bool,),
+    "pos_label": (str, int, float, bool, type(None)),
+    "link": (str, type(None)),
     "reading": (list,),
     "used": (int,),
 }
@@ -144,21 +146,22 @@ def _check_kinds(data: object, settings: object) -> None:
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
             raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
-    labels = settings["labels"] or []
     reading = settings["reading"]
+    lists = [settings["values"], settings["labels"], *reading[::2]]
     if not (
-        all(type(x) in (int, float, bool, str) for x in labels)
-        and all(type(x) in (int, float) for x in settings["values"])
-        and len(reading) == 2
-        and (reading[0] is None or type(reading[0]) is list)
-        and all(type(x) in (int, float, bool, str) for x in reading[0] or [])
-        and reading[1] in (None, False, True)
+        len(reading) == 3
         and type(reading[1]) in (bool, type(None))
+        and all(type(each) in (list, type(None)) for each in lists)
+        and all(type(x) in (int, float, bool, str) for each in lists for x in each or [])
+        and all(type(x) in (int, float) for x in settings["values"])
     ):
         raise unreadable(data, "settings of plain numbers, booleans and strings")
     n_classes = settings["n_classes"]
-    if any(len(x) != n_classes for x in (labels, reading[0] or []) if x):
-        raise unreadable(data, "a name for each class")
+    # A single column names one class of two.
+    sizes = {n_classes}, {n_classes}, {n_classes, 1 if n_classes == 2 else n_classes}
+    for names, lengths in zip(lists[1:], sizes, strict=True):
+        if names is not None and len(names) not in lengths:
+            raise unreadable(data, "a name for each class")
 
 
 def _no_constant(name: str) -> float:

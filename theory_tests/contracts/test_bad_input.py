@@ -109,7 +109,7 @@ CASES = [
     numpy_only("complex", "y_proba", "complex|j", "real|float", y_proba=P + 0j),
     # -------------------------------------------------------------- y_true
     case("label k", "y_true", r"\b3\b", r"0.*2|labels", y_true=put(Y, 3, 3)),
-    case("labels from 1", "y_true", r"\b3\b", r"0.*2|labels", y_true=Y + 1),
+    case("labels from 1, of too many kinds", "y_true", r"\b3\b|\b5\b", r"0.*2|labels", y_true=put(Y + 1, 3, 5)),
     case("negative label", "y_true", "-1", r"0.*2|labels", y_true=put(Y, 3, -1)),
     case("label 2 of a binary problem", "y_true", r"\b2\b", "0.*1|labels", y_proba=P[:, 0]),
     case("fractional label", "y_true", r"0\.5", "integer|whole|class", y_true=put(Y, 3, 0.5)),
@@ -254,10 +254,15 @@ def test_a_warning_points_at_the_caller() -> None:
     assert caught[0].filename == __file__
 
 
-def test_zero_weight_does_not_excuse_bad_values() -> None:
-    """A row of weight 0 changes no number, but NaN there is still a sign of a broken input."""
-    with pytest.raises(ValueError, match="y_proba"):
-        propercal.decompose(Y, put(P, 1, np.nan), sample_weight=put(ONES, 1, 0.0))
+def test_bad_values_elsewhere_than_in_rows_of_weight_0_are_named_by_their_row() -> None:
+    """A row of weight 0 is left out, and with it what it holds; rows keep their numbers."""
+    weight = put(ONES, 1, 0.0)
+    with pytest.raises(ValueError, match=r"y_proba = nan at row 4:"):
+        propercal.decompose(Y, put(put(P, 1, np.nan), 4, np.nan), sample_weight=weight)
+    with pytest.raises(ValueError, match=r"y_true = 7 at row 4:"):
+        propercal.decompose(put(put(Y, 1, -100), 4, 7), P, sample_weight=weight, method="risk")
+    with pytest.raises(ValueError, match=r"y_proba = nan at row 1:"):
+        propercal.conditional_mean(Y, put(P, 1, np.nan), sample_weight=weight, bandwidth=0.1)
 
 
 def test_no_wrong_number_after_a_refusal() -> None:

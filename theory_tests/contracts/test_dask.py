@@ -178,9 +178,9 @@ def test_one_partition_may_tell_that_columns_are_separate(monkeypatch: pytest.Mo
 @pytest.mark.usefixtures("no_loading")
 def test_logits() -> None:
     logits = 3 * np.log(Y_PROBA) + 1
-    for y_true in (Y_TRUE, np.eye(K)[Y_TRUE]):
-        wanted = propercal.decompose(y_true, logits, from_logits=True, **SETTINGS)
-        found = propercal.decompose(*lazy(y_true, logits), from_logits=True, **SETTINGS)
+    for y_true, link in ((Y_TRUE, None), (np.eye(K)[Y_TRUE], "softmax")):
+        wanted = propercal.decompose(y_true, logits, from_logits=True, link=link, **SETTINGS)
+        found = propercal.decompose(*lazy(y_true, logits), from_logits=True, link=link, **SETTINGS)
         check_same(found, wanted)
 
 

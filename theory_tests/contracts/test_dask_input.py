@@ -53,15 +53,15 @@ def test_more_names_than_columns() -> None:
         propercal.decompose(*lazy(names, Y_PROBA), **SETTINGS)
 
 
-def test_logits_of_several_labels_are_told_from_softmax_by_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logits_of_several_labels_are_said_to_be_of_sigmoids() -> None:
     several = np.eye(K)[Y_TRUE]
     several[2000:] = 1
     logits = np.log(Y_PROBA)
     wanted = propercal.decompose(several, logits, from_logits=True, **SETTINGS)
     arrays = lazy(several, logits, chunks=1000)
-    check_same(propercal.decompose(*arrays, from_logits=True, **SETTINGS), wanted)
-    monkeypatch.setattr("propercal.sketch.dask.passes._MOST_ROWS", N - 1)
-    with pytest.raises(ValueError, match="y_true = an indicator matrix with partitions in which"):
+    check_same(propercal.decompose(*arrays, from_logits=True, link="sigmoid", **SETTINGS), wanted)
+    # Partitions in which every row marks one class could be of a softmax.
+    with pytest.raises(ValueError, match=r"link = None: expected 'softmax' or 'sigmoid'.* in partition"):
         propercal.decompose(*arrays, from_logits=True, **SETTINGS)
 
 
@@ -98,10 +98,12 @@ def test_numbers_name_columns_in_the_light_of_all_labels() -> None:
     order = np.argsort(-Y_TRUE, kind="stable")
     frame = pd.DataFrame(Y_PROBA[order], columns=[1, 2, 3])
     labels = pd.Series(Y_TRUE[order])
-    for shift in (0, 1):
-        wanted = propercal.decompose(labels + shift, frame, **SETTINGS)
-        parts = dd.from_pandas(labels + shift, npartitions=3), dd.from_pandas(frame, npartitions=3)
-        check_same(propercal.decompose(*parts, **SETTINGS), wanted)
+    wanted = propercal.decompose(labels + 1, frame, **SETTINGS)
+    parts = dd.from_pandas(labels + 1, npartitions=3), dd.from_pandas(frame, npartitions=3)
+    check_same(propercal.decompose(*parts, **SETTINGS), wanted)
+    for given in ((labels, frame), (dd.from_pandas(labels, npartitions=3), parts[1])):
+        with pytest.raises(ValueError, match=r"y_true = the names \[0, 1, 2\]: expected names of columns of y_proba, \[1, 2, 3\]"):
+            propercal.decompose(*given, **SETTINGS)
 
 
 def test_the_name_of_a_single_column_names_no_class() -> None:
@@ -121,7 +123,7 @@ def test_the_name_of_a_single_column_names_no_class() -> None:
 def test_categories_say_the_order_of_names() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
-    labels = pd.Series(pd.Categorical(CLASS_NAMES[Y_TRUE], categories=CLASS_NAMES[::-1]))
+    labels = pd.Series(pd.Categorical(CLASS_NAMES[Y_TRUE], categories=CLASS_NAMES[::-1], ordered=True))
     parts = dd.from_pandas(labels, npartitions=4)
     turned = Y_PROBA[:, ::-1]
     check_same(propercal.decompose(labels, turned, **SETTINGS), IN_MEMORY)

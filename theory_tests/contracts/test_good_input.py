@@ -54,7 +54,15 @@ def test_boolean_labels() -> None:
 
 def test_two_strings_stand_in_alphabetical_order() -> None:
     y, p = sample(k=2)
-    same(terms(np.array(["no", "yes"])[y], p[:, 1]), terms(y, p))
+    named = np.array(["no", "yes"])[y]
+    same(terms(named, p), terms(y, p))
+    # Of one column, the positive class is said, not guessed.
+    same(terms(named, p[:, 1], pos_label="yes"), terms(y, p))
+    same(terms(named, p[:, 0], pos_label="no"), terms(y, p))
+    same(terms(named, p[:, 1], labels=["no", "yes"]), terms(y, p))
+    same(terms(named, pd.Series(p[:, 0], name="no")), terms(y, p))
+    with pytest.raises(ValueError, match=r"^y_true = the names \['no', 'yes'\]: .*pass pos_label="):
+        terms(named, p[:, 1])
 
 
 def test_labels_names_the_columns() -> None:
@@ -270,8 +278,11 @@ def test_matrix_subclass() -> None:
 
 def test_categories_have_their_own_order() -> None:
     names = ["low", "mid", "high"]
-    y = pd.Series(pd.Categorical.from_codes(Y_HARD.tolist(), categories=pd.Index(names)))
+    y = pd.Series(pd.Categorical.from_codes(Y_HARD.tolist(), categories=pd.Index(names), ordered=True))
     assert risk_of(y, P_HARD) == risk_of(Y_HARD, P_HARD)
+    # Without order they may stand as they came up, while columns stand in alphabetical order.
+    with pytest.raises(ValueError, match=r"^y_true = the names \['low', 'mid', 'high'\]: expected to know their order"):
+        risk_of(y.cat.as_unordered(), P_HARD)
 
 
 @pytest.mark.parametrize(

@@ -173,19 +173,21 @@ def test_the_first_rows_tell_how_all_are_read() -> None:
     logits = rng.normal(size=(40, 3))
     one, several = np.eye(3, dtype=int)[rng.integers(0, 3, 40)], rng.integers(0, 2, (40, 3))
     sketch = fed(several, logits, from_logits=True)
-    before = sketch.to_bytes()
-    with pytest.raises(ValueError, match="y_true = an indicator matrix whose rows all mark one class"):
-        sketch.update(one, logits)
-    assert sketch.to_bytes() == before
-    names = fed(["dog", "cat"], [0.3, 0.4], **BINARY)
+    sketch.update(one, logits)
+    said = fed(np.concatenate([several, one]), np.concatenate([logits, logits]), from_logits=True, link="sigmoid")
+    assert sketch.result(method="risk").risk == pytest.approx(said.result(method="risk").risk, rel=1e-12)
+    with pytest.raises(ValueError, match="link = None: expected 'softmax' or 'sigmoid'"):
+        made(from_logits=True).update(one, logits)
+    binary = {**BINARY, "pos_label": "dog"}
+    names = fed(["dog", "cat"], [0.3, 0.4], **binary)
     with pytest.raises(ValueError, match="eel"):
         names.update(["dog", "eel"], [0.3, 0.4])
-    other = fed(["dog", "eel"], [0.3, 0.4], **BINARY)
-    with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['dog', 'eel'\]"):
+    other = fed(["dog", "eel"], [0.3, 0.4], **binary)
+    with pytest.raises(ValueError, match=r"other = a sketch that read classes as \['eel', 'dog'\]"):
         names.merge(other)
-    empty = made(**BINARY)
+    empty = made(**binary)
     assert empty.merge(names).n_samples == 2
-    assert names.merge(made(**BINARY)).n_samples == 2
+    assert names.merge(made(**binary)).n_samples == 2
 
 
 ZEROS = [

@@ -15,7 +15,9 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -41,8 +43,32 @@ from theory_tests.instances import generators as generators_of
 from theory_tests.laws.populations import EPS, conditional_mean, decompose
 from theory_tests.laws.samples import Sample, fewer, samples
 
+
+def with_names(name: str, make: Callable[[Any, list[str], Any], Any], column: Callable[[Any, Any], Any]) -> Transform:
+    """Columns in another order with their names; labels and weights in another order of rows with their index."""
+
+    def change(data: Data, rng: np.random.Generator) -> Changed:
+        n, k = data.y_proba.shape
+        names, index = np.array([f"class {i}" for i in range(k)]), np.arange(n) + 1000
+        classes, rows = rng.permutation(k), rng.permutation(n)
+        weight = None if data.sample_weight is None else column(data.sample_weight[rows], index[rows])
+        table = make(data.y_proba[:, classes], list(names[classes]), index)
+        return Changed(data._replace(y_true=column(names[data.y_true][rows], index[rows]), y_proba=table, sample_weight=weight), classes=classes)
+
+    return Transform(f"permute classes and rows with their names, {name}", "names move with what they name", change)
+
+
+NAMED = (
+    with_names("pandas", lambda p, names, index: pd.DataFrame(p, index, names), lambda y, index: pd.Series(y, index)),
+    with_names(
+        "xarray",
+        lambda p, names, index: xr.DataArray(p.T, dims=("class", "row"), coords={"class": names, "row": index}),
+        lambda y, index: xr.DataArray(y, dims="row", coords={"row": index}),
+    ),
+)
 ALL = (
     *transforms.TRANSFORMS,
+    *NAMED,
     *(transforms.scale_weights(factor) for factor in (1.0, 1e200, 1e-200, 3e100)),
     transforms.logits(300.0),
     *(transforms.convert(b.module, dtype=b.dtype, device=b.device) for b in BACKENDS if b.dtype != "float64" or b.device),
@@ -82,9 +108,14 @@ def p_values(data: Data) -> list[Any]:
 def compared(data: Data) -> list[Any]:
     """With predictions that are sharper by a power of 2."""
     p = as_numpy(data.y_proba)
-    sharper = 2 * p if "from_logits" in data.options else p**2 / (p**2).sum(axis=1, keepdims=True)
-    library = array_api_compat.array_namespace(data.y_proba)
-    other = library.asarray(sharper, dtype=data.y_proba.dtype, device=array_api_compat.device(data.y_proba))
+    axis = 0 if isinstance(data.y_proba, xr.DataArray) else 1
+    sharper = 2 * p if "from_logits" in data.options else p**2 / (p**2).sum(axis=axis, keepdims=True)
+    if isinstance(data.y_proba, pd.DataFrame | xr.DataArray):
+        other = data.y_proba.copy()
+        other[:] = sharper
+    else:
+        library = array_api_compat.array_namespace(data.y_proba)
+        other = library.asarray(sharper, dtype=data.y_proba.dtype, device=array_api_compat.device(data.y_proba))
     found = propercal.paired_difference(data.y_true, data.y_proba, other, generator="brier", kernel=None, sample_weight=data.sample_weight, **data.options)
     return [found.difference, found.standard_error, found.pvalue, *found.interval()]
 
@@ -93,7 +124,8 @@ def sketched(data: Data) -> list[Any]:
     options = dict(data.options)
     method = options.pop("method")
     chunks = list(zip(data.y_true, data.y_proba, strict=True)) if isinstance(data.y_true, list) else [data[:2]]
-    sketch = propercal.CalibrationSketch(chunks[0][1].shape[1], bandwidth=0.1, **options)
+    k = chunks[0][1].sizes["class"] if isinstance(chunks[0][1], xr.DataArray) else chunks[0][1].shape[1]
+    sketch = propercal.CalibrationSketch(k, bandwidth=0.1, **options)
     for y, p in chunks:
         sketch.update(y, p)
     found = sketch.result(method=method)

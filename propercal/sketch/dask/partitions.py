@@ -9,13 +9,14 @@ import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
+from propercal._data.holders import Held, named
 from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value
+from propercal._data.naming import is_numeral
 from propercal._data.reading import read_numpy
 
 _PACKAGES = ("dask", "dask_expr")
@@ -32,8 +33,12 @@ class Blocks:
     sizes: list[int] | None
     """Rows of each partition, where they are known."""
     n_classes: int
-    columns: list[Any] | None
-    """Names of columns of the predictions, of a data frame."""
+    columns: tuple[Any, ...] | None
+    """Names of columns of the predictions, where they say something."""
+    name: Any
+    """The name of the only column of the predictions."""
+    single: bool
+    """Whether there is one."""
     meta: Any
     """An empty object of the type of the labels."""
     categorical: bool
@@ -45,14 +50,19 @@ class Blocks:
             return False
         if getattr(getattr(self.meta, "dtype", None), "kind", "O") not in "biuf":
             return True
-        return self.columns is not None and all(isinstance(each, Number) for each in self.columns)
+        return self.columns is not None and all(is_numeral(each) for each in self.columns)
 
-    def names(self, found: Sequence[Any]) -> list[Any]:
+    def names(
+        self, found: Sequence[Any], labels_given: Any = None, pos_label: Any = None
+    ) -> list[Any]:
         """Return the class that each column stands for, from all that occur among the labels."""
         labels: Any = np.array(found, dtype=object)
         if self.categorical:
             labels = type(self.meta)(labels, dtype=self.meta.dtype)
-        return list(read_labels(labels, self.n_classes, columns=self.columns).names)
+        empty = np.empty(0 if self.single else (0, self.n_classes))
+        proba = Held(empty, columns=self.columns, name=self.name)
+        given = {"labels": labels_given, "proba": proba, "pos_label": pos_label}
+        return list(read_labels(labels, self.n_classes, **given).names)
 
 
 def is_dask(value: object) -> bool:
@@ -70,14 +80,19 @@ def read_blocks(y_true: object, y_proba: object) -> Blocks:
         labels = _checked("y_true", y_true)
         predictions = _beside("y_proba", y_proba, "y_true", labels)
     n_columns = 1 if predictions.ndim == 1 else int(predictions.shape[1])
-    # The name of a single column is that of the positive class at best.
-    named = n_columns > 1 and hasattr(type(y_proba), "columns")
+    columns: Any = list(y_proba.columns) if hasattr(type(y_proba), "columns") else None  # type: ignore[attr-defined]
+    single = n_columns == 1
+    name = getattr(y_proba, "name", None) if _is_frame(y_proba) and columns is None else None
+    if single and columns is not None:
+        name = columns[0] if named(columns) is not None else None
     return Blocks(
         pairs=_pairs(labels, predictions),
         labels=_delayed(labels),
         sizes=_sizes(predictions),
         n_classes=max(2, n_columns),
-        columns=list(y_proba.columns) if named else None,  # type: ignore[attr-defined]
+        columns=None if columns is None or single else named(columns),
+        name=name,
+        single=single,
         meta=labels._meta,
         categorical=bool(getattr(getattr(labels, "cat", None), "known", False)),
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.labels import read_labels
+from propercal._data.links import check_link
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_flag
@@ -56,6 +56,9 @@ def as_plan(
     from_logits: bool,
     sample_weight: object,
     labels: Sequence[Any] | None,
+    pos_label: Any = None,
+    link: str | None = None,
+    **layout: Any,
 ) -> Plan:
     """Return what is to be estimated, or raise if a setting is one that a sketch cannot heed."""
     needs = "with Dask collections, which are summed up in sketches"
@@ -63,12 +66,25 @@ def as_plan(
     if sample_weight is not None:
         found = f"a {type(sample_weight).__name__}"
         raise bad_value("sample_weight", found, f"None {needs}", fix)
+    for name, value in layout.items():
+        if value is not None:
+            raise bad_value(name, repr(value), f"None {needs}", fix)
+    check_link(link, bool(from_logits))
     summed = as_summed(method, None, needs, fix)
     given = summed.given()
     gammas = [float(given["bandwidth"])] * len(generators) if "bandwidth" in given else None
     algorithm = given.get("algorithm", "auto")
     return Plan(
-        generators, notion, method, gammas, algorithm, confidence_level, from_logits, labels
+        generators,
+        notion,
+        method,
+        gammas,
+        algorithm,
+        confidence_level,
+        from_logits,
+        labels,
+        pos_label,
+        link,
     )
 
 
@@ -91,12 +107,17 @@ def decompose_blocks(
         )
     plan = replace(plan, n_classes=blocks.n_classes)
     # What is wrong with settings is said before any data are read.
-    if plan.labels is not None:
-        read_labels([], blocks.n_classes, labels=plan.labels)
+    if plan.labels is not None or plan.pos_label is not None:
+        names = blocks.names([], plan.labels, plan.pos_label)
+        if plan.labels is not None:
+            plan = replace(plan, labels=names, pos_label=None)
     if plan.bandwidths is not None:
         plan.sketches()
-    if plan.labels is None and blocks.needs_all_labels():
-        plan = replace(plan, labels=_names(blocks))
+    if plan.labels is None and (blocks.needs_all_labels() or blocks.single):
+        plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
+    elif plan.labels is None and blocks.meta.ndim == 1:
+        # A partition that lacks a class could not tell numbers from 0 from others.
+        plan = replace(plan, labels=list(range(blocks.n_classes)))
     chosen: list[str] = []
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
@@ -130,7 +151,8 @@ def _results(
     if inexact and n <= _most_rows(plan):
         parts = [plain(block) for block in _dask().compute(blocks.pairs)[0]]
         whole_true, whole_proba = (np.concatenate([part[i] for part in parts]) for i in range(2))
-        return in_memory(whole_true, whole_proba, labels=plan.labels)
+        given = {"labels": plan.labels, "pos_label": plan.pos_label, "link": plan.link}
+        return in_memory(whole_true, whole_proba, **given)
     if mixed:
         raise bad_value(
             "y_true",
@@ -154,10 +176,10 @@ def _most_rows(plan: Plan) -> int:
     return min(_MOST_ROWS if linear else _FEW_ROWS, _MOST_NUMBERS // plan.n_classes)
 
 
-def _names(blocks: Blocks) -> list[Any]:
+def _names(blocks: Blocks, pos_label: Any) -> list[Any]:
     most = blocks.n_classes + 1
     found = _reduce(partial(names_in, most), partial(join_names, most), blocks.labels)
-    return blocks.names(found)
+    return blocks.names(found, None, pos_label)
 
 
 def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:

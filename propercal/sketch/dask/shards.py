@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import ignore_underflow, is_numpy
+from propercal._array import ignore_underflow
+from propercal._data.alignment import align
 from propercal._data.messages import bad_value, held_warnings
+from propercal._data.naming import Naming
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._data.reading import read_array, read_numpy
+from propercal._data.reading import USUAL_NAMES, read_numpy
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
@@ -45,6 +47,8 @@ class Plan:
     confidence_level: float
     from_logits: bool
     labels: Sequence[Any] | None
+    pos_label: Any = None
+    link: str | None = None
     n_classes: int = 0
 
     def sketches(self) -> list[CalibrationSketch]:
@@ -56,6 +60,8 @@ class Plan:
                 notion=self.notion,
                 bandwidth=bandwidth,
                 labels=self.labels,
+                pos_label=self.pos_label,
+                link=self.link,
                 from_logits=self.from_logits,
             )
             for generator, bandwidth in zip(self.generators, self.bandwidths or (), strict=True)
@@ -93,9 +99,16 @@ class Shard(NamedTuple):
 def plain(block: Sequence[object]) -> tuple[Array, Array]:
     """Return labels and predictions of a partition as arrays.
 
-    They lose the names of their columns, which name classes in the light of all labels alone.
+    They lose the names of their columns, which name classes in the light of all labels alone; an
+    indicator matrix has its columns in the order of those of the predictions.
     """
-    y_true, y_proba = read_numpy("y_true", block[0]), read_array("y_proba", block[1])
+    labels, proba, _ = align(block[0], block[1])
+    y_true, y_proba = read_numpy("y_true", labels.values), proba.values
+    if y_true.ndim == 2 and y_true.shape[1] > 1 and len(y_true):
+        naming = Naming.of(proba, y_true.shape[1], None, None, USUAL_NAMES)
+        if y_proba.ndim == 2 and y_proba.shape[1] == y_true.shape[1]:
+            _, order = naming.of_indicator(labels.columns)
+            y_true = y_true if order is None else y_true[:, order]
     if len(y_true) != len(y_proba):
         raise bad_value(
             "y_true",
@@ -111,11 +124,6 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
         y_true, y_proba = plain(block)
-        # A partition of sorted predictions may hold ones only, which by themselves would be taken
-        # for the softmax of a single column.
-        one_column = y_proba.ndim == 1 or y_proba.shape[1:] == (1,)
-        if one_column and not plan.from_logits and is_numpy(y_proba) and (y_proba == 1).all():
-            y_proba = np.stack([0 * y_proba.ravel(), y_proba.ravel()], axis=1)
         if len(y_true) > 0:
             for sketch in sketches:
                 sketch.update(y_true, y_proba)
@@ -168,7 +176,14 @@ def choose(
     y_true, y_proba = (np.concatenate(part) for part in zip(*pieces, strict=True))
     with located("the rows that the bandwidth is chosen from"), held_warnings():
         # What is to be said of the predictions is said of all of them, by their sketches.
-        predictions = validate(y_true, y_proba, from_logits=plan.from_logits, labels=plan.labels)
+        predictions = validate(
+            y_true,
+            y_proba,
+            from_logits=plan.from_logits,
+            labels=plan.labels,
+            pos_label=plan.pos_label,
+            link=plan.link,
+        )
     with held_warnings() as messages:
         chosen = select_by_risk(
             as_notion(plan.notion).problems(predictions),

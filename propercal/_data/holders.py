@@ -1,0 +1,219 @@
+"""What a holder of data says: values, names of columns, labels of rows, names of classes.
+
+Arrays and tensors say values alone. Tables are read through narwhals, whatever library made them,
+and labelled arrays by their dimensions. Numbers that a library gives of its own accord (columns
+0, 1, 2, ..., a default range index) are not names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from propercal._array import is_array, is_numpy, like, namespace
+from propercal._data.messages import bad_value
+from propercal._data.reading import read_array
+from propercal._typing import Array
+
+
+@dataclass(frozen=True)
+class Held:
+    """Data, and what their holder says about them."""
+
+    values: Array
+    """As they are if they are a dense array or tensor, else in NumPy."""
+    columns: tuple[Any, ...] | None = None
+    """Names of columns, where they are more than numbers from 0."""
+    rows: Any = None
+    """A pandas index of the rows, where it is more than a default range."""
+    counted: bool = False
+    """Whether the rows have a default range index."""
+    name: Any = None
+    """The name of a single column."""
+    categories: tuple[Any, ...] | None = None
+    """The names of all classes, of a categorical column that orders them."""
+    unordered: tuple[Any, ...] | None = None
+    """The names of all classes, of a categorical column in an order that may mean nothing."""
+
+    def take(self, index: Any) -> Held:
+        """Return rows by their numbers."""
+        xp = namespace(self.values)
+        rows = None if self.rows is None else self.rows[index]
+        values = xp.take(self.values, like(index, self.values), axis=0)
+        return replace(self, values=values, rows=rows)
+
+
+def hold(argument: str, values: object) -> Held:
+    """Return what `values` hold, or raise."""
+    if isinstance(values, Held):
+        return values
+    if isinstance(values, np.ndarray | np.generic | list | tuple) or is_array(values):
+        return Held(read_array(argument, values))
+    if is_labelled(values):
+        return Held(
+            _stacked(argument, read_array(argument, values)), name=getattr(values, "name", None)
+        )
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        return Held(read_array(argument, values.toarray()))
+    if hasattr(values, "iloc") and hasattr(values, "index"):
+        return _of_pandas(argument, values)
+    native = _of_arrow(values)
+    if native is None and _is_table(values):
+        native = values
+    if native is not None:
+        return _of_table(argument, native)
+    return _categorical(Held(_stacked(argument, read_array(argument, values))), values)
+
+
+def is_labelled(values: object) -> bool:
+    """Tell whether xarray made `values`."""
+    xarray: Any = sys.modules.get("xarray")
+    return xarray is not None and isinstance(values, xarray.DataArray)
+
+
+def _is_table(values: object) -> bool:
+    module = type(values).__module__.partition(".")[0]
+    if module in ("builtins", "numpy", "torch", "dask", "dask_expr"):
+        return False
+    # Objects that can hand over columns are what narwhals is for.
+    return hasattr(values, "__narwhals_dataframe__") or any(
+        hasattr(values, name)
+        for name in (
+            "__arrow_c_stream__",
+            "__narwhals_series__",
+            "__narwhals_lazyframe__",
+            "collect",
+        )
+    )
+
+
+def _of_pandas(argument: str, values: Any) -> Held:
+    """Read a table that has an index (pandas, modin, cuDF)."""
+    index = values.index
+    index = index if not hasattr(index, "to_pandas") else index.to_pandas()
+    counted = _is_default(index)
+    held = Held(
+        _stacked(argument, read_array(argument, values)),
+        rows=None if counted else index,
+        counted=counted,
+    )
+    if not hasattr(values, "columns"):
+        return replace(_categorical(held, values), name=values.name)
+    columns = tuple(values.columns)
+    if len(columns) == 1:
+        # The one column may be categorical, or hold lists.
+        first = _of_pandas(argument, values.iloc[:, 0])
+        return replace(first, name=None if columns == (0,) else columns[0])
+    return replace(held, columns=named(columns))
+
+
+def _categorical(held: Held, values: Any) -> Held:
+    """Note the names of all classes, where the type of a pandas column has them."""
+    dtype = getattr(values, "dtype", None)
+    categories = getattr(dtype, "categories", None)
+    if categories is None:
+        return held
+    names = tuple(categories.tolist())
+    if getattr(dtype, "ordered", False) or names == tuple(sorted(names, key=str)):
+        return replace(held, categories=names)
+    return replace(held, unordered=names)
+
+
+def _is_default(index: Any) -> bool:
+    kind = type(index).__name__
+    return kind == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _of_arrow(values: object) -> Any:
+    """Return pyarrow's data as a table or a chunked array without dictionaries; else None."""
+    pa: Any = sys.modules.get("pyarrow")
+    if pa is None:
+        return None
+    if isinstance(values, pa.RecordBatch):
+        values = pa.Table.from_batches([values])
+    if isinstance(values, pa.Array):
+        values = pa.chunked_array([values])
+    if isinstance(values, pa.ChunkedArray):
+        return (
+            values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        )
+    if isinstance(values, pa.Table):
+        plain = [_of_arrow(each) for each in values.columns]
+        return pa.table(plain, names=values.column_names) if plain else values
+    return None
+
+
+def _of_table(argument: str, values: Any) -> Held:
+    """Read a table of any library that narwhals knows."""
+    import narwhals as nw
+
+    try:
+        table: Any = nw.from_native(values, allow_series=True)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        columns = () if isinstance(table, nw.Series) else tuple(table.columns)
+    except TypeError as error:
+        raise bad_value(
+            argument,
+            f"a {type(values).__name__}",
+            "an array, a tensor, a table, a series or a list",
+            "convert it to one",
+        ) from error
+    except nw.exceptions.DuplicateError as error:
+        raise bad_value(
+            argument, "columns of equal names", "different names", "rename the columns"
+        ) from error
+    if isinstance(table, nw.Series):
+        return _of_series(argument, table)
+    if len(columns) == 1:
+        return replace(_of_series(argument, table[columns[0]]), name=columns[0])
+    parts = [_of_series(argument, table[column]).values for column in columns]
+    stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
+    return Held(read_array(argument, stacked), columns=named(columns))
+
+
+def _of_series(argument: str, series: Any) -> Held:
+    import narwhals as nw
+
+    dtype = series.dtype
+    name = series.name or None
+    if isinstance(dtype, nw.Enum):
+        categories = tuple(dtype.categories)
+        return replace(
+            Held(read_array(argument, series.cast(nw.String).to_numpy()), name=name),
+            categories=categories,
+        )
+    if isinstance(dtype, nw.Categorical):
+        # In the order in which they came up, which means nothing.
+        return Held(read_array(argument, series.cast(nw.String).to_numpy()), name=name)
+    if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+        values: Any = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+    else:
+        values = series.to_numpy()
+    return Held(_stacked(argument, read_array(argument, values)), name=name)
+
+
+def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return names of columns, None where a library has counted them."""
+    counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
+    if all(isinstance(c, int | str) and c in of for c, of in zip(columns, counted, strict=True)):
+        return None
+    return tuple(columns)
+
+
+def _stacked(argument: str, values: Array) -> Array:
+    """Return a column of lists of equal length as a matrix."""
+    if not is_numpy(values) or values.dtype.kind != "O" or values.ndim not in (1, 2):
+        return values
+    cells = values.ravel() if values.ndim == 1 or values.shape[1] == 1 else None
+    if cells is None or not len(cells) or not _is_list(cells[0]):
+        return values
+    return read_array(argument, list(cells))
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list | tuple) or (is_numpy(value) and np.ndim(value) > 0)  # type: ignore[arg-type]

@@ -1,0 +1,58 @@
+"""Whether logits of several columns are those of a softmax or of sigmoids.
+
+Labels show it only where they mark several classes, or none, in a row: an indicator matrix that
+happens to mark one class in each row would turn sigmoids into a softmax.
+"""
+
+from __future__ import annotations
+
+from propercal._data.labels import Classes
+from propercal._data.messages import bad_value, unknown_name
+from propercal._data.reading import Names
+
+LINKS = ("softmax", "sigmoid")
+
+
+def check_link(link: object, from_logits: bool) -> None:
+    """Raise unless `link` is None, or one that logits can have."""
+    if link is not None and link not in LINKS:
+        raise unknown_name("link", link, LINKS)
+    if link is not None and not from_logits:
+        raise bad_value(
+            "link", repr(link), "None for probabilities", "pass from_logits=True, or leave it out"
+        )
+
+
+def chosen_link(
+    link: str | None, n_columns: int, classes: Classes, one_class: bool, names: Names
+) -> str:
+    """Return what is between logits and probabilities, or raise where it cannot be told."""
+    if n_columns == 1:
+        if link == LINKS[0]:
+            raise bad_value(
+                "link",
+                repr(link),
+                "'sigmoid' for one column of logits",
+                "pass a column for each class: a softmax over one column is always 1",
+            )
+        return LINKS[1]
+    if classes.codes is None:
+        if link == LINKS[0]:
+            raise bad_value(
+                "link",
+                repr(link),
+                f"one class in each row of {names.labels}, which a softmax is of",
+                'pass link="sigmoid" if the columns are separate problems',
+            )
+        return LINKS[1]
+    if link is not None:
+        return link
+    if classes.indicator is not None and not one_class:
+        raise bad_value(
+            "link",
+            "None",
+            f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with "
+            "either",
+            'pass link="sigmoid" for several labels a row, link="softmax" for one class a row',
+        )
+    return LINKS[0]

@@ -1,0 +1,390 @@
+"""Which column is which class, and which class is the positive one.
+
+Where labels and predictions both carry names, they are matched by name or refused. A positive class
+is never guessed. Numbers 0 to k − 1 count the columns; −1 and 1, or k distinct numbers from 1 on,
+stand for them in ascending order, and strings in alphabetical order, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.holders import Held
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.reading import USUAL_NAMES, Names, read_numpy
+
+#: What a column of the probabilities of class 0 may be called, letters and digits only.
+_OF_CLASS_0 = re.compile(
+    r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
+    r"(?:0+|neg|negative|no|false|not.+)"
+)
+#: What torch and Hugging Face put where there is no label.
+_NO_LABEL = -100
+
+Given = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What is known of the names of k classes."""
+
+    n_classes: int
+    labels: Given | None = None
+    """As the caller lists them."""
+    columns: Given | None = None
+    """Names of the columns of the predictions, where there are several."""
+    name: Any = None
+    """The name of the only column of the predictions."""
+    single: bool = False
+    """Whether the predictions are one column, the probability of the positive class."""
+    pos_label: Any = None
+    called: Names = USUAL_NAMES
+
+    @classmethod
+    def of(
+        cls, proba: Held, n_classes: int, labels: object, pos_label: Any, called: Names
+    ) -> Naming:
+        """Return what predictions and the caller say."""
+        single = proba.values.ndim == 1 or proba.values.shape[1] == 1
+        if pos_label is not None and not single:
+            raise bad_value(
+                "pos_label",
+                repr(pos_label),
+                f"None where {called.proba} has a column for each class",
+                "pass labels=[...], the class of every column",
+            )
+        names = check_names(labels, n_classes, called)
+        columns = None if single else proba.columns
+        return cls(n_classes, names, columns, proba.name, single, pos_label, called)
+
+    def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
+        """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
+        if self.labels is None and _NO_LABEL in uniques:
+            raise bad_value(
+                self.called.labels,
+                f"{_NO_LABEL} at {some_rows(np.flatnonzero(values == _NO_LABEL))}",
+                f"classes, 0 to {self.n_classes - 1}",
+                f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
+            )
+        if self.single:
+            return self._of_pair(uniques)
+        if self.labels is not None:
+            return self._listed()
+        if self.columns is not None:
+            found = self._by_name(uniques)
+            return self._beside(uniques) if found is None else found
+        return self._in_order(uniques, held)
+
+    # ------------------------------------------------------------ several columns
+
+    def _listed(self) -> Given:
+        """Return the names that the caller lists, in the order of columns that bear them."""
+        assert self.labels is not None  # noqa: S101
+        if self.columns is None:
+            return self.labels
+        of_key = {key(name): name for name in self.labels}
+        keys = [key(column) for column in self.columns]
+        if set(keys) == set(of_key) and len(set(keys)) == len(keys):
+            return tuple(of_key[each] for each in keys)
+        if set(keys) & set(of_key):
+            raise bad_value(
+                "labels",
+                list(self.labels),
+                f"the names of the columns of {self.called.proba}, {_some(self.columns)}",
+                "rename the columns, or pass them without names",
+            )
+        return self.labels
+
+    def _by_name(self, uniques: Sequence[Any]) -> Given | None:
+        """Return columns as classes if all labels are names of columns."""
+        assert self.columns is not None  # noqa: S101
+        booleans = all(isinstance(each, bool) for each in uniques)
+        keys = [key(column, booleans=booleans) for column in self.columns]
+        of_key = {key(each): each for each in uniques}
+        if not set(of_key) <= set(keys):
+            return None
+        if len(set(keys)) != len(keys):
+            raise bad_value(
+                self.called.proba,
+                f"columns named {list(self.columns)}",
+                "different names, since they name the classes",
+                "rename the columns, or pass labels=[...] in the order of the columns",
+            )
+        return tuple(
+            of_key.get(each, column) for each, column in zip(keys, self.columns, strict=True)
+        )
+
+    def _beside(self, uniques: Sequence[Any]) -> Given:
+        """Return class numbers where no label is the name of a column, or raise."""
+        assert self.columns is not None  # noqa: S101
+        named = {key(each) for each in uniques} & {key(each) for each in self.columns}
+        if all(_is_number(each) for each in uniques) and not named:
+            ends = [re.search(r"(\d+)\D*$", str(column)) for column in self.columns]
+            numbers = [int(end[1]) for end in ends if end]
+            counted = all(_is_number(_plain(each)) for each in self.columns)
+            in_order = len(numbers) < len(ends) or (numbers == sorted(numbers) and not counted)
+            if in_order and not (self.n_classes == 2 and _is_negation(*self.columns)):
+                return self._numbers(uniques)
+        raise bad_value(
+            self.called.labels,
+            f"the names {_some(uniques)}",
+            f"names of columns of {self.called.proba}, {_some(self.columns)}",
+            "rename the columns, or pass labels=[...], the class of every column in order",
+        )
+
+    def _in_order(self, uniques: Sequence[Any], held: Held) -> Given:
+        """Return the names of columns that have none, by the order of the names."""
+        k = self.n_classes
+        strings = any(isinstance(each, str) for each in uniques)
+        if not strings:
+            return self._numbers(uniques)
+        own = held.categories or held.unordered or ()
+        if held.categories is not None and len(own) == k:
+            return own
+        # Of more categories than columns those that occur are meant, if their order is no question.
+        known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
+        digits = all(str(each).isdigit() for each in uniques)
+        if known != sorted(known, key=str) or (
+            digits and sorted(uniques, key=int) != list(uniques)
+        ):
+            raise bad_value(
+                self.called.labels,
+                f"the names {_some(known or uniques)}",
+                "to know their order: alphabetical, or another",
+                "pass labels=[...], the class of every column in the order of the columns",
+            )
+        if len(uniques) == k:
+            return tuple(uniques)
+        raise bad_value(
+            self.called.labels,
+            f"{len(uniques)} different names ({', '.join(map(repr, uniques[:5]))}, ...)"
+            if len(uniques) > 5
+            else f"the names {list(uniques)}",
+            f"{k} classes, as {self.called.proba} has columns",
+            "pass labels=[...], the class of every column in the order of the columns",
+        )
+
+    def _numbers(self, uniques: Sequence[Any]) -> Given:
+        k = self.n_classes
+        if k == 2 and all(isinstance(each, bool) for each in uniques):
+            return (False, True)
+        # Numbers from 0 are counted; among them another would be a mistake, or mean "no label".
+        others = len(uniques) == k and (min(uniques) >= 1 or set(uniques) == {-1, 1})
+        if others and max(uniques) >= k:
+            return tuple(uniques)
+        return tuple(uniques) if others and min(uniques) < 0 else tuple(range(k))
+
+    # ------------------------------------------------------------ one column
+
+    def _of_pair(self, uniques: Sequence[Any]) -> Given:
+        """Return the names of the negative and the positive class."""
+        if self.labels is not None:
+            return self._listed_pair()
+        positive = self._positive(uniques)
+        if positive is not None:
+            others = [each for each in uniques if key(each) != key(positive)]
+            if len(others) > 1:
+                raise bad_value(
+                    self.called.labels,
+                    f"the names {_some(uniques)}",
+                    f"{positive!r} and one other class, of which {self.called.proba} has a column",
+                    "pass a column for each class",
+                )
+            found = [each for each in uniques if key(each) == key(positive)]
+            return (others[0] if others else _opposite(positive), *(found or [positive]))
+        if all(isinstance(each, bool) for each in uniques):
+            return (False, True)
+        if all(_is_number(each) for each in uniques):
+            if set(uniques) == {-1, 1}:
+                return (-1, 1)
+            if not set(uniques) <= {0, 1} and len(uniques) == 2:
+                raise self._unknown_positive(uniques)
+            return (0, 1)
+        raise self._unknown_positive(uniques)
+
+    def _listed_pair(self) -> Given:
+        assert self.labels is not None  # noqa: S101
+        first, second = self.labels
+        positive = self.pos_label if self.pos_label is not None else self.name
+        if self.pos_label is not None and key(positive) not in (key(first), key(second)):
+            raise bad_value(
+                "pos_label", repr(positive), f"one of labels={[first, second]}", "name one"
+            )
+        if positive is not None and key(positive) == key(first):
+            return (second, first)
+        return self.labels
+
+    def _positive(self, uniques: Sequence[Any]) -> Any:
+        """Return the positive class as the caller or the column names it; None if neither does."""
+        booleans = bool(uniques) and all(isinstance(each, bool) for each in uniques)
+        name = self.name
+        is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
+        if self.pos_label is not None:
+            if is_class and key(name, booleans=booleans) != key(self.pos_label):
+                raise bad_value(
+                    "pos_label",
+                    repr(self.pos_label),
+                    f"{name!r}, the name of {self.called.proba}",
+                    "rename it, or pass it without a name",
+                )
+            return self.pos_label
+        if name is None:
+            return None
+        numbers = all(_is_number(each) for each in uniques)
+        if numbers and (of_class_0(name) or (is_class and key(name) == "0")):
+            raise bad_value(
+                self.called.proba,
+                f"a column named {name!r}",
+                "to know which class it is the probability of",
+                "pass pos_label=0 or pos_label=1",
+            )
+        if not is_class:
+            return None
+        return next(each for each in uniques if key(each) == key(name, booleans=booleans))
+
+    def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
+        kind = "labels" if all(_is_number(each) for each in uniques) else "names"
+        return bad_value(
+            self.called.labels,
+            f"the {kind} {_some(uniques)}",
+            f"0 and 1, or to know of which class {self.called.proba} is the probability",
+            "pass pos_label=..., or a column for each class",
+        )
+
+    # ------------------------------------------------------------ indicator matrices
+
+    def of_indicator(self, columns: Given | None) -> tuple[Given, list[int] | None]:
+        """Return the name of each class, and which columns of an indicator matrix mark it.
+
+        None stands for its columns as they are.
+        """
+        k = self.n_classes
+        if self.single:
+            return self._of_indicator_pair(columns)
+        target = self._listed() if self.labels is not None else self.columns
+        own = columns
+        # Columns that are counted match numbers, whatever their order.
+        if target is None and own is not None and _is_permutation(own, k):
+            target = tuple(range(k))
+        if own is None and target is not None and _is_permutation(target, k):
+            own = tuple(range(k))
+        if target is None or own is None:
+            return target or own or tuple(range(k)), None
+        place = {key(name): i for i, name in enumerate(own)}
+        keys = [key(name) for name in target]
+        if set(keys) != set(place) or len(place) != k:
+            raise bad_value(
+                self.called.labels,
+                f"columns named {_some(own)}",
+                f"those of {self.called.proba}, {_some(target)}",
+                "rename them, or pass one of the two without names",
+            )
+        return target, [place[each] for each in keys]
+
+    def _of_indicator_pair(self, columns: Given | None) -> tuple[Given, list[int] | None]:
+        """Return the same for predictions of one column."""
+        if columns is None:
+            negative, positive = self._of_pair([0, 1])
+            if self.labels is not None:
+                order = [self.labels.index(negative), self.labels.index(positive)]
+            else:
+                order = [int(negative), int(positive)]
+            return (negative, positive), order
+        names = self._of_pair(sorted(columns, key=str) if self.labels is None else [])
+        keys = [key(each) for each in columns]
+        if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
+            raise bad_value(
+                self.called.labels,
+                f"columns named {_some(columns)}",
+                f"{_some(names)}",
+                "rename them",
+            )
+        return names, [keys.index(key(each)) for each in names]
+
+
+def check_names(
+    labels: object, n_classes: int, called: Names = USUAL_NAMES
+) -> tuple[Any, ...] | None:
+    """Return the names of classes as a tuple, or raise."""
+    if labels is None:
+        return None
+    values = read_numpy("labels", labels)
+    names = tuple(values.tolist())
+    if values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
+        raise bad_value(
+            "labels",
+            list(names) if values.ndim else names,
+            f"a list of {n_classes} different names, one per column of {called.proba}",
+            "list the class of every column, in the order of the columns",
+        )
+    return names
+
+
+def key(name: Any, *, booleans: bool = False) -> Any:
+    """Return what equal names have in common: a number and its digits are the same name."""
+    if booleans and isinstance(name, str) and name.lower() in ("true", "false"):
+        return str(int(name.lower() == "true"))
+    name = _plain(name)
+    return str(name) if isinstance(name, int) else name
+
+
+def _plain(name: Any) -> Any:
+    """Return whole numbers, also where they are written as text, as integers."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, bool | Integral):
+        return int(name)
+    if isinstance(name, float) and name.is_integer():
+        return int(name)
+    if isinstance(name, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0)?", name):
+        return int(name.removesuffix(".0"))
+    return name
+
+
+def is_numeral(name: Any) -> bool:
+    """Tell whether a name is a whole number, or ends in one."""
+    return isinstance(_plain(name), int) or bool(re.search(r"\d$", str(name)))
+
+
+def of_class_0(name: Any) -> bool:
+    """Tell whether a name is one that the probability of class 0 may have."""
+    return bool(_OF_CLASS_0.fullmatch(_letters(name)))
+
+
+def _is_negation(first: Any, second: Any) -> bool:
+    """Tell whether the name of the second column is one that the first of two may have."""
+    opposites = {f"{prefix}{_letters(first)}" for prefix in ("not", "non", "no", "un", "in")}
+    return of_class_0(second) or _letters(second) in opposites
+
+
+def _letters(name: Any) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, Real)
+
+
+def _is_permutation(names: Given, k: int) -> bool:
+    return all(_is_number(_plain(each)) for each in names) and sorted(map(_plain, names)) == list(
+        range(k)
+    )
+
+
+def _opposite(positive: Any) -> Any:
+    """Name the class that did not occur."""
+    if _is_number(positive):
+        return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
+    return f"not {positive}"
+
+
+def _some(names: Sequence[Any], most: int = 5) -> str:
+    more = ", ..." if len(names) > most else ""
+    return f"[{', '.join(map(repr, list(names)[:most]))}{more}]"

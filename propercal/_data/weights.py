@@ -1,0 +1,100 @@
+"""Weights of rows, and rows that do not count."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace
+from propercal._data.holders import Held, hold
+from propercal._data.labels import read_values
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.reading import USUAL_NAMES, Names, read_numpy
+from propercal._typing import Array
+
+Floats = npt.NDArray[np.float64]
+_FIX = "pass one finite weight ≥ 0 per row, at least two of them positive"
+
+
+def weights_given(
+    sample_weight: object,
+    n: int,
+    ignore_index: Any = None,
+    labels: Held | None = None,
+    smallest: int = 2,
+    called: Names = USUAL_NAMES,
+) -> Floats | None:
+    """Return weights as they are given, 0 where the label is to be ignored; None for none."""
+    weight = None if sample_weight is None else _numbers(sample_weight, n, called.weight)
+    name = called.weight
+    if ignore_index is not None and labels is not None:
+        ignored = _ignored(labels, ignore_index, called)
+        if len(ignored) == n and ignored.any():
+            weight = np.where(ignored, 0.0, 1.0 if weight is None else weight)
+            name = called.labels
+    if weight is None:
+        return None
+    positive = int(np.count_nonzero(weight))
+    if positive < smallest:
+        raise bad_value(name, f"{positive} positive weights", "two or more", _FIX)
+    return weight
+
+
+def normalised(
+    weight: Floats | None, n: int, prob: Array, keep_weightless: bool
+) -> tuple[Array, bool, Array | None]:
+    """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
+    xp = namespace(prob)
+    if weight is None:
+        return xp.ones_like(prob[:, 0]) / n, True, None
+    positive = np.flatnonzero(weight > 0)
+    # Scaled by the largest first, so that the sum cannot overflow.
+    weight = weight / weight.max()
+    weight = weight / weight.sum()
+    uniform = bool((weight == weight[0]).all())
+    keep = None if keep_weightless or len(positive) == n else positive
+    return like(weight, prob), uniform, keep
+
+
+def read_weights(
+    sample_weight: object, n: int, prob: Array, name: str = USUAL_NAMES.weight
+) -> tuple[Array, bool, Array | None]:
+    """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
+    return normalised(
+        weights_given(sample_weight, n, called=Names(weight=name)), n, prob, keep_weightless=False
+    )
+
+
+def _numbers(sample_weight: object, n: int, name: str) -> Floats:
+    given = read_numpy(name, hold(name, sample_weight).values)
+    if given.dtype.kind not in "biuf" or given.shape != (n,):
+        raise bad_value(
+            name,
+            f"an array of shape {given.shape} and type {given.dtype}",
+            f"numbers of shape ({n},)",
+            _FIX,
+        )
+    weight = given.astype(np.float64)
+    odd = ~(np.isfinite(weight) & (weight >= 0))
+    if odd.any():
+        rows = np.flatnonzero(odd)
+        raise bad_value(name, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", _FIX)
+    return weight
+
+
+def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.bool_]:
+    values = read_values(labels, called)
+    if values.ndim != 1:
+        raise bad_value(
+            "ignore_index",
+            repr(ignore_index),
+            f"None where {called.labels} is an indicator matrix",
+            "pass class numbers, or a weight of 0 for these rows",
+        )
+    if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
+        numbers: npt.NDArray[np.bool_] = values == ignore_index
+        return numbers
+    return np.array([bool(each == ignore_index) for each in values.tolist()], dtype=bool)

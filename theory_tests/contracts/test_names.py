@@ -1,0 +1,449 @@
+"""Which column is which class and which row is which: matched by name, aligned by index, or refused.
+
+The data of most tests are thirty rows of three classes, 0.8 for the class that occurs and 0.1 for the two others,
+so that the Brier score is 0.2² + 2 · 0.1² = 0.06; any other pairing gives more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import propercal
+from propercal import CalibrationSketch, decompose
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+
+N = 30
+CODES = np.arange(N) % 3
+NAMES = np.array(["a", "b", "c"])
+LABELS = NAMES[CODES]
+PROBA = np.eye(3)[CODES] * 0.7 + 0.1
+P = pd.DataFrame(PROBA, columns=list("abc"))
+SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+RIGHT = 0.06
+SHUFFLED = np.random.default_rng(0).permutation(N)
+HOURS = np.arange(N) + 5
+ORDERS = ["".join(order) for order in itertools.permutations("abc")]
+
+ARRAY = xr.DataArray(PROBA, dims=("time", "class"), coords={"time": HOURS, "class": list("abc")})
+SERIES = xr.DataArray(LABELS, dims="time", coords={"time": HOURS})
+
+
+def risk(y_true: Any, y_proba: Any, **options: Any) -> float:
+    return float(decompose(y_true, y_proba, **SETTINGS, **options).risk)
+
+
+def check(y_true: Any, y_proba: Any, right: Any = RIGHT, **options: Any) -> None:
+    assert risk(y_true, y_proba, **options) == pytest.approx(right, rel=1e-12)
+
+
+def refused(match: str, y_true: Any, y_proba: Any, **options: Any) -> None:
+    with pytest.raises(ValueError, match=match):
+        risk(y_true, y_proba, **options)
+
+
+# ---------------------------------------------------------------- names of columns
+
+
+@pytest.mark.parametrize("of_labels", ORDERS)
+@pytest.mark.parametrize("of_columns", ORDERS)
+def test_one_hot_frames_are_matched_by_name(of_columns: str, of_labels: str) -> None:
+    check(pd.get_dummies(LABELS)[list(of_labels)], P[list(of_columns)])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_names_of_columns_are_those_of_labels(order: str) -> None:
+    check(LABELS, P[list(order)])
+    check(pd.Series(LABELS, dtype="category"), P[list(order)])
+    # A list of labels names classes, whose order is that of columns where these bear the names.
+    check(LABELS, P[list(order)], labels=list("abc"))
+    check(pd.get_dummies(LABELS)[list(order)], PROBA, labels=list("abc"))
+    check(LABELS, P[list(order)].add_prefix("p_"), labels=list(order))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_names_that_nearly_match_are_refused(order: str) -> None:
+    for frame in (P.add_prefix("p_"), P.rename(columns={"a": "A"}), P.rename(columns={"c": "d"})):
+        refused(r"y_true = the names \['a', 'b', 'c'\]: expected names of columns of y_proba, .*labels=\[\.\.\.\]", LABELS, frame[[frame.columns["abc".index(c)] for c in order]])
+    refused("y_true = columns named", pd.get_dummies(pd.DataFrame({"y": LABELS})), P[list(order)])
+    refused("labels = ", LABELS, P[list(order)], labels=["a", "b", "x"])
+
+
+def test_numbers_and_their_digits_are_the_same_name() -> None:
+    table = pd.DataFrame({"1": [0.9, 0.2, 0.7], "0": [0.1, 0.8, 0.3], "label": [1, 0, 0]})
+    right = 2 * np.mean([0.1**2, 0.2**2, 0.7**2])
+    for labels in (table.label, table.label.astype(float), table.label.astype(str), table.label == 1, pd.get_dummies(table.label)):
+        check(labels, table[["1", "0"]].rename(columns={"1": "True", "0": "False"}) if labels.dtypes is np.dtype(bool) else table[["1", "0"]], right)
+        check(labels, table[["0", "1"]] if labels.dtypes is not np.dtype(bool) else table[["0", "1"]].to_numpy(), right)
+    check(table.label, table[["1", "0"]].set_axis([1, 0], axis=1), right)
+
+
+@pytest.mark.parametrize("columns", [("p_1", "p_0"), ("p(y=1)", "p(y=0)"), ("positive", "negative"), ("fraud", "not fraud"), ("yes", "no"), ("prob_1_x", "prob_0_x"), (2, 1), ("2", "1")])
+def test_columns_that_look_like_classes_in_another_order_are_refused(columns: Any) -> None:
+    frame = pd.DataFrame(np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]]), columns=list(columns))
+    refused("y_true = the names", [1, 0, 1], frame)
+
+
+def test_names_that_are_counted_say_nothing() -> None:
+    check(CODES, P)
+    check(LABELS, pd.DataFrame(PROBA))
+    check(CODES, P.set_axis(["p_0", "p_1", "p_2"], axis=1))
+    check(pd.get_dummies(LABELS), pd.DataFrame(PROBA))
+    # But counted in another order they do.
+    check(pd.get_dummies(CODES)[[2, 0, 1]], PROBA)
+    check(np.eye(3)[CODES], pd.DataFrame(PROBA)[[2, 0, 1]])
+    check(CODES, pd.DataFrame(PROBA)[[2, 0, 1]])
+
+
+def test_the_order_of_names_is_not_guessed_where_there_are_two() -> None:
+    refused("y_true = the names .*expected to know their order", pd.Categorical(LABELS, categories=list("cab")), PROBA)
+    check(pd.Categorical(LABELS, categories=list("cab"), ordered=True), PROBA[:, [2, 0, 1]])
+    # Nor where a type names more classes than there are columns.
+    refused("y_true = the names .*expected to know their order", pd.Categorical(LABELS, categories=list("cabz"), ordered=True), PROBA)
+    check(pd.Categorical(LABELS, categories=list("abcz"), ordered=True), PROBA)
+    k = 11
+    codes = np.arange(2 * k) % k
+    refused("y_true = the names .*expected to know their order", codes.astype(str), np.eye(k)[codes])
+
+
+# ---------------------------------------------------------------- the positive class
+
+
+def test_the_positive_class_is_named_or_asked_for() -> None:
+    labels, fraud = ["fraud", "legit"] * 10, [0.9, 0.1] * 10
+    one_hot = pd.get_dummies(pd.Series(labels))
+    check(labels, pd.Series(fraud, name="fraud"), 0.02)
+    check(labels, pd.Series(fraud, name="fraud").to_frame(), 0.02)
+    check(labels, xr.DataArray(fraud, dims="row", name="fraud"), 0.02)
+    check(labels, pd.Series(1 - np.array(fraud), name="legit"), 0.02)
+    check(labels, fraud, 0.02, pos_label="fraud")
+    check(labels, fraud, 0.02, labels=["legit", "fraud"])
+    check(labels, pd.Series(fraud, name="fraud"), 0.02, labels=["fraud", "legit"])
+    check(one_hot, fraud, 0.02, pos_label="fraud")
+    check(one_hot, pd.Series(fraud, name="fraud"), 0.02)
+    check(["legit"] * 20, fraud, np.mean([0.81 * 2, 0.01 * 2]), pos_label="fraud")
+    for given in (fraud, pd.Series(fraud, name="p_fraud"), pd.Series(fraud, name="score")):
+        refused(r"y_true = the names \['fraud', 'legit'\]: .*pos_label=", labels, given)
+    refused("y_true = the names .*pos_label=", one_hot, fraud)
+    refused("pos_label = 'fraud': expected 'legit', the name", labels, pd.Series(fraud, name="legit"), pos_label="fraud")
+    refused("y_true = the names .*'froud'", labels, fraud, pos_label="froud")
+    refused("pos_label = 'a': expected None", LABELS, PROBA, pos_label="a")
+
+
+def test_numbers_that_say_which_class_is_positive() -> None:
+    p = [0.9, 0.1] * 10
+    for labels in ([1, 0], [1.0, 0.0], [True, False], [1, -1]):
+        check(labels * 10, p, 0.02)
+    check([0, 1] * 10, p, 0.02, pos_label=0)
+    check([1, 2] * 10, p, 0.02, pos_label=1)
+    refused(r"y_true = the labels \[1, 2\]: .*pos_label=", [1, 2] * 10, p)
+    # The first column of two classifiers' probabilities is that of class 0.
+    refused("y_proba = a column named 0: .*pos_label=", [0, 1] * 10, pd.DataFrame(np.stack([p, p], 1))[0])
+    refused("y_proba = a column named 'p_0'", [0, 1] * 10, pd.Series(p, name="p_0"))
+    check([0, 1] * 10, pd.Series(p, name="p_0"), 0.02, pos_label=0)
+
+
+@pytest.mark.parametrize("values", [(-1, 1), (1, 2), (3, 7)])
+def test_sorted_values_are_the_classes_where_they_are_as_many_as_columns(values: tuple[int, int]) -> None:
+    check(np.array(values)[np.arange(20) % 2], np.array([[0.9, 0.1], [0.1, 0.9]] * 10), 0.02)
+    check(CODES + 1, PROBA)
+    refused("y_true = 3 at rows", np.append(CODES[1:] + 1, 5), PROBA)
+
+
+@pytest.mark.parametrize("values", [(0, 2, 7), (-1, 0, 1), (-1, 1, 2)])
+def test_a_number_that_may_be_a_mistake_is_no_class(values: tuple[int, ...]) -> None:
+    labels = np.array(values)[CODES]
+    refused("y_true = .* at rows .*: expected 0 to 2", labels, PROBA)
+    check(labels, PROBA, labels=list(values))
+
+
+# ---------------------------------------------------------------- the order of rows
+
+
+def test_rows_are_aligned_by_their_index() -> None:
+    labels, proba = pd.Series(LABELS, index=HOURS), P.set_index(HOURS)
+    check(labels.iloc[SHUFFLED], proba)
+    check(labels, proba.iloc[SHUFFLED])
+    check(pd.get_dummies(labels).iloc[SHUFFLED], proba)
+    check(pd.Series(CODES == 1, index=HOURS).iloc[SHUFFLED], proba["b"], 2 * (0.2**2 + 2 * 0.1**2) / 3)
+    weight = pd.Series(np.arange(N) % 4 + 1.0, index=HOURS)
+    wrong = pd.Series(np.where(np.arange(N) < 7, "a", LABELS), index=HOURS)
+    for given in (wrong.to_numpy(), wrong):
+        for of_weight in (weight, weight.iloc[SHUFFLED]):
+            check(given, proba, risk(wrong.to_numpy(), PROBA, sample_weight=weight.to_numpy()), sample_weight=of_weight)
+    check(wrong, PROBA, risk(wrong.to_numpy(), PROBA, sample_weight=weight.to_numpy()), sample_weight=weight.iloc[SHUFFLED])
+
+
+def test_an_index_of_other_rows_is_refused() -> None:
+    labels, proba = pd.Series(LABELS, index=HOURS), P.set_index(HOURS)
+    refused(r"y_true = rows of the index 6, 7, 8, 9, \.\.\.: expected the rows of y_proba, 5, 6", labels.set_axis(HOURS + 1), proba)
+    refused("y_true = rows of the index", labels.set_axis(HOURS // 2).iloc[SHUFFLED], proba.set_index(HOURS // 2))
+    refused("sample_weight = rows of the index", labels, proba, sample_weight=pd.Series(1.0, index=HOURS - 1))
+    # Equal ones are equal, even where labels of rows repeat.
+    check(labels.set_axis(HOURS // 2), proba.set_index(HOURS // 2))
+
+
+def test_a_default_index_says_nothing_but_beside_the_same_numbers_shuffled() -> None:
+    check(pd.Series(LABELS), P)
+    check(pd.Series(LABELS, index=HOURS[::-1]), P)
+    check(LABELS[SHUFFLED], P.iloc[SHUFFLED])
+    refused(r"y_true = rows of the index .*\.sort_index\(\).*\.reset_index", pd.Series(LABELS).iloc[SHUFFLED], P)
+    refused("y_true = rows of the index 0, 1, 2, 3", pd.Series(LABELS), P.iloc[SHUFFLED])
+
+
+# ---------------------------------------------------------------- dimensions and coordinates
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_coordinates_name_classes_and_align_rows(order: str) -> None:
+    for proba in (ARRAY.sel({"class": list(order)}), ARRAY.sel({"class": list(order)}).isel(time=SHUFFLED)):
+        check(SERIES, proba)
+        check(SERIES, proba.transpose())
+        check(SERIES.isel(time=SHUFFLED), proba)
+        check(SERIES.to_series(), proba)
+    check(LABELS, ARRAY.sel({"class": list(order)}))
+    check(xr.DataArray(np.eye(3)[CODES], ARRAY.coords, ARRAY.dims).sel({"class": list(order)}).isel(time=SHUFFLED), ARRAY)
+    check(SERIES.to_series().iloc[SHUFFLED], P[list(order)].set_index(HOURS))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_coordinates_without_an_index_are_names_too(order: str) -> None:
+    proba = ARRAY.sel({"class": list(order)})
+    for given in (proba.drop_indexes("class"), proba.drop_vars("class").assign_coords(name=("class", list(order))), proba.drop_indexes("time").isel(time=SHUFFLED)):
+        check(SERIES, given)
+        check(SERIES.isel(time=SHUFFLED), given)
+
+
+def test_square_arrays_are_read_by_their_dimensions() -> None:
+    square = ARRAY[:3]
+    check(SERIES[:3], square)
+    check(SERIES[:3], square.transpose())
+    refused("y_proba = dimensions 'class', 'time': .*class_dim=", LABELS[:3], square.transpose())
+    check(LABELS[:3], square.transpose(), class_dim="class")
+    check(LABELS[:3], square.transpose(), sample_dims="time")
+    one_hot = xr.DataArray(np.eye(3), dims=("time", "class"))
+    check(one_hot, square)
+    refused("y_proba = dimensions 'class', 'time': .*class_dim=", one_hot, square.transpose())
+    check(one_hot, square.transpose(), class_dim="class")
+    refused("y_true = dimensions 'hour'", SERIES.rename(time="hour"), ARRAY)
+    refused("y_true = coordinates 6, 7", SERIES.assign_coords(time=HOURS + 1), ARRAY)
+    refused("class_dim = 'kind': expected a dimension of y_proba", SERIES, ARRAY, class_dim="kind")
+
+
+def test_samples_of_several_dimensions() -> None:
+    grid = xr.DataArray(PROBA.reshape(5, 6, 3), dims=("lat", "lon", "class"), coords={"class": list("abc"), "lat": np.arange(5)})
+    labels = xr.DataArray(LABELS.reshape(5, 6), dims=("lat", "lon"), coords={"lat": np.arange(5)})
+    for proba in (grid, grid.transpose("class", "lon", "lat"), grid.isel(lat=[3, 1, 0, 2, 4])):
+        for given in (labels, labels.T, labels.isel(lat=[4, 0, 3, 1, 2])):
+            check(given, proba)
+    check(LABELS.reshape(5, 6), grid, class_dim="class")
+    check(LABELS, grid, sample_dims=["lat", "lon"])
+    # Weights of some of the dimensions hold along the others.
+    area = xr.DataArray([1.0, 2, 3, 2, 1], dims="lat")
+    wrong = labels.copy(data=np.where(np.arange(30).reshape(5, 6) < 9, "a", labels.data))
+    right = risk(wrong.data.ravel(), PROBA, sample_weight=np.repeat(area.data, 6))
+    check(wrong, grid.transpose("class", "lon", "lat"), right, sample_weight=area)
+
+
+def test_an_axis_of_classes() -> None:
+    image = np.moveaxis(PROBA.reshape(5, 3, 2, 3), -1, 1)
+    check(CODES.reshape(5, 3, 2), image, class_axis=1)
+    check(np.moveaxis(np.eye(3)[CODES].reshape(5, 3, 2, 3), -1, 1), image, class_axis=1)
+    check(CODES.reshape(5, 3, 2), image, class_axis=-3, sample_weight=np.ones((5, 3, 2)))
+    check(CODES, PROBA.T, class_axis=0)
+    refused(r"y_proba = an array of shape \(5, 3, 3, 2\): .*class_axis=1.*reshape\(-1, k\)", CODES.reshape(5, 3, 2), image)
+    refused("y_true = an array of shape", CODES.reshape(3, 5, 2), image, class_axis=1)
+    # A table has its names still.
+    labels = pd.Series(LABELS, index=HOURS).iloc[SHUFFLED]
+    check(labels, P[list("cab")].set_index(HOURS), class_axis=1)
+    refused("class_axis = 0: expected 1, since y_proba is a table", LABELS, P, class_axis=0)
+    refused("class_axis = 1: expected None for dimensions", SERIES, ARRAY, class_axis=1)
+    check(pd.Series(CODES, index=HOURS), PROBA.T, class_axis=0, sample_weight=pd.Series(1.0, index=HOURS).iloc[SHUFFLED])
+    refused("class_axis = 4", CODES.reshape(5, 3, 2), image, class_axis=4)
+
+
+# ---------------------------------------------------------------- the other entry points
+
+
+def mean_of_class(y: Any, p: Any, **options: Any) -> Any:
+    """The conditional mean at each row, in the order of a, b, c and of the rows of P."""
+    found = propercal.conditional_mean(y, p, bandwidth=0.1, **options)
+    return float(np.abs(found).sum())
+
+
+#: Numbers that each function gives for labels and predictions.
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "calibration_error": lambda y, p, **o: propercal.calibration_error(y, p, **SETTINGS, **o),
+    "refinement": lambda y, p, **o: propercal.refinement(y, p, **SETTINGS, **o),
+    "sharpness": lambda y, p, **o: propercal.sharpness(y, p, **SETTINGS, **o),
+    "select_bandwidth": lambda y, p, **o: propercal.select_bandwidth(y, p, generator="brier", **o),
+    "calibration_test": lambda y, p, **o: propercal.calibration_test(y, p, generator="brier", random_state=0, n_resamples=19, **o).components["temperature"],
+    "paired_difference": lambda y, p, **o: propercal.paired_difference(y, p, p, generator="brier", kernel=None, **o).a.risk,
+    "conditional_mean": mean_of_class,
+    "TemperatureScaling": lambda y, p, **_: float(TemperatureScaling().fit(p, y).temperature_),
+}
+rng = np.random.default_rng(1)
+Q = pd.DataFrame(rng.dirichlet([1, 1, 1], 60), columns=list("abc"), index=np.arange(60) + 7)
+Y = pd.Series([rng.choice(list("abc"), p=row) for row in Q.to_numpy()], index=Q.index)
+ORDER = rng.permutation(60)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_matches_names_and_rows(name: str) -> None:
+    function = FUNCTIONS[name]
+    right = function(Y.to_numpy(), Q.to_numpy())
+    # The calibration test draws labels for rows in their order.
+    rel = 0.7 if name == "calibration_test" else 1e-9
+    permuted = Q.iloc[ORDER][list("cab")]
+    for labels in (Y.iloc[ORDER], Y, pd.get_dummies(Y)[list("bca")]):
+        assert function(labels, permuted) == pytest.approx(right, rel=rel, abs=1e-12)
+    for labels, proba in ((Y, permuted.add_prefix("p_")), (Y.set_axis(Y.index + 1), permuted), (pd.get_dummies(Y).add_prefix("l"), permuted)):
+        with pytest.raises(ValueError, match=r"^(y_true|y|y_proba_a|y_proba) = "):
+            function(labels, proba)
+
+
+def test_the_predictions_of_two_models_are_aligned() -> None:
+    sharper = Q**2
+    sharper = sharper.div(sharper.sum(axis=1), axis=0)
+    options: dict[str, Any] = {"generator": "brier", "kernel": None}
+    right = propercal.paired_difference(Y, Q, sharper, **options)
+    for other in (sharper.iloc[ORDER], sharper[list("cab")], sharper.iloc[ORDER][list("bca")]):
+        found = propercal.paired_difference(Y, Q, other, **options)
+        assert found.difference == pytest.approx(right.difference, rel=1e-12)
+        assert found.standard_error == pytest.approx(right.standard_error, rel=1e-12)
+        with pytest.raises(ValueError, match="y_proba_b = "):
+            propercal.paired_difference(Y.to_numpy(), Q, other.set_axis(other.index + 1), **options)
+    # Predictions without an index stand in the order of the labels.
+    found = propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER].to_numpy(), sharper[list("abc")], **options)
+    assert found.difference == pytest.approx(propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER], sharper.iloc[ORDER], **options).difference, rel=1e-12)
+    with pytest.raises(ValueError, match=r"y_proba_b = rows of the index .* y_true has no index"):
+        propercal.paired_difference(Y.to_numpy(), Q, sharper.iloc[ORDER], **options)
+    with pytest.raises(ValueError, match="y_proba_b = columns"):
+        propercal.paired_difference(Y.map({"a": 0, "b": 1, "c": 2}), Q, sharper.rename(columns={"a": "x"}), **options)
+    with pytest.raises(TypeError, match="y_proba_B: expected an argument of paired_difference; did you mean 'y_proba_b'"):
+        propercal.paired_difference(Y, Q, y_proba_B=sharper)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_chunks_of_a_sketch_are_matched_by_name(order: str) -> None:
+    for settings in ({}, {"labels": list("abc")}, {"labels": list("bca")}):
+        sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1, **settings)  # type: ignore[arg-type]
+        sketch.update(LABELS[:15], P[:15])
+        sketch.update(LABELS[15:], P[15:][list(order)])
+        assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
+        again = CalibrationSketch.from_bytes(sketch.to_bytes())
+        again.update(LABELS, P[list(order)])
+        assert again.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
+        with pytest.raises(ValueError, match=r"y_proba = columns|labels = "):
+            again.update(LABELS, P[list(order)].rename(columns={"a": "x"}))
+
+
+def test_chunks_of_one_hot_frames_are_matched_by_name() -> None:
+    sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1)
+    sketch.update(pd.get_dummies(LABELS[:15]), PROBA[:15])
+    sketch.update(pd.get_dummies(LABELS[15:])[list("bca")], PROBA[15:])
+    assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
+    with pytest.raises(ValueError, match="y_true = columns named"):
+        sketch.update(pd.get_dummies(LABELS).rename(columns={"a": "x"}), PROBA)
+
+
+def test_partitions_do_not_number_classes_by_themselves() -> None:
+    arrays = pytest.importorskip("dask.array")
+    frames = pytest.importorskip("dask.dataframe")
+    options: dict[str, Any] = {**SETTINGS, "notion": "classwise"}
+    order = np.argsort(CODES, kind="stable")
+    labels, proba = CODES[order] + 1, PROBA[order]
+    lazy = [arrays.from_array(each, chunks=(10, *each.shape[1:])) for each in (labels, proba)]
+    with pytest.raises(ValueError, match=r"y_true = 3 at rows .*pass labels="):
+        decompose(*lazy, **options)
+    assert decompose(*lazy, labels=[1, 2, 3], **options).risk == pytest.approx(0.04, rel=1e-9)
+    parts = [frames.from_pandas(each, npartitions=3, sort=False) for each in (pd.Series(LABELS), P[list("cab")], pd.get_dummies(pd.Series(LABELS))[list("bca")])]
+    for given in (parts[0], parts[2]):
+        assert decompose(given, parts[1], **options).risk == pytest.approx(0.04, rel=1e-9)
+        with pytest.raises(ValueError, match="y_true = "):
+            decompose(given, parts[1].rename(columns={"a": "A"}), **options)
+
+
+def test_sketches_of_columns_in_another_order_are_not_merged() -> None:
+    first, second = (CalibrationSketch(3, generator="brier", bandwidth=0.1) for _ in range(2))
+    first.update(CODES, P)
+    second.update(CODES, P[list("cab")])
+    with pytest.raises(ValueError, match="other = a sketch of columns"):
+        first.merge(second)
+
+
+def test_a_sketch_of_one_column_keeps_to_its_class() -> None:
+    labels, fraud = ["fraud", "legit"] * 10, pd.Series([0.9, 0.1] * 10, name="fraud")
+    for settings in ({}, {"pos_label": "fraud"}, {"labels": ["legit", "fraud"]}):
+        sketch = CalibrationSketch(2, generator="brier", bandwidth=0.1, **settings)
+        sketch.update(labels, fraud)
+        sketch.update(labels, fraud.to_numpy())
+        assert sketch.result(method="risk").risk == pytest.approx(0.02, rel=1e-9)
+        with pytest.raises(ValueError, match="y_proba = a column named 'legit'"):
+            sketch.update(labels, (1 - fraud).rename("legit"))
+
+
+@pytest.mark.parametrize("make", [TemperatureScaling, ClasswiseIsotonic])
+def test_a_recalibrator_is_applied_to_the_columns_it_was_fitted_to(make: Any) -> None:
+    fitted = make().fit(Q[list("cab")].iloc[ORDER], Y)
+    assert fitted.classes_.tolist() == list("cab")
+    right = make().fit(Q.to_numpy(), Y.to_numpy()).predict_proba(Q.to_numpy())
+    np.testing.assert_allclose(fitted.predict_proba(Q[list("cab")]), right[:, [2, 0, 1]], rtol=1e-9)
+    np.testing.assert_allclose(fitted.predict_proba(Q[list("cab")].to_numpy()), right[:, [2, 0, 1]], rtol=1e-9)
+    with pytest.raises(ValueError, match=r"X = columns \['a', 'b', 'c'\]: expected \['c', 'a', 'b'\], in the order of fit"):
+        fitted.predict_proba(Q)
+    labelled = xr.DataArray(Q.to_numpy(), dims=("row", "class"), coords={"class": list("abc")})
+    fitted = make().fit(labelled, xr.DataArray(Y.to_numpy(), dims="row"))
+    np.testing.assert_allclose(fitted.predict_proba(labelled[:3].T), right[:3], rtol=1e-9)
+    # What it advises to pass, it takes.
+    numbers = Y.map({"a": 3, "b": 1, "c": 2}).to_numpy()
+    fitted = make(labels=[3, 1, 2]).fit(Q.to_numpy(), numbers)
+    assert fitted.classes_.tolist() == [3, 1, 2]
+    np.testing.assert_allclose(fitted.predict_proba(Q.to_numpy()), right, rtol=1e-12)
+    hit = np.where(Y == "a", "hit", "miss")
+    fitted = make(pos_label="hit").fit(Q["a"].to_numpy(), hit)
+    assert fitted.classes_.tolist() == ["miss", "hit"]
+    with pytest.raises(ValueError, match=r"y = the names \['hit', 'miss'\]"):
+        make().fit(Q["a"].to_numpy(), hit)
+
+
+# ---------------------------------------------------------------- what is between logits and probabilities
+
+
+def test_sigmoid_or_softmax_is_said_not_inferred() -> None:
+    z = np.random.default_rng(1).normal(size=(N, 3)) * 2
+    one_hot = np.eye(3, dtype=int)[CODES]
+    options: dict[str, Any] = {"notion": "classwise", "from_logits": True}
+    sigmoid = risk(one_hot, 1 / (1 + np.exp(-z)), notion="classwise")
+    softmax = risk(CODES, np.exp(z) / np.exp(z).sum(1, keepdims=True), notion="classwise")
+    assert abs(sigmoid - softmax) > 0.01
+    for labels in (one_hot, one_hot.astype(bool), pd.get_dummies(CODES)):
+        check(labels, z, sigmoid, link="sigmoid", **options)
+        check(labels, z, softmax, link="softmax", **options)
+        refused("link = None: expected 'softmax' or 'sigmoid'", labels, z, **options)
+    check(CODES, z, softmax, **options)
+    check(CODES, z, sigmoid, link="sigmoid", **options)
+    several = np.append(one_hot[:-1], [[1, 1, 0]], axis=0)
+    check(several, z, risk(several, 1 / (1 + np.exp(-z)), notion="classwise"), **options)
+    refused("link = 'softmax': expected one class in each row", several, z, link="softmax", **options)
+    refused("link = 'sigmoid': expected None for probabilities", one_hot, PROBA, link="sigmoid")
+    refused("link = 'softmax': expected 'sigmoid' for one column", CODES == 1, z[:, 0], link="softmax", from_logits=True)
+    refused("link = 'probit': .*softmax", one_hot, z, link="probit", **options)
+    # Whole vectors have one class a row.
+    check(one_hot, z, risk(CODES, z, from_logits=True), from_logits=True)
+    for link, right in (("sigmoid", sigmoid), ("softmax", softmax)):
+        sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1, from_logits=True, link=link)
+        sketch.update(one_hot[:11], z[:11])
+        sketch.update(one_hot[11:], z[11:])
+        assert sketch.result(method="risk").risk == pytest.approx(right, rel=1e-9)
+
+
+def test_probabilities_that_are_said_to_be_logits() -> None:
+    with pytest.warns(UserWarning, match=r"y_proba has rows between 0 and 1 that sum to 1, though from_logits=True"):
+        risk(CODES, PROBA, from_logits=True)
