@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from propercal._array import like, namespace
+from propercal._array import is_numpy, like, namespace
+from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout, order_of, some_of
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
@@ -91,23 +92,25 @@ def align_pair(
             "has no index",
             "bring both into the order of the labels",
         )
-    return a, Aligned(a.labels, _with_columns_of(proba, a.proba, called), a.weight)
+    words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
+    return a, Aligned(a.labels, _with_columns_of(proba, a.proba, called, words), a.weight)
 
 
-def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names]) -> Held:
+def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words: bool) -> Held:
     """Return `held` with its columns in the order of those of `other`, where both have names."""
-    if held.columns is None or other.columns is None or held.columns == other.columns:
-        return held
-    if len(set(held.columns)) != len(held.columns) or set(held.columns) != set(other.columns):
+    try:
+        order = order_of_columns(other.columns, held.columns, words=words)
+    except OtherColumnsError as error:
         raise bad_value(
             called[1].proba,
-            f"columns {list(held.columns)}",
-            f"those of {called[0].proba}, {list(other.columns)}",
-            "name the columns of both alike, or pass them without names",
-        )
-    xp = namespace(held.values)
-    order = like([held.columns.index(column) for column in other.columns], held.values)
-    return replace(held, values=xp.take(held.values, order, axis=1), columns=other.columns)
+            f"columns {list(held.columns or ['without names'])}",
+            f"those of {called[0].proba}, {list(other.columns or ['without names'])}",
+            "name the columns of both alike, or pass both without names",
+        ) from error
+    if order is None:
+        return held
+    values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
+    return replace(held, values=values, columns=other.columns)
 
 
 def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> Held:

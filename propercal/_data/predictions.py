@@ -165,7 +165,7 @@ def validate(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names
     )
     prob, log_prob, rest, log_rest = parts
-    weight, uniform, keep = normalised(given, n, prob, keep_weightless)
+    weight, uniform, keep = normalised(given, n, prob, keep_weightless, smallest, names.weight)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),

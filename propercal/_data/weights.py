@@ -11,7 +11,7 @@ import numpy.typing as npt
 from propercal._array import like, namespace
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_values
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 from propercal._typing import Array
 
@@ -44,16 +44,31 @@ def weights_given(
 
 
 def normalised(
-    weight: Floats | None, n: int, prob: Array, keep_weightless: bool
+    weight: Floats | None,
+    n: int,
+    prob: Array,
+    keep_weightless: bool,
+    smallest: int = 2,
+    name: str = USUAL_NAMES.weight,
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
     xp = namespace(prob)
     if weight is None:
         return xp.ones_like(prob[:, 0]) / n, True, None
-    positive = np.flatnonzero(weight > 0)
+    given = weight > 0
     # Scaled by the largest first, so that the sum cannot overflow.
     weight = weight / weight.max()
     weight = weight / weight.sum()
+    weight = np.where(weight < xp.finfo(prob.dtype).smallest_normal, 0.0, weight)
+    positive = np.flatnonzero(weight)
+    if len(positive) < np.count_nonzero(given):
+        lost = np.flatnonzero(given & (weight == 0))
+        warn(
+            f"{name} at {some_rows(lost)} is nothing beside the largest in {n} rows (a part of "
+            "less than the smallest number of its type): counted as 0."
+        )
+    if len(positive) < smallest:
+        raise bad_value(name, f"{len(positive)} positive weights", "two or more", _FIX)
     uniform = bool((weight == weight[0]).all())
     keep = None if keep_weightless or len(positive) == n else positive
     return like(weight, prob), uniform, keep
@@ -63,9 +78,8 @@ def read_weights(
     sample_weight: object, n: int, prob: Array, name: str = USUAL_NAMES.weight
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
-    return normalised(
-        weights_given(sample_weight, n, called=Names(weight=name)), n, prob, keep_weightless=False
-    )
+    given = weights_given(sample_weight, n, called=Names(weight=name))
+    return normalised(given, n, prob, keep_weightless=False, name=name)
 
 
 def _numbers(sample_weight: object, n: int, name: str) -> Floats:

@@ -198,6 +198,11 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--label-column", metavar="NAME", help="label column of a table (default: label or labels)"
     )
     parser.add_argument(
+        "--pos-label",
+        metavar="LABEL",
+        help="the label that the only class column of a table is the probability of",
+    )
+    parser.add_argument(
         "--weight-column",
         metavar="NAME",
         help="column, or array of an npz file, of weights of rows",
@@ -352,17 +357,17 @@ def _decompose_file(
     path: Path, options: argparse.Namespace, generators: list[BregmanGenerator]
 ) -> list[Decomposition]:
     import propercal
-    from propercal.cli.files import read_predictions
+    from propercal.cli.files import holds_arrays, read_predictions
 
-    # An array says by its name what it is.
-    is_table = path.suffix.lower() not in {".npz", ".npy"}
+    # These options are about the tables among the files.
     of_tables = {
         "label_column": options.label_column,
         "drop": options.drop,
         "from_logits": options.from_logits,
+        "pos_label": options.pos_label,
     }
     data = read_predictions(
-        path, weight_column=options.weight_column, **(of_tables if is_table else {})
+        path, weight_column=options.weight_column, **({} if holds_arrays(path) else of_tables)
     )
     # What is not given is left to the defaults of `decompose`, so that both always agree.
     names = ("notion", "method", "kernel", "bandwidth")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.holders import Held
+from propercal._data.labels import read_labels
+from propercal._data.reading import Names
 from propercal.cli import formats
 from propercal.cli.formats import SEPARATORS, Npz, listed, reason
 
@@ -23,7 +27,10 @@ __all__ = ["PredictionFile", "read_predictions"]
 
 _LABEL_COLUMNS = ("label", "labels")
 _SCORE_KEYS = ("probs", "logits", "confidence")
-_BOOLEANS = {"false": "0", "true": "1"}
+_BOOLEANS = {"false": False, "true": True}
+#: A whole number, without zeros that are part of a name.
+_WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
+_CALLED = Names(labels="labels", proba="the table")
 #: Names of columns that number rows or say where they come from, in lower case.
 _ROW_NAMES = {"id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid"}
 _NO_CLASSES = _ROW_NAMES | {"sample_id", "sampleid", "fold", "split"}
@@ -60,6 +67,11 @@ class PredictionFile:
     sample_weight: npt.NDArray[Any] | None = None
 
 
+def holds_arrays(path: Path) -> bool:
+    """Tell whether a file of that name holds arrays, which say by their names what they are."""
+    return formats.format_of(path)[0] in _ARRAYS
+
+
 def read_predictions(
     path: str | os.PathLike[str],
     *,
@@ -67,6 +79,7 @@ def read_predictions(
     weight_column: str | None = None,
     drop: Sequence[str] = (),
     from_logits: bool = False,
+    pos_label: str | None = None,
 ) -> PredictionFile:
     r"""Read labels and predictions from a file.
 
@@ -84,10 +97,10 @@ def read_predictions(
             One of these arrays, which the file's name says (``test_probs.npy``); its labels are in
             the file whose name has ``labels`` in that place (``test_labels.npy``).
         ``.csv``, ``.tsv``, ``.parquet``
-            A label column and one column of probabilities per class. If every label is the name
-            of a class column, that is its class; otherwise labels are integers 0..k-1 that count
-            the class columns from the left (``true`` and ``false`` are read as 1 and 0). A single
-            class column is the probability of class 1.
+            A label column and one column of probabilities per class. Which class each column is
+            of is decided as for tables that are passed to :func:`propercal.decompose`: by the
+            names where labels have them too; labels 0 to k − 1 count columns from the left; of a
+            single column by its name, `pos_label`, or labels 0 and 1 (``false`` and ``true``).
         ``.jsonl``
             One object a line: a label, and either a number per class, as columns of a table, or a
             list under ``probs`` or ``logits``.
@@ -101,6 +114,8 @@ def read_predictions(
         Columns of a table that are neither.
     from_logits : bool
         Take the columns of a table as logits. Arrays say by their name what they are.
+    pos_label : str, optional
+        The label that a table's only class column is the probability of.
 
     Returns
     -------
@@ -130,7 +145,7 @@ def read_predictions(
     ('dry', 'wet')
     """
     path = Path(path)
-    columns = _Columns(label_column, weight_column, tuple(drop), from_logits)
+    columns = _Columns(label_column, weight_column, tuple(drop), from_logits, pos_label)
     if path == STANDARD_INPUT:
         return _from_table(path, formats.read_separated(path, sys.stdin, ","), columns)
     suffix, packed = formats.format_of(path)
@@ -150,6 +165,15 @@ class _Columns:
     weight: str | None
     drop: tuple[str, ...]
     from_logits: bool
+    pos_label: str | None = None
+
+    def check_drop(self, path: Path, names: Sequence[str]) -> None:
+        """Raise if a column to drop is none of the file."""
+        missing = [name for name in self.drop if name not in names]
+        if missing:
+            raise ValueError(
+                f"{path}: drop = {listed(missing)}: expected some of the columns {listed(names)}."
+            )
 
     def check_arrays(self, path: Path) -> None:
         """Raise where a file of arrays is treated as a table."""
@@ -249,6 +273,7 @@ def _read_objects(path: Path, packed: bool, columns: _Columns) -> PredictionFile
         if len({len(row) for row in rows}) > 1:
             raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
     names = [str(i) for i in range(len(rows[0]))]
+    columns.check_drop(path, list(found))
     rest = pd.DataFrame(found, dtype=object)
     label = _find_label_column(path, list(found), columns.label)
     unused = [name for name in found if name not in (label, columns.weight, *columns.drop)]
@@ -259,7 +284,7 @@ def _read_objects(path: Path, packed: bool, columns: _Columns) -> PredictionFile
         )
     return PredictionFile(
         path=path,
-        y_true=_codes(path, [_text(value) for value in found[label]], names),
+        y_true=_codes(path, [_text(value) for value in found[label]], names, columns),
         y_proba=np.asarray(rows, dtype=np.float64),
         from_logits=key == "logits",
         class_names=(),
@@ -267,6 +292,7 @@ def _read_objects(path: Path, packed: bool, columns: _Columns) -> PredictionFile
     )
 
 
+_ARRAYS = (".npz", ".npy")
 _TEXT = (*SEPARATORS, ".jsonl")
 _READERS: Mapping[str, Callable[[Path, bool, _Columns], PredictionFile]] = {
     ".npz": _read_npz,
@@ -279,11 +305,7 @@ _READERS: Mapping[str, Callable[[Path, bool, _Columns], PredictionFile]] = {
 
 def _from_table(path: Path, table: pd.DataFrame, columns: _Columns) -> PredictionFile:
     names = list(table.columns)
-    missing = [name for name in columns.drop if name not in names]
-    if missing:
-        raise ValueError(
-            f"{path}: drop = {listed(missing)}: expected some of the columns {listed(names)}."
-        )
+    columns.check_drop(path, names)
     label = _find_label_column(path, names, columns.label)
     apart = (label, columns.weight, *columns.drop)
     class_names = [name for name in names if name not in apart]
@@ -297,7 +319,7 @@ def _from_table(path: Path, table: pd.DataFrame, columns: _Columns) -> Predictio
     y_proba = np.column_stack([_numbers(path, table, name) for name in class_names])
     return PredictionFile(
         path=path,
-        y_true=_codes(path, labels, class_names),
+        y_true=_codes(path, labels, class_names, columns),
         y_proba=y_proba,
         from_logits=columns.from_logits,
         class_names=tuple(class_names),
@@ -365,29 +387,51 @@ def _numbers(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.flo
         ) from error
 
 
-def _codes(path: Path, labels: list[str], class_names: Sequence[str]) -> npt.NDArray[np.int64]:
+def _codes(
+    path: Path, labels: list[str], class_names: Sequence[str], columns: _Columns
+) -> npt.NDArray[np.int64]:
+    """Return the place of each row's class column, as labels beside a table of predictions have."""
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:
         raise ValueError(
             f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
             "from 0 below the header): expected a label in every row; remove those rows."
         )
-    names = {name: code for code, name in enumerate(class_names)}
-    if all(label in names for label in labels):
-        return np.array([names[label] for label in labels], dtype=np.int64)
-    n_classes = max(2, len(class_names))
-    numbers = {str(code): code for code in range(n_classes)}
-    plain = [_BOOLEANS.get(label.lower(), label.removesuffix(".0")) for label in labels]
-    unknown = sorted(
-        {label for label, text in zip(labels, plain, strict=True) if text not in numbers}
+    k = len(class_names)
+    proba = Held(
+        np.empty((0, k)),
+        columns=tuple(class_names) if k > 1 else None,
+        name=class_names[0] if k == 1 else None,
     )
-    if unknown:
-        raise ValueError(
-            f"{path}: labels {listed(unknown)}: expected the name of a class column "
-            f"({listed(class_names)}) or an integer from 0 to {n_classes - 1} in every row; "
-            "rename the columns or recode the labels."
+    try:
+        found = read_labels(
+            _values(labels),
+            max(2, k),
+            proba=proba,
+            pos_label=_value(columns.pos_label),
+            called=_CALLED,
         )
-    return np.array([numbers[text] for text in plain], dtype=np.int64)
+    except ValueError as error:
+        said = str(error).rpartition("; ")[0]
+        raise ValueError(
+            f"{path}: {said}; rename the columns, recode the labels, or name the label of a single "
+            "column with pos_label (--pos-label on the command line)."
+        ) from error
+    assert found.codes is not None  # noqa: S101  # labels of one column
+    return found.codes
+
+
+def _values(labels: Sequence[str]) -> npt.NDArray[Any]:
+    """Return labels as numbers or booleans where all are written so."""
+    if all(label.lower() in _BOOLEANS for label in labels):
+        return np.array([_BOOLEANS[label.lower()] for label in labels])
+    if all(re.fullmatch(_WHOLE, label) for label in labels):
+        return np.array([int(label.partition(".")[0]) for label in labels], dtype=object)
+    return np.array(labels, dtype=str)
+
+
+def _value(label: str | None) -> Any:
+    return None if label is None else _values([label]).tolist()[0]
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from propercal._array import namespace
 from propercal._data.alignment import align
+from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.dimensions import Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
@@ -80,19 +81,27 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
 
 def _held(X: object, known: Columns, classes: Any) -> Held:
     """Return X if its columns are those that were fitted, or raise."""
+    classes_named = {key(each) for each in classes.tolist()}
     if is_labelled(X) and X.ndim > 1:  # type: ignore[attr-defined]
         layout = Layout(class_dim=known.class_dim if known.class_dim in X.dims else None)  # type: ignore[attr-defined]
         held = align(X[..., 0] if layout.class_dim is None else X, X, layout=layout).proba  # type: ignore[index]
     else:
         held = hold("X", X)
-    if known.names is not None and held.columns is not None and held.columns != known.names:
+    names, columns = known.names, held.columns
+    if names is None and columns is not None and set(map(key, columns)) == classes_named:
+        names = tuple(classes.tolist())
+    try:
+        in_order = order_of_columns(names, columns) is None
+    except OtherColumnsError:
+        in_order = False
+    if not in_order:
         raise bad_value(
             "X",
-            f"columns {list(held.columns)}",
-            f"{list(known.names)}, in the order of fit",
-            "select them in this order, or pass X without names",
+            f"columns {list(columns or ['without names'])}",
+            f"{list(names or ['without names'])}, in the order of fit",
+            "select them in this order, or fit and apply it without names",
         )
-    others = {key(each) for each in classes.tolist()} - {key(known.name)}
+    others = classes_named - {key(known.name)}
     if known.name is not None and key(known.name) != key(held.name) and key(held.name) in others:
         raise bad_value(
             "X",

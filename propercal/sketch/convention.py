@@ -8,6 +8,7 @@ where that is possible, and where it is not, as the rows before it were, or refu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
 from propercal._data.alignment import align
+from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
@@ -33,6 +35,13 @@ class Convention(NamedTuple):
     """Whether columns are separate problems; None where no row depends on that."""
     columns: list[Any] | None = None
     """Names of the columns of the predictions; None where they had none so far."""
+    unnamed: bool = False
+    """Whether columns came without names."""
+
+    @property
+    def words(self) -> bool:
+        """Whether labels are strings."""
+        return any(isinstance(name, str) for name in self.names or ())
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -67,7 +76,20 @@ def joined(mine: Convention, other: Convention) -> Convention:
             "let the first update of both hold a row that marks several classes; where one class "
             "occurs in each row, pass class numbers",
         )
+    either = mine.columns if other.columns is None else other.columns
+    if (
+        (mine.unnamed or other.unnamed)
+        and either is not None
+        and is_shuffled(either, words=joined.words or other.words)
+    ):
+        raise bad_value(
+            "other",
+            f"a sketch of columns {other.columns or 'without names'}",
+            f"{mine.columns or 'columns without names'}",
+            "pass columns with names to both, or to none",
+        )
     return joined._replace(
+        unnamed=mine.unnamed or other.unnamed,
         names=other.names if mine.names is None else mine.names,
         columns=other.columns if mine.columns is None else mine.columns,
     )
@@ -125,7 +147,8 @@ def read_rows(
             "pass the probability of each class",
         )
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
-    settled = reading._replace(columns=columns).settled(separate)
+    unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
+    settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     # An indicator matrix without names of columns names no classes.
@@ -150,29 +173,38 @@ def _one_by_one(
 
 def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]:
     """Return predictions with their columns in the order of rows before, and the names of these."""
-    if proba.columns is None or proba.values.ndim != 2 or proba.values.shape[1] == 1:
+    if proba.values.ndim != 2 or proba.values.shape[1] == 1:
+        return proba, reading.columns
+    if proba.columns is None:
+        if reading.columns is not None and is_shuffled(reading.columns, words=reading.words):
+            raise _other_columns(None, reading.columns)
         return proba, reading.columns
     # As bytes can hold them.
     columns = [each if isinstance(each, str | int | float) else str(each) for each in proba.columns]
-    keys = [key(column) for column in columns]
     known = reading.columns
-    if known is None and {key(name) for name in reading.names or ()} == set(keys):
+    if known is None and {key(name) for name in reading.names or ()} == set(map(key, columns)):
         known = reading.names
+    if known is None and not reading.unnamed:
+        return proba, columns
+    try:
+        order = order_of_columns(known, columns, words=reading.words)
+    except OtherColumnsError as error:
+        raise _other_columns(columns, known) from error
     if known is None:
         return proba, columns
-    place = {each: i for i, each in enumerate(keys)}
-    wanted = [key(name) for name in known]
-    if set(wanted) != set(place) or len(place) != len(wanted):
-        raise bad_value(
-            "y_proba",
-            f"columns {list(proba.columns)}",
-            f"{list(known)}, as in rows before",
-            "name columns alike in each update, or pass them without names",
-        )
-    xp = namespace(proba.values)
-    order = like(np.array([place[each] for each in wanted]), proba.values)
-    values = xp.take(proba.values, order, axis=1)
+    if order is None:
+        return replace(proba, columns=tuple(known)), list(known)
+    values = namespace(proba.values).take(proba.values, like(order, proba.values), axis=1)
     return replace(proba, values=values, columns=tuple(known)), list(known)
+
+
+def _other_columns(columns: Sequence[Any] | None, known: Sequence[Any] | None) -> ValueError:
+    return bad_value(
+        "y_proba",
+        f"columns {list(columns or ['without names'])}",
+        f"{list(known or ['without names'])}, as in rows before",
+        "name columns alike in each update, or pass all of them without names",
+    )
 
 
 def _apart(rows: Predictions) -> Predictions:

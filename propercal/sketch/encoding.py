@@ -147,9 +147,10 @@ def _check_kinds(data: object, settings: object) -> None:
         if type(settings[name]) not in kinds:
             raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
     reading = settings["reading"]
-    lists = [settings["values"], settings["labels"], *reading[::2]]
+    lists = [settings["values"], settings["labels"], *reading[0:3:2]]
     if not (
-        len(reading) == 3
+        len(reading) == 4
+        and type(reading[3]) is bool
         and type(reading[1]) in (bool, type(None))
         and all(type(each) in (list, type(None)) for each in lists)
         and all(type(x) in (int, float, bool, str) for each in lists for x in each or [])

@@ -69,7 +69,6 @@ def assert_table(data: PredictionFile) -> None:
     pytest.param("a,b,labels,c\n.5,.3,a,.2\n.1,.1,c,.8\n.25,.5,b,.25\n", id="names"),
     pytest.param("label, a, b, c\na, .5, .3, .2\nc, .1, .1, .8\nb, .25, .5, .25\n", id="spaces"),
     pytest.param("label,7,5,3\n7,.5,.3,.2\n3,.1,.1,.8\n5,.25,.5,.25\n", id="numeric names"),
-    pytest.param("label,1,2,3\n0,.5,.3,.2\n2,.1,.1,.8\n1,.25,.5,.25\n", id="not all are names"),
     pytest.param("label,NA,None,01\nNA,.5,.3,.2\n01,.1,.1,.8\nNone,.25,.5,.25\n", id="odd names"),
 ])
 def test_csv(tmp_path: Path, text: str) -> None:
@@ -186,10 +185,10 @@ def test_corrupt_npz(tmp_path: Path, data: bytes, message: str) -> None:
     ("id,label,a,b,fold\n0,0,.5,.5,1\n", "column 'id', 'fold': its name says .*--drop id --drop fold"),
     (",label,a,b\n0,0,.5,.5\n", "a column without a name"),
     ("label,a,b\n0,.5,.5\n,.5,.5\n", "no label in 1 row"),
-    ("label,a,b\n0,.5,.5\ncat,.5,.5\n", r"labels 'cat': expected the name of a class column \('a', 'b'\) or an integer from 0 to 1"),
-    ("label,a,b\n0,.5,.5\n2,.5,.5\n", "labels '2'"),
-    ("label,a,b\n0,.5,.5\n-1,.5,.5\n", "labels '-1'"),
-    ("label,a,b\n0,.5,.5\n0.5,.5,.5\n", "labels '0.5'"),
+    ("label,a,b\n0,.5,.5\ncat,.5,.5\n", r"labels = the names \['0', 'cat'\]: expected names of columns of the table, \['a', 'b'\]; rename the columns"),
+    ("label,a,b\n0,.5,.5\n2,.5,.5\n", "labels = 2 at row 1: expected 0 to 1"),
+    ("label,a,b\n0,.5,.5\n-1,.5,.5\n", "labels = -1 at row 1: expected 0 to 1"),
+    ("label,a,b\n0,.5,.5\n0.5,.5,.5\n", r"labels = the names \['0', '0.5'\]"),
 ])
 def test_csv_faults(tmp_path: Path, text: str, message: str) -> None:
     refuse(csv(tmp_path, text), message)

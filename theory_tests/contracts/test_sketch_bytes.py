@@ -105,8 +105,8 @@ def test_what_is_opened_and_closed_is_read() -> None:
         {"labels": [[1], [2], [3]]},
         {"reading": None},
         {"reading": [None]},
-        {"reading": [None, 3, None]},
-        {"reading": [["a"], None, None]}, {"reading": [None, None]}, {"reading": [None, None, ["a"]]}, {"pos_label": []}, {"link": "x"}, {"link": 3},
+        {"reading": [None, 3, None, False]},
+        {"reading": [["a"], None, None, False]}, {"reading": [None, None, None]}, {"reading": [None, None, None, 0]}, {"reading": [None, None, ["a"], False]}, {"pos_label": []}, {"link": "x"}, {"link": 3},
         {"used": -1},
         {"used": 10**12},
         {"used": 2.0},
@@ -143,7 +143,7 @@ def test_few_bytes_do_not_unpack_to_many() -> None:
 
 
 def test_few_bytes_do_not_ask_for_much_memory() -> None:
-    settings = opened()[0] | {"reading": [None, None, None]}
+    settings = opened()[0] | {"reading": [None, None, None, False]}
     n = 40_000
     numbers = np.zeros(2 + 2 * n + 2).tobytes()
     with pytest.raises(ValueError, match="bytes of memory at most"):

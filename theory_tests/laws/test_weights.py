@@ -9,6 +9,8 @@ Source: paper, Eq. 9 and 10, with sample weights as frequencies.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -115,3 +117,18 @@ def test_a_dominating_weight_and_the_likelihood() -> None:
         for weight in (1e12, 1e14, 1e20)
     ]
     assert gammas[0] == gammas[1] == gammas[2] > 1e-4
+
+
+@pytest.mark.filterwarnings("ignore:sample_weight leaves an effective number")
+@pytest.mark.parametrize("function", [propercal.decompose, propercal.calibration_test])
+def test_a_weight_that_vanishes_beside_another_is_none_and_is_said(function: Any) -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 3, 80), rng.dirichlet(np.ones(3), 80)
+    weight = np.where(np.arange(80) < 50, 1e300, 1e-300)
+    with pytest.warns(UserWarning, match="sample_weight at rows 50, 51, .* counted as 0"):
+        found = function(y, p, sample_weight=weight)
+    alone = function(y[:50], p[:50])
+    number = "calibration_error" if function is propercal.decompose else "pvalue"
+    assert getattr(found, number) == pytest.approx(getattr(alone, number), rel=1e-9)
+    with pytest.raises(ValueError, match="sample_weight = 1 positive weights"), pytest.warns(UserWarning, match="counted as 0"):
+        function(y, p, sample_weight=np.where(np.arange(80) < 1, 1e300, 1e-300))

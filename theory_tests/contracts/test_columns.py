@@ -1,0 +1,166 @@
+"""Columns in one order first and in another later: matched by their names, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import propercal
+from propercal import CalibrationSketch
+from propercal.cli.files import read_predictions
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+from theory_tests.instances import unrelated
+
+Y, P = unrelated(200)
+NAMES: dict[str, list[Any]] = {
+    "default": [0, 1, 2],
+    "numbers": [2, 1, 0],
+    "digits": ["2", "1", "0"],
+    "numbered": ["x2", "x1", "x0"],
+    "letters": ["c", "a", "b"],
+}
+#: Which class each column is of.
+PLACE: dict[str, list[int]] = {**{kind: [2, 1, 0] for kind in ("numbers", "digits", "numbered")}, "default": [0, 1, 2], "letters": [2, 0, 1]}
+
+
+def table(kind: str) -> Any:
+    """Return the predictions as an array, or in columns of these names."""
+    return P if kind == "array" else pd.DataFrame(P[:, PLACE[kind]], columns=NAMES[kind])
+
+
+def labels(*kinds: str) -> Any:
+    """Return labels by the names of the columns."""
+    if "letters" in kinds:
+        return np.array(["a", "b", "c"])[Y]
+    return np.array(["x0", "x1", "x2"])[Y] if "numbered" in kinds else Y
+
+
+KINDS = ["array", *NAMES]
+RIGHT = propercal.decompose(Y, P, notion="classwise", method="risk", bandwidth=0.1).risk
+
+
+
+
+def tried(function: Callable[[], Any], *starts: str) -> Any:
+    """Return what a function does, or None where it refuses what its error begins with."""
+    try:
+        return function()
+    except ValueError as error:
+        said = str(error)
+    assert said.startswith(starts)
+    return None
+
+
+def sketch_of(*chunks: tuple[Any, Any]) -> CalibrationSketch:
+    sketch = CalibrationSketch(3, bandwidth=0.1)
+    for y_true, y_proba in chunks:
+        sketch.update(y_true, y_proba)
+    return sketch
+
+
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+def test_chunks_of_a_sketch_are_right_or_refused(first: str, second: str) -> None:
+    y_true = labels(first, second)
+    chunks = (y_true[:100], table(first)[:100]), (y_true[100:], table(second)[100:])
+    streamed = tried(lambda: sketch_of(*chunks), "y_true = ", "y_proba = ")
+    merged = tried(lambda: sketch_of(chunks[0]).merge(sketch_of(chunks[1])), "y_true = ", "y_proba = ", "other = ")
+    assert streamed is not None or first != second or first == "numbered"
+    for found in (streamed, merged):
+        if found is not None:
+            assert found.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+
+
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("kind", [ClasswiseIsotonic, TemperatureScaling])
+def test_what_a_recalibrator_is_applied_to_is_right_or_refused(kind: Any, first: str, second: str) -> None:
+    if "letters" in (first, second) and {first, second} & {"array", "default"}:
+        pytest.skip("of two sides of which one has names, columns stand as they are")
+    fitted = kind()
+    found = tried(lambda: fitted.fit(table(first), labels(first)).predict_proba(table(second)), "y = ", "X = ")
+    assert found is not None or first != second or first == "numbered"
+    if found is not None:
+        place = [str(name).removeprefix("x").translate(str.maketrans("abc", "012")) for name in fitted.classes_]
+        wanted = kind().fit(P, Y).predict_proba(P)
+        np.testing.assert_allclose(np.asarray(found)[:, np.argsort(place)], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+def test_two_models_are_paired_rightly_or_refused(first: str, second: str) -> None:
+    y_true, pair = labels(first, second), (table(first), table(second))
+    found = tried(lambda: propercal.paired_difference(y_true, *pair, generator="brier"), "y_true = ", "y_proba")
+    same = {first, second} in ({"numbers", "digits"}, {"array", "default"}) or first == second != "numbered"
+    assert found is not None or not same
+    if found is not None:
+        assert found.difference == pytest.approx(0, abs=1e-12)
+
+
+FILES = [
+    ("1,2,3", ["1.0", "2.0", "1.0"]),
+    ("1,2,3", ["1", "2", "3"]),
+    ("1,2,3", ["0", "1", "2"]),
+    ("2,1,0", ["0.0", "1.0", "2.0"]),
+    ("2,1,0", ["0", "1", "2"]),
+    ("1,0", ["True", "False", "True"]),
+    ("1,0", ["0", "1", "1"]),
+    ("p2,p1,p0", ["0", "1", "2"]),
+    ("p0,p1,p2", ["0", "1", "2"]),
+    ("yes,no", ["0", "1", "1"]),
+    ("no,yes", ["0", "1", "1"]),
+    ("positive,negative", ["0", "1", "0"]),
+    ("a,b,c", ["0.0", "2.0", "1.0"]),
+    ("a,b,c", ["c", "a", "a"]),
+    ("a,b,c", ["c", "a", "d"]),
+    ("01,NA,None", ["01", "None", "NA"]),
+    ("p0", ["0", "1", "1"]),
+    ("0", ["0", "1", "1"]),
+    ("no", ["0", "1", "1"]),
+    ("p", ["0", "1", "1"]),
+    ("p", ["-1", "1", "1"]),
+    ("fraud", ["fraud", "legit", "legit"]),
+    ("p", ["fraud", "legit", "legit"]),
+]
+
+
+@pytest.mark.parametrize(("header", "written"), FILES)
+def test_a_file_means_what_the_same_table_does(tmp_path: Path, header: str, written: list[str]) -> None:
+    columns = header.split(",")
+    values = np.random.default_rng(0).dirichlet(np.ones(max(2, len(columns))), 3).round(4)[:, : len(columns)]
+    values[:, -1] = 1 - values[:, :-1].sum(axis=1) if len(columns) > 1 else values[:, 0]
+    frame = pd.DataFrame(values, columns=columns)
+    path = tmp_path / "p.csv"
+    frame.assign(label=written).to_csv(path, index=False)
+    try:
+        text = np.array([float(each) for each in written])
+        plain = text.astype(int)
+    except ValueError:
+        plain = np.array(written)
+    if set(written) <= {"True", "False"}:
+        plain = np.array([each == "True" for each in written])
+    kw: dict[str, Any] = {"notion": "classwise", "generator": "brier", "method": "risk", "bandwidth": 0.1}
+    wanted = tried(lambda: propercal.decompose(plain, frame if len(columns) > 1 else frame[columns[0]], **kw), "y_")
+
+    def from_file() -> Any:
+        found = read_predictions(path)
+        return propercal.decompose(found.y_true, found.y_proba, **kw)
+
+    found = tried(from_file, f"{path}: ")
+    assert (found is None) == (wanted is None)
+    if found is not None:
+        assert found.risk == pytest.approx(wanted.risk, rel=1e-12)
+
+
+def test_the_label_of_a_single_column_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("p,label\n.2,legit\n.7,fraud\n", encoding="utf-8")
+    np.testing.assert_array_equal(read_predictions(path, pos_label="fraud").y_true, [0, 1])
+    np.testing.assert_array_equal(read_predictions(path, pos_label="legit").y_true, [1, 0])
+    with pytest.raises(ValueError, match="--pos-label"):
+        read_predictions(path)
