@@ -211,7 +211,7 @@ def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
         argument,
         f"dimensions {_names(dims)}",
         "to know which of them is that of the classes",
-        "pass class_dim=..., or sample_dims=... with all the others",
+        "pass class_dim=..., or sample_dims=..., which are all where each number is a sample",
     )
 
 

@@ -104,9 +104,10 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
     if values.ndim != 1:
         raise bad_value(
             "ignore_index",
-            repr(ignore_index),
-            f"None where {called.labels} is an indicator matrix",
-            "pass class numbers, or a weight of 0 for these rows",
+            f"{ignore_index!r} with {called.labels} of shape {tuple(values.shape)}",
+            "one label for each row",
+            "pass class_axis=1 for an axis of classes; in an indicator matrix, a weight of 0 for "
+            "these rows",
         )
     if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
         numbers: npt.NDArray[np.bool_] = values == ignore_index
