@@ -214,7 +214,7 @@ def _values(of: xr.Dataset, name: str) -> Iterator[str]:
     found = columns(of)
     for title in (*PAPER, *OURS):
         scale = 100 if "KL" in title else 1000
-        ranks = rankdata(found[title]).astype(int)
+        ranks = rankdata(found[title], method="min")
         texts = [f"{scale * v:.2f}" for v in found[title]]
         if title in OURS:
             errors = of["standard_error"].isel(generator=OURS.index(title)).values

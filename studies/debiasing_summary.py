@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import mean_and_error, selections
+from propercal.experiments.statistics import errors_of_chance, share_inside
 
 CANONICAL = ("debiased", "direct", "risk", "temperature")
 CALIBRATED = ("calibrated", "calibrated-concentrated")
@@ -93,17 +94,16 @@ def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
 
 def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
     """Return how often the debiased result's statements hold, and what else it says on average."""
-    stated = replicates["lower"].notnull()
-    inside = (replicates["lower"] <= truth) & (truth <= replicates["upper"])
-    covered = inside.where(stated)
-    below = (replicates["lower_bound"] <= truth).where(stated)
-    se = _binomial_se(covered.sum("replicate"), stated.sum("replicate"))
+    bound = replicates["lower_bound"]
+    share, count = share_inside(replicates["lower"], replicates["upper"], truth, "replicate")
+    below, _ = share_inside(bound, xr.full_like(bound, np.inf), truth, "replicate")
+    se = _binomial_se(share * count, count)
     mean = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
     warned_text = "share of results with a warning of a large kernel share"
     return {
-        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", ""),
+        "coverage": (share, "share of 95 % intervals with the truth", ""),
         "coverage_se": (se, "standard error of coverage", ""),
-        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", ""),
+        "below_truth": (below, "share of lower bounds below the truth", ""),
         "mean_lower_bound": (mean["lower_bound"], "its mean", _UNITS),
         "warned": (mean["warned"], warned_text, ""),
         "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
@@ -184,7 +184,8 @@ def correction(summary: xr.Dataset) -> tuple[str, str]:
     papers = of.sel(scenario="over-confident", sample_size=1000)["relative_bias"]
     ours, theirs = (abs(papers.sel({"method": m})).max().item() for m in ("debiased", "risk"))
     cells = of.sel({"method": "debiased", "sample_size": [1000, 3000]})
-    lost = cells["relative_bias"] + 2 * cells["relative_bias_se"] < -15
+    chance = errors_of_chance(cells["n_replicates"]) * cells["relative_bias_se"]
+    lost = cells["relative_bias"] + chance < -15
     broken = lost.any(["n_classes", "generator", "sample_size"])
     names = ", ".join(summary["scenario"].values[broken.values])
     found = (
@@ -287,8 +288,7 @@ def _pooled(summary: xr.Dataset) -> Iterator[str]:
 
 def _shares(what: str, shares: xr.DataArray, counts: xr.DataArray, dim: str) -> Iterator[str]:
     for (n,), at in selections(xr.Dataset({"hits": shares * counts, "count": counts}), dim):
-        total = float(at["count"].sum())
+        hits, total = at["hits"].sum(), at["count"].sum()
         if total:
-            share = float(at["hits"].sum()) / total
-            error = (share * (1 - share) / total) ** 0.5
+            share, error = (hits / total).item(), _binomial_se(hits, total).item()
             yield f"  {what} at n = {n}: {share:.1%} ± {error:.1%}"

@@ -26,6 +26,7 @@ from propercal.experiments import (
     selections,
 )
 from propercal.experiments.figures import legend, panels
+from propercal.experiments.statistics import share_inside
 from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
@@ -243,9 +244,9 @@ def debiased_lines(summary: xr.Dataset) -> Iterator[str]:
 
 def coverage(summary: xr.Dataset) -> str:
     """Say how often the debiased estimate's interval holds the truth."""
-    inside = (summary["lower"] <= summary["truth"]) & (summary["truth"] <= summary["upper"])
-    n = int(summary["lower"].notnull().sum())
-    return f"95 % intervals of the debiased estimate hold the truth in {int(inside.sum())} of {n}."
+    share, n = share_inside(summary["lower"], summary["upper"], summary["truth"])
+    hits = f"{(share * n).item():.0f} of {n.item()}" if n else "0 of 0"
+    return f"95 % intervals of the debiased estimate hold the truth in {hits}."
 
 
 def _figures(

@@ -1,0 +1,101 @@
+"""Rules that all studies share: errors of shares, coverage, ranks, and what is beyond chance."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from propercal.experiments import beyond_chance
+from propercal.experiments.statistics import errors_of_chance, share_inside
+from studies import bias_on_networks, classwise_ranking, debiasing_summary, simulated
+from theory_tests.contracts.test_network_studies import ranked, relative_biases
+
+# Hit, miss, not stated at all, without an upper end, hit: two of three.
+LOWER = np.array([0.0, 0.4, np.nan, 0.0, 0.1])
+UPPER = np.array([0.3, 0.5, np.nan, np.nan, 0.2])
+TRUTH = 0.2
+
+
+@pytest.fixture
+def intervals() -> xr.Dataset:
+    ends = {"lower": ("replicate", LOWER), "upper": ("replicate", UPPER), "truth": TRUTH}
+    return xr.Dataset(ends).expand_dims(generator=["log"])
+
+
+def test_a_missing_interval_is_neither_a_hit_nor_a_miss(intervals: xr.Dataset) -> None:
+    share, count = share_inside(intervals["lower"], intervals["upper"], intervals["truth"])
+    assert (share.item(), count.item()) == (pytest.approx(2 / 3), 3)
+    by_replicate, stated = share_inside(intervals["lower"], intervals["upper"], intervals["truth"], "generator")
+    np.testing.assert_array_equal(by_replicate, [1, 0, np.nan, np.nan, 1])
+    assert stated.values.tolist() == [1, 1, 0, 0, 1]
+    unknown = share_inside(intervals["lower"], intervals["upper"], xr.DataArray(np.nan))
+    assert np.isnan(unknown[0].item())
+    assert unknown[1].item() == 0
+
+
+def test_three_studies_state_one_coverage(intervals: xr.Dataset) -> None:
+    networks = intervals.assign(reference=("method", [TRUTH])).assign_coords(method=["debiased"])
+    assert bias_on_networks.coverage(networks) == pytest.approx(2 / 3)
+    assert simulated.coverage(intervals).endswith("hold the truth in 2 of 3.")
+    assert simulated.coverage(intervals.isel(replicate=[2, 3])).endswith("hold the truth in 0 of 0.")
+    others = {name: xr.zeros_like(intervals["lower"]) for name in ("lower_bound", "warned", "kernel_share")}
+    found = debiasing_summary._coverage(intervals.assign(others), intervals["truth"])
+    assert found["coverage"][0].item() == pytest.approx(2 / 3)
+    # Agresti and Coull: two hits and two misses are added to two of three.
+    assert found["coverage_se"][0].item() == pytest.approx(np.sqrt(4 / 7 * 3 / 7 / 7))
+    assert found["below_truth"][0].item() == 1
+
+
+def test_a_missing_reference_interval_is_left_out_of_the_count_of_models() -> None:
+    reference = xr.DataArray([[[0.4]], [[0.4]], [[0.1]]], dims=("model", "generator", "method"))
+    ends = {"reference_lower": [0.0, np.nan, 0.0], "reference_upper": [0.2, np.nan, 0.2]}
+    summary = xr.Dataset(
+        {"reference": reference, **{k: (("model", "generator"), np.array(v)[:, None]) for k, v in ends.items()}}
+    )
+    summary = summary.assign_coords(generator=["log"], method=["risk"])
+    assert bias_on_networks.outside(summary, "log", "risk") == (1, 2)
+
+
+def test_a_share_of_all_has_an_error() -> None:
+    shares, counts = (xr.DataArray([x], {"sample_size": [300]}) for x in (1.0, 200.0))
+    (line,) = debiasing_summary._shares("coverage", shares, counts, "sample_size")
+    # 202 of 204, by the rule of every other share of the study.
+    assert f"{np.sqrt(202 / 204 * 2 / 204 / 204):.1%}" == "0.7%"
+    assert line.endswith("n = 300: 100.0% ± 0.7%")
+
+
+def test_tied_classes_have_the_least_of_their_ranks() -> None:
+    of = ranked([1, 2, 2, 4], [4, 3, 2, 1], 0.1).assign(binned_null=("class", np.zeros(4)))
+    lines = list(classwise_ranking._values(of, "model"))
+    (row,) = (line for line in lines if line.startswith("CE_1 binned"))
+    assert re.findall(r"\((\d)\)", row) == ["1", "2", "2", "4"]
+    # A tie of the least two, which half a rank less would show as the same.
+    of = ranked([1, 1, 1, 1], [1, 1, 3, 4], 0.1).assign(binned_null=("class", np.zeros(4)))
+    rows = [
+        line for line in classwise_ranking._values(of, "model") if line.startswith(("CE_1 binned", "CE_KL debiased"))
+    ]
+    assert [re.findall(r"\((\d)\)", row) for row in rows] == [["1"] * 4, ["1", "1", "3", "4"]]
+
+
+def test_few_replicates_need_more_errors() -> None:
+    # Quantiles of Student's t with 1, 4 and 29 degrees of freedom, as tables have them.
+    np.testing.assert_allclose(errors_of_chance(xr.DataArray([2, 5, 30])), [12.706, 2.776, 2.045], atol=5e-4)
+    # Five numbers of mean m have the standard error √(2.5 / 5) of 1 … 5: m in errors, on both sides of 2.776.
+    five = xr.DataArray(np.arange(-2.0, 3.0), dims="replicate")
+    for errors, sure in ((2.7, False), (2.9, True), (-2.7, False), (-2.9, True)):
+        assert beyond_chance(five + errors * np.sqrt(0.5), "replicate").item() is sure
+
+
+@pytest.mark.parametrize(("errors", "counts"), [(-0.1, (1, 0, 0)), (2.4, (0, 0, 1)), (2.9, (0, 1, 0))])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_subsets_are_far_from_the_whole_set_beyond_chance(
+    errors: float, counts: tuple[int, int, int], sign: int
+) -> None:
+    spread = 0.01 * np.arange(-2.0, 3.0)
+    # The mean is this many standard errors beyond 10 %.
+    far = sign * (bias_on_networks.CLOSE + errors * 0.01 * np.sqrt(0.5)) + spread
+    (found,) = bias_on_networks.closeness(relative_biases([far, spread]))
+    assert found[2:] == counts
