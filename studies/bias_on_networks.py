@@ -41,12 +41,11 @@ from studies.data import (
     DIGITS,
     MODELS_HELP,
     contents_of,
-    described,
+    output,
     short,
-    symbol,
-    unit,
     whole_set,
 )
+from studies.losses import LOSSES_HELP, symbol, unit
 from studies.paths import DATA
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ class Design(Factors):
     n_replicates: int = factor(
         20, between="replicate", least=2, metavar="R", help="subsets of each size"
     )
-    generators: Sequence[str] = factor(
-        ("log", "brier"), within="generator", help="log, brier, spherical, ..."
-    )
+    generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
     seed: int = 0
     contents: Sequence[str] = ()
     """A digest of each model's files."""
@@ -192,7 +189,8 @@ def outside(summary: xr.Dataset, generator: str, method: str) -> tuple[int, int]
 def coverage(of: xr.Dataset) -> float:
     """Return the share of subsets whose debiased interval holds the debiased whole-set value."""
     reference = of["reference"].sel({"method": "debiased"})
-    return share_inside(of["lower"], of["upper"], reference)[0].item()
+    share, _ = share_inside(of["lower"], of["upper"], reference)
+    return float(share)
 
 
 def table(summary: xr.Dataset) -> str:
@@ -312,7 +310,7 @@ STUDY = Study(
         "full": (FULL, "networks on CIFAR-10, about ten minutes of processor time"),
     },
     outputs=[
-        described(name, dims, long_name)
+        output(name, dims, long_name)
         for name, dims, long_name in (
             ("estimate", (*_ENDS, "method", *_SUBSET), "class-wise calibration error of a subset"),
             ("lower", (*_ENDS, *_SUBSET), "lower end of the debiased estimate's 95 % interval"),

@@ -28,20 +28,19 @@ from propercal._data.messages import bad_value
 from propercal.experiments import Cell, Claim, Factors, Study, factor, main, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting import reliability_diagram
+from studies.bins import N_BINS, bin_means
 from studies.data import (
     BANDWIDTH,
     DIGITS,
     MODELS_HELP,
     Floats,
     contents_of,
-    described,
+    output,
     short,
-    symbol,
-    unit,
     whole_set,
 )
+from studies.losses import symbol, unit
 from studies.paths import DATA
-from studies.rivals import N_BINS, bin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,8 +108,8 @@ def _measure(logit: Floats, occurred: Any, rng: np.random.Generator) -> dict[str
     ours = decompose(occurred, logit, **shared)
     ends = [each.interval("calibration_error", 0.95) for each in ours]
     prob = expit(logit)
-    sums = _sums(prob, occurred)
-    null = [_binned(_sums(prob, rng.random(prob.shape) < prob)) for _ in range(N_RESAMPLES)]
+    bins = bin_means(prob, occurred)
+    null = [_binned(bin_means(prob, rng.random(prob.shape) < prob)) for _ in range(N_RESAMPLES)]
     return {
         "estimate": [
             [each.calibration_error for each in pair] for pair in zip(paper, ours, strict=True)
@@ -119,23 +118,15 @@ def _measure(logit: Floats, occurred: Any, rng: np.random.Generator) -> dict[str
         "lower": [low for low, _ in ends],
         "upper": [high for _, high in ends],
         "loss": [each.risk for each in ours],
-        "binned": _binned(sums),
+        "binned": _binned(bins),
         "binned_null": float(np.mean(null)),
-        **dict(zip(("count", "prediction", "frequency"), sums, strict=True)),
+        **dict(zip(("count", "prediction", "frequency"), bins, strict=True)),
     }
 
 
-def _sums(prob: Floats, occurred: Any) -> Floats:
-    """Return rows, mean prediction and frequency of every bin of equal width, 0 where empty."""
-    at = bin_of(prob)
-    count = np.bincount(at, minlength=N_BINS).astype(np.float64)
-    means = [np.bincount(at, x, minlength=N_BINS) / np.maximum(count, 1) for x in (prob, occurred)]
-    return np.stack([count, *means])
-
-
-def _binned(sums: Floats) -> float:
+def _binned(bins: Floats) -> float:
     """Return the binned CE_1: the mean over rows of |frequency − mean prediction| of their bin."""
-    count, prediction, frequency = sums
+    count, prediction, frequency = bins
     return float(count @ np.abs(frequency - prediction) / count.sum())
 
 
@@ -371,7 +362,7 @@ STUDY = Study(
         "full": (Design(models=_NETWORKS), "networks on CIFAR-10, two minutes of one processor"),
     },
     outputs=[
-        described(name, ("model", "class", *inner), long_name)
+        output(name, ("model", "class", *inner), long_name)
         for name, (inner, long_name) in _MEASURED.items()
     ],
     measure=measure,

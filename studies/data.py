@@ -15,6 +15,7 @@ from scipy.special import log_softmax
 from propercal._data.messages import bad_value
 from propercal.cli.files import read_predictions
 from propercal.experiments import Output
+from studies.losses import UNITS
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -27,7 +28,6 @@ MODELS_HELP = (
 )
 #: The paper's.
 BANDWIDTH = 0.02
-SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}
 
 
 def files_of(model: str, data: Path) -> list[Path]:
@@ -105,24 +105,14 @@ def short(model: str) -> str:
     return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]
 
 
-def symbol(generator: str) -> str:
-    """Return the paper's name of a calibration error."""
-    return SYMBOLS.get(generator, generator)
-
-
 def notion_name(notion: str) -> str:
     """Return a notion as prose spells it."""
     return notion.replace("classwise", "class-wise")
 
 
-def unit(generator: str) -> str:
-    """Return what a calibration error is measured in."""
-    return "nats" if generator == "log" else "Brier score"
-
-
-def described(name: str, dims: Sequence[str], long_name: str) -> Output:
+def output(name: str, dims: Sequence[str], long_name: str) -> Output:
     """Return an output in the units of a loss, if it has a dimension of losses."""
-    return Output(name, dims, long_name, "log: nats" if "generator" in dims else "1")
+    return Output(name, dims, long_name, UNITS if "generator" in dims else "1")
 
 
 @lru_cache(maxsize=2)

@@ -30,6 +30,7 @@ from propercal.simulation import MiscalibratedSimplex, SimulatedSample, Temperat
 from studies.data import BANDWIDTH
 from studies.debiasing_figures import figures
 from studies.debiasing_summary import CALIBRATED, CANONICAL, correction, summary_of, table
+from studies.losses import LOSSES_HELP
 from studies.rivals import (
     TESTS,
     binned_estimates,
@@ -98,7 +99,7 @@ class Design(Factors):
         help="for each of the sample sizes; four times as many where calibrated",
     )
     generators: Sequence[str] = factor(
-        ("log", "brier", "spherical"), within="generator", help="log, brier, spherical, ..."
+        ("log", "brier", "spherical"), within="generator", help=LOSSES_HELP
     )
     n_resamples: int = 199
     seed: int = 0

@@ -9,6 +9,7 @@ import xarray as xr
 
 from propercal.experiments import mean_and_error, selections
 from propercal.experiments.statistics import errors_of_chance, share_inside
+from studies.losses import UNITS_OF_F, described
 
 CANONICAL = ("debiased", "direct", "risk", "temperature")
 CALIBRATED = ("calibrated", "calibrated-concentrated")
@@ -19,7 +20,6 @@ SMALL_BIAS = 0.3
 COVERAGE_TARGET = (0.92, 0.98)
 SIZE_TARGET = (0.035, 0.065)
 RMSE_RIVALS = CANONICAL[1:]
-_UNITS = "units of F (log: nats)"
 #: Values, long names and units, by name.
 _Described = dict[str, tuple[xr.DataArray, str, str]]
 MISSED, MET, UNCERTAIN, NOT_ASKED = 0, 1, 2, -1
@@ -40,12 +40,7 @@ def verdict(excess: xr.DataArray, error: xr.DataArray, asked: xr.DataArray) -> x
 def summary_of(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
     """Return the summary of replicates whose truths are known."""
     parts = {**_errors(replicates, known), **_coverage(replicates, known["truth"])}
-    summary = known.assign(
-        {
-            name: values.assign_attrs({"long_name": text, **({"units": units} if units else {})})
-            for name, (values, text, units) in parts.items()
-        }
-    )
+    summary = known.assign({name: described(*of) for name, of in parts.items()})
     verdicts = _verdicts(summary.sel({"method": "debiased"}, drop=True))
     return summary.assign(verdicts).assign(_tests(replicates["pvalue"]))
 
@@ -74,14 +69,14 @@ def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
     percent = 100 / target.where(target > 0)
     return {
         "n_replicates": (n_replicates, "number of data sets", ""),
-        "mean": (estimate.mean("replicate"), "mean estimate", _UNITS),
-        "bias": (bias, "bias against the truth of its notion", _UNITS),
-        "bias_se": (bias_se, "standard error of bias", _UNITS),
+        "mean": (estimate.mean("replicate"), "mean estimate", UNITS_OF_F),
+        "bias": (bias, "bias against the truth of its notion", UNITS_OF_F),
+        "bias_se": (bias_se, "standard error of bias", UNITS_OF_F),
         "relative_bias": (percent * bias, "bias, relative to the truth", "%"),
         "relative_bias_se": (percent * bias_se, "standard error of relative_bias", "%"),
-        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", _UNITS),
-        "rmse": (rmse, "root mean squared error", _UNITS),
-        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", _UNITS),
+        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", UNITS_OF_F),
+        "rmse": (rmse, "root mean squared error", UNITS_OF_F),
+        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", UNITS_OF_F),
         "rmse_ratio": (ours / rivals.min("method"), ratio_text, ""),
         "rmse_ratio_se": (
             ratio_se,
@@ -104,7 +99,7 @@ def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
         "coverage": (share, "share of 95 % intervals with the truth", ""),
         "coverage_se": (se, "standard error of coverage", ""),
         "below_truth": (below, "share of lower bounds below the truth", ""),
-        "mean_lower_bound": (mean["lower_bound"], "its mean", _UNITS),
+        "mean_lower_bound": (mean["lower_bound"], "its mean", UNITS_OF_F),
         "warned": (mean["warned"], warned_text, ""),
         "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
     }

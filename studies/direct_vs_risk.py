@@ -15,7 +15,8 @@ import xarray as xr
 
 from propercal.experiments import Claim, main, selections
 from studies import simulated
-from studies.data import notion_name, symbol
+from studies.data import notion_name
+from studies.losses import symbol
 from studies.simulated import Contest, Design
 
 QUICK = Design(

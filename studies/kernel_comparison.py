@@ -19,7 +19,7 @@ import xarray as xr
 from propercal.experiments import Claim, main
 from propercal.methods import PUBLISHED_METHODS
 from studies import simulated
-from studies.data import symbol
+from studies.losses import symbol
 from studies.simulated import DEBIASED, SMOOTHERS, Contest, Design
 
 QUICK = Design(

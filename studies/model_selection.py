@@ -21,7 +21,7 @@ import xarray as xr
 from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_error, selections
 from propercal.experiments.figures import legend, panels
 from propercal.plotting import on_front, pareto_front
-from studies.data import symbol
+from studies.losses import symbol, with_unit
 from studies.paths import DATA
 from studies.training import (
     GENERATORS,
@@ -192,8 +192,7 @@ def _pareto(summary: xr.Dataset) -> Figure:
         axis.get_legend().remove()
         axis.set_xlabel("")
         axis.set_title(f"{symbol(generator)}, {_TITLES[method]}")
-        unit = " (nats)" if generator == "log" else ""
-        axis.set_ylabel(f"{symbol(generator)} × 100{unit}")
+        axis.set_ylabel(with_unit(f"{symbol(generator)} × 100", generator))
     for axis in axes[-1]:
         axis.set_xlabel("accuracy (%)")
     legend(figure, axes)

@@ -35,6 +35,7 @@ from studies.data import (
     files_of,
 )
 from studies.data import read as read_file
+from studies.losses import LOSSES_HELP
 from studies.paths import DATA
 from studies.posthoc_report import figures, overstated, table, winners
 
@@ -64,9 +65,7 @@ class Design(Factors):
     n_seeds: int = factor(1, between="seed", least=1, metavar="R", help="splits of each file")
     max_rows: int = factor(5000, least=50, help="most rows to calibrate on, and to evaluate on")
     notions: Sequence[str] = factor(("classwise", "canonical"), within="notion")
-    generators: Sequence[str] = factor(
-        ("log", "brier"), within="generator", help="log, brier, spherical, ..."
-    )
+    generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
     seed: int = 0
     contents: Sequence[str] = ()
     """A digest of each model's files."""

@@ -11,7 +11,9 @@ import xarray as xr
 
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
-from studies.data import notion_name, short, symbol, unit
+from propercal.plotting.palette import MARKERS
+from studies.data import notion_name, short
+from studies.losses import symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -185,9 +187,6 @@ def overstated(summary: xr.Dataset) -> tuple[str, str]:
     return f"{found}via risk", "the rest is bias, as far as the debiased estimate is right"
 
 
-_MARKERS = ("o", "s", "D", "^")
-
-
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return the errors under each recalibration, and the paired differences."""
     return {
@@ -246,7 +245,7 @@ def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, i: int,
     """Draw our estimate of each model, its interval and the paper's estimate, × 100."""
     ours, low, high, paper = (100 * each.values for each in values)
     y = np.arange(len(ours)) + height
-    colour, marker = COLOURS[i], _MARKERS[i]
+    colour, marker = COLOURS[i], MARKERS[i]
     axis.plot(paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper")
     # A debiased estimate below 0 lies outside its interval.
     axis.hlines(y, low, high, colour, linewidth=1)

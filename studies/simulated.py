@@ -30,7 +30,7 @@ from propercal.experiments.statistics import share_inside
 from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
-from studies.data import symbol, unit
+from studies.losses import LOSSES_HELP, UNITS, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,9 +56,7 @@ class Design(Factors):
 
     smoothers: Sequence[str] = factor(among=SMOOTHERS, help="; ".join(SMOOTHERS))
     notions: Sequence[str] = factor(("classwise",), within="notion")
-    generators: Sequence[str] = factor(
-        ("log", "brier"), within="generator", help="log, brier, spherical, ..."
-    )
+    generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
     n_classes: Sequence[int] = factor((2, 5, 10), between="n_classes", metavar="K")
     sample_sizes: Sequence[int] = factor((100, 300, 1000), between="sample_size", least=20)
     n_replicates: Sequence[int] = factor(
@@ -140,7 +138,7 @@ def study(
     shows, in which "estimator" has the names of the lines.
     """
     at, inner = ("notion", "generator"), ("n_classes", "sample_size", "replicate")
-    end, units = "end of the debiased estimate's 95 % interval", "log: nats"
+    end = "end of the debiased estimate's 95 % interval"
     return Study(
         name=name,
         about=about,
@@ -150,11 +148,11 @@ def study(
                 "calibration_error",
                 (*at, "estimator", *inner),
                 "estimated calibration error",
-                units,
+                UNITS,
             ),
-            Output("lower", (*at, *inner), f"lower {end}", units),
-            Output("upper", (*at, *inner), f"upper {end}", units),
-            Output("truth", (*at, "n_classes"), "calibration error", units, known=Design.truth),
+            Output("lower", (*at, *inner), f"lower {end}", UNITS),
+            Output("upper", (*at, *inner), f"upper {end}", UNITS),
+            Output("truth", (*at, "n_classes"), "calibration error", UNITS, known=Design.truth),
         ),
         measure=measure,
         table=partial(_table, verdict),

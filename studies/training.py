@@ -40,7 +40,6 @@ SHIPPED = ("digits", "breast-cancer")
 FILES = {"mnist": "images/mnist.npz", "breastmnist": "images/breastmnist.npz"}
 GENERATORS = ("log", "brier")
 METHODS = ("risk", "debiased")
-SYMBOLS = {"log": "KL", "brier": "L2"}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +13,22 @@ import xarray as xr
 
 from propercal.experiments import beyond_chance
 from propercal.experiments.statistics import errors_of_chance, share_inside
-from studies import bias_on_networks, classwise_ranking, debiasing_summary, simulated
+from studies import bias_on_networks, classwise_ranking, debiasing_summary, losses, simulated
 from theory_tests.contracts.test_network_studies import ranked, relative_biases
+
+STUDIES = sorted((Path(__file__).resolve().parents[2] / "studies").glob("*.py"))
 
 # Hit, miss, not stated at all, without an upper end, hit: two of three.
 LOWER = np.array([0.0, 0.4, np.nan, 0.0, 0.1])
 UPPER = np.array([0.3, 0.5, np.nan, np.nan, 0.2])
 TRUTH = 0.2
+
+
+def statements() -> Iterator[tuple[Path, ast.stmt]]:
+    """Yield the top-level statements of all files of studies."""
+    for path in STUDIES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            yield path, node
 
 
 @pytest.fixture
@@ -99,3 +111,30 @@ def test_subsets_are_far_from_the_whole_set_beyond_chance(
     far = sign * (bias_on_networks.CLOSE + errors * 0.01 * np.sqrt(0.5)) + spread
     (found,) = bias_on_networks.closeness(relative_biases([far, spread]))
     assert found[2:] == counts
+
+
+# --- names
+
+
+def test_a_loss_has_one_table_of_names() -> None:
+    assert [losses.symbol(name) for name in ("log", "brier")] == ["CE_KL", "CE_2²"]
+    assert [losses.loss(name).divergence for name in ("log", "brier")] == ["KL", "L2"]
+    assert [losses.unit(name) for name in ("log", "brier", "spherical")] == ["nats", "Brier score", "spherical score"]
+    assert [losses.with_unit("rise", name) for name in ("log", "brier", "spherical")] == ["rise (nats)", "rise", "rise"]
+    # No study has a table of its own; what the paper claims of a loss is no name of it.
+    tables = {
+        f"{path.stem}.{ast.unparse(node.targets[0])}"
+        for path, node in statements()
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict) and "log" in {getattr(key, "value", None) for key in node.value.keys}
+    }
+    assert tables == {"losses._LOSSES", "posthoc_report.CLAIM"}
+
+
+def test_no_public_name_stands_for_two_things_in_studies() -> None:
+    """But for those that a study has as such, and constants of its own."""
+    of_a_study = {"Design", "measure", "read", "split", "summarise", "table", "figures", "contests", "coverage"}
+    found: dict[str, list[str]] = {}
+    for path, node in statements():
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            found.setdefault(node.name, []).append(path.stem)
+    assert {name: stems for name, stems in found.items() if len(stems) > 1 and name not in of_a_study} == {}
