@@ -1,9 +1,9 @@
-"""How near are estimates from a few predictions of a network to those from its whole test set?
+"""Estimates from a few predictions of a network, against those from its whole test set.
 
-The paper's appendix, "Convergence of bias": class-wise calibration error, bias and relative bias on
-random subsets of a test set, at bandwidth 0.02, here by the estimates via the risk and direct, and
-debiased. The reference of each is its own value on the whole set, as in the paper: that is no known
-truth, and the references differ. Run `python studies/bias_on_networks.py --help`.
+How near are they? The paper's appendix, "Convergence of bias": class-wise calibration error, bias
+and relative bias on random subsets of a test set, at bandwidth 0.02, here by the estimates via the
+risk and direct, and debiased. The reference of each is its own value on the whole set, as in the
+paper: that is no known truth, and the references differ.
 """
 
 from __future__ import annotations

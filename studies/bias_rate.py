@@ -1,7 +1,7 @@
-"""How the bias of calibration-error estimates falls with n, and where it stops falling.
+"""The rate at which the bias of calibration-error estimates falls with n, and its floor.
 
 The bias against the fixed-bandwidth limit falls like 1/n; against the true calibration error it
-ends at a floor that the bandwidth sets. Run `python studies/bias_rate.py --help`.
+ends at a floor that the bandwidth sets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the study of the bias's rate says: its table, its verdicts and its figures."""
+"""Table, verdicts and figures of the study of the bias's rate."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Do estimates of calibration error rank the classes alike?
+"""Rankings of the classes by estimates of their calibration error.
 
-The paper's appendix, "Assessing calibration error": for each class against the rest, the estimates
-of CE_KL and CE_2² at bandwidth 0.02 and the binned CE_1, with ranks, and reliability diagrams; here
-also the debiased estimates with intervals, the binned CE_1 of a calibrated model, and the loss of
-the class. Run `python studies/classwise_ranking.py --help`.
+Do the estimates agree? The paper's appendix, "Assessing calibration error": for each class against
+the rest, the estimates of CE_KL and CE_2² at bandwidth 0.02 and the binned CE_1, with ranks, and
+reliability diagrams; here also the debiased estimates with intervals, the binned CE_1 of a
+calibrated model, and the loss of the class.
 """
 
 from __future__ import annotations

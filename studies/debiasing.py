@@ -1,7 +1,6 @@
 """Bias, RMSE and coverage of the debiased calibration error, and size and power of the test.
 
 Over simulations with a known calibration error, against published estimates and tests.
-Run `python studies/debiasing.py --help`.
 """
 
 from __future__ import annotations

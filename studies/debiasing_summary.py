@@ -1,4 +1,4 @@
-"""From replicates of the debiasing study to bias, RMSE, coverage, size and power, with verdicts."""
+"""Bias, RMSE, coverage, size and power from replicates of the debiasing study, with verdicts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Does every layer of a network know less of the label than the one before it?
+"""Sharpness of the layers of a network, from the first to the output, throughout training.
 
 The paper's Figure 3: accuracy, and the sharpness of what each layer's activations could predict,
 throughout training, here of the output layer too, which the paper leaves out. In the population the
-order holds for any network; the study asks which estimate shows it. Run
-`python studies/information_monotonicity.py --help`.
+order holds for any network; the study asks which estimate shows it.
 
 The full study reads MNIST from `images/mnist.npz` below the data folder: `images_train` (n, 28, 28)
 and `images_test`, uint8, with `labels_train` and `labels_test`.

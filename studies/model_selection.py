@@ -1,8 +1,8 @@
-"""Which snapshots of training are the best compromises between accuracy and calibration?
+"""Snapshots of training that are the best compromises between accuracy and calibration.
 
 The paper's appendix, "Model selection": the Pareto front of accuracy and calibration error over
 snapshots, means and standard errors over seeds, here by the paper's estimate and by the debiased
-one. Run `python studies/model_selection.py --help`.
+one.
 
 The full study reads MNIST from `images/mnist.npz` below the data folder: `images_train` (n, 28, 28)
 and `images_test`, uint8, with `labels_train` and `labels_test`.

@@ -1,4 +1,4 @@
-"""Where studies read and write; the only file that knows."""
+"""The folders of the repository and of its data; the only file that knows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Does temperature scaling win for the log loss, and isotonic regression for the Brier score?
+"""Temperature scaling against isotonic regression, by the calibration errors that they leave.
 
-The paper's Tables 2, 3 and 5: calibration errors, accuracy, log loss and Brier score before and
-after recalibration, here by the paper's estimate and by the debiased one, with intervals, and the
-two recalibrations compared on the same rows. Run `python studies/posthoc_calibration.py --help`.
+Does the first win for the log loss, and the second for the Brier score? The paper's Tables 2, 3 and
+5: calibration errors, accuracy, log loss and Brier score before and after recalibration, here by
+the paper's estimate and by the debiased one, with intervals, and the two compared on the same rows.
 
 Of files, `NAME_test.npz` is evaluated after calibration on `NAME_val.npz`; any other is split into
 two random halves, anew for each seed.

@@ -1,4 +1,4 @@
-"""What the post-hoc calibration study says: its table, its verdicts and its figures."""
+"""Table, verdicts and figures of the post-hoc calibration study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates of a calibration error that is known, on the same simulated samples, and who is nearer.
+"""Estimates of a known calibration error on the same simulated samples, and contests of them.
 
 What the studies of kernels, and of direct against risk, share.
 """

@@ -1,9 +1,8 @@
-"""Does the calibration error tell when to stop training, and what goes wrong afterwards?
+"""Early stopping by the calibration error, and the growth of the loss after its minimum.
 
 The paper's appendix, "Monitoring calibration error during training": loss, accuracy, calibration
 error and refinement by epoch on training and validation rows, smoothed, and where early stopping by
-each would stop, here judged on rows that neither saw. Run
-`python studies/training_monitor.py --help`.
+each would stop, here judged on rows that neither saw.
 
 The full study reads BreastMNIST from `images/breastmnist.npz` below the data folder:
 `images_train`, `images_val` and `images_test` (n, 28, 28), uint8, with `labels_train` and so on.

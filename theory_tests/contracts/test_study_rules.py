@@ -138,3 +138,28 @@ def test_no_public_name_stands_for_two_things_in_studies() -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             found.setdefault(node.name, []).append(path.stem)
     assert {name: stems for name, stems in found.items() if len(stems) > 1 and name not in of_a_study} == {}
+
+
+# --- titles
+
+QUESTIONS = re.compile(r"(?:How|What|Which|When|Where|Who|Whether|Why|Do|Does|Is|Are|Can|From)\b|.*\?")
+
+
+def test_titles_of_studies_are_noun_phrases() -> None:
+    scripts = {path.name: ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) for path in STUDIES}
+    titles = [(name, (text or "?").splitlines()[0]) for name, text in scripts.items()]
+    pages = [STUDIES[0].parent / "README.md", *sorted((STUDIES[0].parents[1] / "book" / "results").glob("*.md"))]
+    for page in pages:
+        titles += [(page.name, title) for title in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)]
+    assert len(titles) > len(scripts) + 2 * len(pages)
+    assert [(name, title) for name, title in titles if QUESTIONS.match(title)] == []
+
+
+def test_the_table_of_studies_leads_to_their_sections() -> None:
+    text = (STUDIES[0].parent / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    # As GitHub makes them.
+    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    links = re.findall(r"\]\(#([^)]*)\)", text)
+    assert len(links) == 10
+    assert set(links) <= anchors
