@@ -40,6 +40,7 @@ from studies.data import (
     BANDWIDTH,
     DIGITS,
     MODELS_HELP,
+    NETWORKS,
     contents_of,
     output,
     short,
@@ -292,12 +293,7 @@ def _biases_of(summary: xr.Dataset, model: str) -> Figure:
 
 _ENDS = ("model", "generator")
 _SUBSET = ("sample_size", "replicate")
-_NETWORKS = (
-    "cifar10/kull_resnet110_test.npz",
-    "cifar10/peterson_densenet_BC_100_12.npz",
-    "cifar10/peterson_resnet_preact_bottleneck_164.npz",
-    "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
-)
+_NETWORKS = tuple(NETWORKS[x] for x in ("resnet-110", "densenet", "resnet-164", "wideresnet"))
 TINY = Design(models=DIGITS[1:2], sample_sizes=(200,), n_replicates=2)
 QUICK = Design(models=DIGITS[:2], sample_sizes=(100, 200, 400), n_replicates=4)
 FULL = Design(models=_NETWORKS, sample_sizes=(100, 200, 500, 1000, 2000), n_replicates=5)

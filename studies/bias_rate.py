@@ -136,15 +136,13 @@ def summarise(design: StudyDesign, replicates: xr.Dataset, n_workers: int) -> xr
     error = np.sqrt((known["truth_error"] / 3) ** 2 + (known["limit_error"] / 3) ** 2)
     one = dict.fromkeys(("generator", "notion", "method", "n_classes", "bandwidth"), 0)
     its, percent = "its standard error", "%"
+    saved_text = "mean of estimate − loss saved by the true E[Y | g(X)]"
+    relative_text = "bias against the truth, relative to the truth"
     statistics: dict[str, tuple[xr.DataArray, str, str]] = {
         "mean": (mean, "mean estimate", UNITS_OF_F),
         "standard_error": (standard_error, "standard error of the mean estimate", UNITS_OF_F),
         "n_replicates": (estimate.notnull().sum("replicate").isel(one, drop=True), "", ""),
-        "bias_from_truth": (
-            from_truth,
-            "mean of estimate − loss saved by the true E[Y | g(X)]",
-            UNITS_OF_F,
-        ),
+        "bias_from_truth": (from_truth, saved_text, UNITS_OF_F),
         "bias_from_truth_se": (noise, its, UNITS_OF_F),
         "bias_from_limit": (from_limit, "bias against the fixed-bandwidth limit", UNITS_OF_F),
         "bias_from_limit_se": (
@@ -152,11 +150,7 @@ def summarise(design: StudyDesign, replicates: xr.Dataset, n_workers: int) -> xr
             f"{its}, integration error of truth and limit included",
             UNITS_OF_F,
         ),
-        "relative_bias": (
-            relative * from_truth,
-            "bias against the truth, relative to the truth",
-            percent,
-        ),
+        "relative_bias": (relative * from_truth, relative_text, percent),
         "relative_bias_se": (relative.drop_attrs() * noise, its, percent),
     }
     summary = known.assign({name: described(*of) for name, of in statistics.items()})

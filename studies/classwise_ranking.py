@@ -33,6 +33,7 @@ from studies.data import (
     BANDWIDTH,
     DIGITS,
     MODELS_HELP,
+    NETWORKS,
     Floats,
     contents_of,
     output,
@@ -106,7 +107,7 @@ def _measure(logit: Floats, occurred: Any, rng: np.random.Generator) -> dict[str
     shared: dict[str, Any] = {"generator": list(GENERATORS), "from_logits": True}
     paper = decompose(occurred, logit, method="risk", bandwidth=BANDWIDTH, **shared)
     ours = decompose(occurred, logit, **shared)
-    ends = [each.interval("calibration_error", 0.95) for each in ours]
+    lower, upper = zip(*(each.interval("calibration_error", 0.95) for each in ours), strict=True)
     prob = expit(logit)
     bins = bin_means(prob, occurred)
     null = [_binned(bin_means(prob, rng.random(prob.shape) < prob)) for _ in range(N_RESAMPLES)]
@@ -115,8 +116,8 @@ def _measure(logit: Floats, occurred: Any, rng: np.random.Generator) -> dict[str
             [each.calibration_error for each in pair] for pair in zip(paper, ours, strict=True)
         ],
         "standard_error": [each.standard_errors["calibration_error"] for each in ours],
-        "lower": [low for low, _ in ends],
-        "upper": [high for _, high in ends],
+        "lower": lower,
+        "upper": upper,
         "loss": [each.risk for each in ours],
         "binned": _binned(bins),
         "binned_null": float(np.mean(null)),
@@ -348,11 +349,7 @@ _MEASURED: dict[str, tuple[tuple[str, ...], str]] = {
     "prediction": (_BY_BIN, "mean prediction in the bin"),
     "frequency": (_BY_BIN, "frequency of the class in the bin"),
 }
-_NETWORKS = (
-    "cifar10/kull_resnet110_test.npz",
-    "cifar10/peterson_resnet_preact_bottleneck_164.npz",
-    "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
-)
+_NETWORKS = tuple(NETWORKS[name] for name in ("resnet-110", "resnet-164", "wideresnet"))
 STUDY = Study(
     name="classwise_ranking",
     about=__doc__ or "",

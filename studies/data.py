@@ -21,6 +21,14 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
+#: Networks on CIFAR-10 that full runs read, by architecture.
+NETWORKS = {
+    "resnet-110": "cifar10/kull_resnet110_test.npz",
+    "densenet": "cifar10/peterson_densenet_BC_100_12.npz",
+    "resnet-164": "cifar10/peterson_resnet_preact_bottleneck_164.npz",
+    "vgg": "cifar10/peterson_vgg_15_BN_64.npz",
+    "wideresnet": "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
+}
 #: What the option that names models says of them.
 MODELS_HELP = (
     "npz files below the data folder, of a network's labels (n,) and logits or probs (n, k); or "

@@ -20,8 +20,8 @@ SMALL_BIAS = 0.3
 COVERAGE_TARGET = (0.92, 0.98)
 SIZE_TARGET = (0.035, 0.065)
 RMSE_RIVALS = CANONICAL[1:]
-#: Values, long names and units, by name.
-_Described = dict[str, tuple[xr.DataArray, str, str]]
+#: Values, long names and units if there are any, by name.
+_Described = dict[str, tuple[xr.DataArray, str] | tuple[xr.DataArray, str, str]]
 MISSED, MET, UNCERTAIN, NOT_ASKED = 0, 1, 2, -1
 _VERDICTS = {
     "flag_values": [NOT_ASKED, MISSED, MET, UNCERTAIN],
@@ -68,7 +68,7 @@ def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
     n_replicates = replicates["lower"].notnull().sum("replicate").isel(generator=0, drop=True)
     percent = 100 / target.where(target > 0)
     return {
-        "n_replicates": (n_replicates, "number of data sets", ""),
+        "n_replicates": (n_replicates, "number of data sets"),
         "mean": (estimate.mean("replicate"), "mean estimate", UNITS_OF_F),
         "bias": (bias, "bias against the truth of its notion", UNITS_OF_F),
         "bias_se": (bias_se, "standard error of bias", UNITS_OF_F),
@@ -77,13 +77,9 @@ def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
         "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", UNITS_OF_F),
         "rmse": (rmse, "root mean squared error", UNITS_OF_F),
         "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", UNITS_OF_F),
-        "rmse_ratio": (ours / rivals.min("method"), ratio_text, ""),
-        "rmse_ratio_se": (
-            ratio_se,
-            "jackknife standard error of rmse_ratio, at the same rival",
-            "",
-        ),
-        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE", ""),
+        "rmse_ratio": (ours / rivals.min("method"), ratio_text),
+        "rmse_ratio_se": (ratio_se, "jackknife standard error of rmse_ratio, at the same rival"),
+        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE"),
     }
 
 
@@ -94,14 +90,13 @@ def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
     below, _ = share_inside(bound, xr.full_like(bound, np.inf), truth, "replicate")
     se = _binomial_se(share * count, count)
     mean = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
-    warned_text = "share of results with a warning of a large kernel share"
     return {
-        "coverage": (share, "share of 95 % intervals with the truth", ""),
-        "coverage_se": (se, "standard error of coverage", ""),
-        "below_truth": (below, "share of lower bounds below the truth", ""),
+        "coverage": (share, "share of 95 % intervals with the truth"),
+        "coverage_se": (se, "standard error of coverage"),
+        "below_truth": (below, "share of lower bounds below the truth"),
         "mean_lower_bound": (mean["lower_bound"], "its mean", UNITS_OF_F),
-        "warned": (mean["warned"], warned_text, ""),
-        "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
+        "warned": (mean["warned"], "share of results with a warning of a large kernel share"),
+        "kernel_share": (mean["kernel_share"], "mean kernel share"),
     }
 
 

@@ -28,6 +28,7 @@ from studies.data import (
     BANDWIDTH,
     DIGITS,
     MODELS_HELP,
+    NETWORKS,
     Floats,
     Labels,
     contents_of,
@@ -222,20 +223,16 @@ _MEASURED: dict[str, tuple[tuple[str, ...], str]] = {
     "difference_upper": (_PAIR, "upper end of its 95 % interval"),
     "pvalue": (_PAIR, "two-sided p-value of no difference"),
 }
-_NETWORKS = (
-    "cifar10/kull_resnet110_test.npz",
-    "cifar10/peterson_densenet_BC_100_12.npz",
-    "cifar10/peterson_resnet_preact_bottleneck_164.npz",
-    "cifar10/peterson_vgg_15_BN_64.npz",
-    "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
-)
 STUDY = Study(
     name="posthoc_calibration",
     about=__doc__ or "",
     presets={
         "tiny": (Design(models=DIGITS[1:2], max_rows=150), "150 rows of one of them, seconds"),
         "quick": (Design(models=DIGITS), "three models of scikit-learn's digits, a minute or two"),
-        "full": (Design(models=_NETWORKS), "networks on CIFAR-10, 20 minutes of one processor"),
+        "full": (
+            Design(models=tuple(NETWORKS.values())),
+            "networks on CIFAR-10, 20 minutes of one processor",
+        ),
     },
     outputs=[
         Output(name, ("model", "seed", *inner), long_name)

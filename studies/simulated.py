@@ -138,21 +138,16 @@ def study(
     shows, in which "estimator" has the names of the lines.
     """
     at, inner = ("notion", "generator"), ("n_classes", "sample_size", "replicate")
-    end = "end of the debiased estimate's 95 % interval"
+    error, end = "calibration error", "end of the debiased estimate's 95 % interval"
     return Study(
         name=name,
         about=about,
         presets=presets,
         outputs=(
-            Output(
-                "calibration_error",
-                (*at, "estimator", *inner),
-                "estimated calibration error",
-                UNITS,
-            ),
+            Output("calibration_error", (*at, "estimator", *inner), f"estimated {error}", UNITS),
             Output("lower", (*at, *inner), f"lower {end}", UNITS),
             Output("upper", (*at, *inner), f"upper {end}", UNITS),
-            Output("truth", (*at, "n_classes"), "calibration error", UNITS, known=Design.truth),
+            Output("truth", (*at, "n_classes"), error, UNITS, known=Design.truth),
         ),
         measure=measure,
         table=partial(_table, verdict),

@@ -70,14 +70,13 @@ def measure(snapshot: Snapshot, rows: Rows) -> dict[str, Any]:
 def _part(snapshot: Snapshot, part: Part) -> dict[str, Any]:
     log_prob, y = snapshot.log_prob(part), part.labels
     both = estimates(y, log_prob)
-    intervals = [ours.interval("calibration_error", 0.95) for _, ours in both]
+    ends = zip(*(ours.interval("calibration_error", 0.95) for _, ours in both), strict=True)
     return {
         "accuracy": accuracy(log_prob, y),
         "loss": [ours.risk for _, ours in both],
         "calibration_error": [[each.calibration_error for each in pair] for pair in both],
         "refinement": [[each.refinement for each in pair] for pair in both],
-        "lower": [low for low, _ in intervals],
-        "upper": [high for _, high in intervals],
+        **dict(zip(("lower", "upper"), ends, strict=True)),
     }
 
 
