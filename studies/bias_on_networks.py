@@ -8,7 +8,6 @@ paper: that is no known truth, and the references differ.
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +24,6 @@ from propercal._data.messages import bad_value
 from propercal.experiments import (
     Cell,
     Claim,
-    Factors,
     Study,
     beyond_chance,
     factor,
@@ -36,16 +34,7 @@ from propercal.experiments import (
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.experiments.statistics import share_inside
 from propercal.plotting import convergence
-from studies.data import (
-    BANDWIDTH,
-    DIGITS,
-    MODELS_HELP,
-    NETWORKS,
-    contents_of,
-    output,
-    short,
-    whole_set,
-)
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, ModelFactors, output, short, whole_set
 from studies.losses import LOSSES_HELP, symbol, unit
 from studies.paths import DATA
 
@@ -60,18 +49,14 @@ CLOSE = 0.1
 
 
 @dataclass(frozen=True)
-class Design(Factors):
+class Design(ModelFactors):
     """Models × subset sizes × replicates, and the whole set of each model."""
 
-    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
     sample_sizes: Sequence[int] = factor((100, 200, 500), between="sample_size", least=50)
     n_replicates: int = factor(
         20, between="replicate", least=2, metavar="R", help="subsets of each size"
     )
     generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
-    seed: int = 0
-    contents: Sequence[str] = ()
-    """A digest of each model's files."""
 
     def cells(self) -> Sequence[Cell]:
         """Return the whole sets, which have no size, and the subsets."""
@@ -79,9 +64,6 @@ class Design(Factors):
 
     def cost(self, cell: Cell) -> float:
         return 2 + (10_000 if is_whole(cell) else cell.sample_size) / 500
-
-    def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "bandwidth": BANDWIDTH}
 
 
 def is_whole(cell: Cell) -> bool:
@@ -91,13 +73,12 @@ def is_whole(cell: Cell) -> bool:
 
 def read(design: Design, data: Path) -> Design:
     """Return the design that names what its files hold; subsets must be smaller than the sets."""
-    contents = contents_of(design.models, data)
     for model in design.models:
         n = len(whole_set(model, design.seed, data)[1])
         if max(design.sample_sizes) >= n:
             found, expected = repr(design.sample_sizes), f"less than {n}, for {model}"
             raise bad_value("sample_sizes", found, expected, "leave it out")
-    return dataclasses.replace(design, contents=contents)
+    return design.read(data)
 
 
 def measure(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -25,21 +25,11 @@ from scipy.stats import kendalltau, norm, rankdata, spearmanr
 
 from propercal import decompose
 from propercal._data.messages import bad_value
-from propercal.experiments import Cell, Claim, Factors, Study, factor, main, selections
+from propercal.experiments import Cell, Claim, Study, main, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting import reliability_diagram
 from studies.bins import N_BINS, bin_means
-from studies.data import (
-    BANDWIDTH,
-    DIGITS,
-    MODELS_HELP,
-    NETWORKS,
-    Floats,
-    contents_of,
-    output,
-    short,
-    whole_set,
-)
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, Floats, ModelFactors, output, short, whole_set
 from studies.losses import symbol, unit
 from studies.paths import DATA
 
@@ -53,13 +43,9 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Design(Factors):
+class Design(ModelFactors):
     """Models, each with every class, generator and method."""
 
-    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
-    seed: int = 0
-    contents: Sequence[str] = ()
-    """A digest of each model's files."""
     n_classes: int = 0
     """Of every model, as its files say."""
 
@@ -70,19 +56,18 @@ class Design(Factors):
         return {**super().levels(), "class": list(range(self.n_classes))}
 
     def settings(self) -> dict[str, Any]:
-        found = {**super().settings(), "bandwidth": BANDWIDTH, "n_bins": N_BINS}
+        found = {**super().settings(), "n_bins": N_BINS}
         del found["n_classes"]
         return {**found, "n_resamples": N_RESAMPLES}
 
 
 def read(design: Design, data: Path) -> Design:
     """Return the design that names what its files hold; its models have the same classes."""
-    contents = contents_of(design.models, data)
     counts = [whole_set(model, design.seed, data)[0].shape[1] for model in design.models]
     if len(set(counts)) > 1:
         found = ", ".join(f"{model}: {k}" for model, k in zip(design.models, counts, strict=True))
         raise bad_value("models", found, "as many classes for each", "study them one by one")
-    return dataclasses.replace(design, contents=contents, n_classes=counts[0])
+    return dataclasses.replace(design.read(data), n_classes=counts[0])
 
 
 def measure(

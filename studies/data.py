@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -14,7 +17,7 @@ from scipy.special import log_softmax
 
 from propercal._data.messages import bad_value
 from propercal.cli.files import read_predictions
-from propercal.experiments import Output
+from propercal.experiments import Factors, Output, factor
 from studies.losses import UNITS
 
 Floats = NDArray[np.float64]
@@ -65,6 +68,23 @@ def digest(model: str, data: Path) -> str:
 def contents_of(models: Sequence[str], data: Path) -> tuple[str, ...]:
     """Return the digest of each model."""
     return tuple(digest(model, data) for model in models)
+
+
+@dataclass(frozen=True)
+class ModelFactors(Factors):
+    """Models, with what their files hold."""
+
+    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
+    seed: int = 0
+    contents: Sequence[str] = ()
+    """A digest of each model's files."""
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "bandwidth": BANDWIDTH}
+
+    def read(self, data: Path) -> Self:
+        """Return the design that names what its files hold."""
+        return dataclasses.replace(self, contents=contents_of(self.models, data))
 
 
 def read(path: Path) -> tuple[Floats, Labels]:

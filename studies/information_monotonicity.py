@@ -31,6 +31,7 @@ from studies.data import BANDWIDTH, Floats
 from studies.losses import loss, with_unit
 from studies.paths import DATA
 from studies.training import (
+    TITLES,
     Design,
     Rows,
     Snapshot,
@@ -238,11 +239,7 @@ def ordered(summary: xr.Dataset) -> tuple[str, str]:
     return found, "a theorem of the population; what breaks it is an estimate"
 
 
-_TITLES = {
-    "risk": "the paper's estimate (γ = 0.02)",
-    "risk-tuned": "standardised, γ of least risk",
-    "debiased": "debiased",
-}
+_TITLES = {**TITLES, "risk-tuned": "standardised, γ of least risk"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:

@@ -26,6 +26,7 @@ from studies.paths import DATA
 from studies.training import (
     GENERATORS,
     METHODS,
+    TITLES,
     Design,
     Rows,
     Snapshot,
@@ -158,7 +159,6 @@ def traded(summary: xr.Dataset) -> tuple[str, str]:
 
 
 _NEAR = 4
-_TITLES = {"risk": "the paper's estimate (γ = 0.02)", "debiased": "debiased"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -191,7 +191,7 @@ def _pareto(summary: xr.Dataset) -> Figure:
         )
         axis.get_legend().remove()
         axis.set_xlabel("")
-        axis.set_title(f"{symbol(generator)}, {_TITLES[method]}")
+        axis.set_title(f"{symbol(generator)}, {TITLES[method]}")
         axis.set_ylabel(with_unit(f"{symbol(generator)} × 100", generator))
     for axis in axes[-1]:
         axis.set_xlabel("accuracy (%)")

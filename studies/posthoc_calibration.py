@@ -10,7 +10,6 @@ two random halves, anew for each seed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import sys
 import warnings
@@ -22,19 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal import Decomposition, PairedDifference, decompose, paired_difference
-from propercal.experiments import Cell, Claim, Factors, Output, Study, factor, main
+from propercal.experiments import Cell, Claim, Output, Study, factor, main
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
-from studies.data import (
-    BANDWIDTH,
-    DIGITS,
-    MODELS_HELP,
-    NETWORKS,
-    Floats,
-    Labels,
-    contents_of,
-    digits,
-    files_of,
-)
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, Floats, Labels, ModelFactors, digits, files_of
 from studies.data import read as read_file
 from studies.losses import LOSSES_HELP
 from studies.paths import DATA
@@ -59,28 +48,19 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design(Factors):
+class Design(ModelFactors):
     """Models × splits, each with every recalibration, notion, generator and method."""
 
-    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
     n_seeds: int = factor(1, between="seed", least=1, metavar="R", help="splits of each file")
     max_rows: int = factor(5000, least=50, help="most rows to calibrate on, and to evaluate on")
     notions: Sequence[str] = factor(("classwise", "canonical"), within="notion")
     generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
-    seed: int = 0
-    contents: Sequence[str] = ()
-    """A digest of each model's files."""
 
     def cost(self, cell: Cell) -> float:
         return 1.0 if cell.model in DIGITS else 20.0
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "bandwidth": BANDWIDTH, "floor": FLOOR}
-
-
-def read(design: Design, data: Path) -> Design:
-    """Return the design that names what its files hold."""
-    return dataclasses.replace(design, contents=contents_of(design.models, data))
+        return {**super().settings(), "floor": FLOOR}
 
 
 def split(design: Design, cell: Cell, rng: np.random.Generator, data: Path) -> Split:
@@ -241,7 +221,7 @@ STUDY = Study(
     measure=measure,
     levels={"recalibration": RECALIBRATIONS, "rival": RIVALS, "method": METHODS},
     dims=("model", "seed", "recalibration", "rival", "notion", "generator", "method"),
-    read=read,
+    read=Design.read,
     data=DATA,
     table=table,
     claims=(

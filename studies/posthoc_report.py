@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from propercal.experiments import selections
+from propercal.experiments import mean_and_error, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting.palette import MARKERS
 from studies.data import notion_name, short
@@ -91,23 +91,17 @@ def _errors(summary: xr.Dataset) -> Iterator[str]:
 
 
 def _row(at: xr.Dataset) -> list[str]:
-    estimate = 100 * at["estimate"].transpose("recalibration", "seed")
-    before = float(estimate[0].mean())
+    mean, error = (x.values for x in mean_and_error(100 * at["estimate"], "seed"))
     cells = []
-    for i, values in enumerate(estimate.values):
-        text = f"{values.mean():.2f}{_error(values)}"
+    for i, value in enumerate(mean):
+        text = f"{value:.2f}" + (f" ± {error[i]:.2f}" if at.sizes["seed"] > 1 else "")
         if i:
-            text += f" ({_change(float(values.mean()), before)})"
+            text += f" ({_change(value, mean[0])})"
         if at["method"].item() == "debiased":
             ends = [100 * float(at[end].isel(recalibration=i).mean()) for end in ("lower", "upper")]
             text += f" [{ends[0]:.2f}, {ends[1]:.2f}]"
         cells.append(text)
     return cells
-
-
-def _error(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    n = len(values)
-    return f" ± {values.std(ddof=1) / np.sqrt(n):.2f}" if n > 1 else ""
 
 
 def _change(after: float, before: float) -> str:
