@@ -101,7 +101,7 @@ def test_few_replicates_need_more_errors() -> None:
         assert beyond_chance(five + errors * np.sqrt(0.5), "replicate").item() is sure
 
 
-@pytest.mark.parametrize(("errors", "counts"), [(-0.1, (1, 0, 0)), (2.4, (0, 0, 1)), (2.9, (0, 1, 0))])
+@pytest.mark.parametrize(("errors", "counts"), [(-10.0, (1, 0, 0)), (-0.1, (1, 0, 0)), (2.4, (0, 0, 1)), (2.9, (0, 1, 0))])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_subsets_are_far_from_the_whole_set_beyond_chance(
     errors: float, counts: tuple[int, int, int], sign: int
@@ -111,6 +111,18 @@ def test_subsets_are_far_from_the_whole_set_beyond_chance(
     far = sign * (bias_on_networks.CLOSE + errors * 0.01 * np.sqrt(0.5)) + spread
     (found,) = bias_on_networks.closeness(relative_biases([far, spread]))
     assert found[2:] == counts
+
+
+@pytest.mark.parametrize(("errors", "lost"), [(2.5, ""), (2.9, "mixture")])
+def test_simulations_lost_by_the_correction_are_so_beyond_chance(errors: float, lost: str) -> None:
+    # Of five data sets, a bias this many standard errors of 1 % below −15 %.
+    names, classes, losses_, sizes = ["over-confident", "mixture"], [2], ["log", "brier"], [1000, 3000]
+    coords = {"scenario": names, "n_classes": classes, "generator": losses_, "sample_size": sizes, "method": ["debiased", "risk"]}
+    bias = xr.DataArray(0.0, coords, tuple(coords)).copy()
+    bias.loc[{"scenario": "mixture", "generator": "log", "sample_size": 3000}] = -15 - errors
+    counts = xr.full_like(bias.isel(method=0, generator=0, drop=True), 5, dtype=int)
+    found, _ = debiasing_summary.correction(xr.Dataset({"relative_bias": bias, "relative_bias_se": xr.ones_like(bias), "n_replicates": counts}))
+    assert found.endswith(f"beyond chance at n = 1000 or 3000: {lost}")
 
 
 # --- names
