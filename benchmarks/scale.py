@@ -27,8 +27,9 @@ from benchmarks.presets import PRESETS
 from benchmarks.results import dataset
 from benchmarks.rivals import AUTHORS_FUNCTION
 from benchmarks.series import SERIES
+from propercal.experiments.command import shown
 from propercal.experiments.datasets import write_dataset
-from studies.paths import ROOT, shown
+from studies.paths import ROOT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

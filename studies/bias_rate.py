@@ -1,7 +1,7 @@
-"""How the bias of calibration-error estimates falls with n, and where it stops falling.
+"""The rate at which the bias of calibration-error estimates falls with n, and its floor.
 
 The bias against the fixed-bandwidth limit falls like 1/n; against the true calibration error it
-ends at a floor that the bandwidth sets. Run `python studies/bias_rate.py --help`.
+ends at a floor that the bandwidth sets.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from propercal.experiments import Claim, StudyDesign, main, mean_and_error
 from propercal.experiments.decompositions import DECOMPOSITIONS
 from propercal.experiments.workers import in_processes, one_thread
 from studies.bias_rate_report import figures, rate, reliability, table
-
-Floats = NDArray[np.float64]
+from studies.data import Floats
+from studies.losses import UNITS_OF_F, described
 
 TINY = StudyDesign(
     generators=("log",),
@@ -39,7 +39,6 @@ FULL = StudyDesign(
 )
 # A bias below two standard errors says nothing about a rate.
 VISIBLE = 2.0
-_UNITS = "units of F (log: nats)"
 
 
 class Fit(NamedTuple):
@@ -137,36 +136,25 @@ def summarise(design: StudyDesign, replicates: xr.Dataset, n_workers: int) -> xr
     error = np.sqrt((known["truth_error"] / 3) ** 2 + (known["limit_error"] / 3) ** 2)
     one = dict.fromkeys(("generator", "notion", "method", "n_classes", "bandwidth"), 0)
     its, percent = "its standard error", "%"
-    described: dict[str, tuple[xr.DataArray, str, str]] = {
-        "mean": (mean, "mean estimate", _UNITS),
-        "standard_error": (standard_error, "standard error of the mean estimate", _UNITS),
+    saved_text = "mean of estimate − loss saved by the true E[Y | g(X)]"
+    relative_text = "bias against the truth, relative to the truth"
+    statistics: dict[str, tuple[xr.DataArray, str, str]] = {
+        "mean": (mean, "mean estimate", UNITS_OF_F),
+        "standard_error": (standard_error, "standard error of the mean estimate", UNITS_OF_F),
         "n_replicates": (estimate.notnull().sum("replicate").isel(one, drop=True), "", ""),
-        "bias_from_truth": (
-            from_truth,
-            "mean of estimate − loss saved by the true E[Y | g(X)]",
-            _UNITS,
-        ),
-        "bias_from_truth_se": (noise, its, _UNITS),
-        "bias_from_limit": (from_limit, "bias against the fixed-bandwidth limit", _UNITS),
+        "bias_from_truth": (from_truth, saved_text, UNITS_OF_F),
+        "bias_from_truth_se": (noise, its, UNITS_OF_F),
+        "bias_from_limit": (from_limit, "bias against the fixed-bandwidth limit", UNITS_OF_F),
         "bias_from_limit_se": (
             (noise**2 + error**2) ** 0.5,
             f"{its}, integration error of truth and limit included",
-            _UNITS,
+            UNITS_OF_F,
         ),
-        "relative_bias": (
-            relative * from_truth,
-            "bias against the truth, relative to the truth",
-            percent,
-        ),
+        "relative_bias": (relative * from_truth, relative_text, percent),
         "relative_bias_se": (relative.drop_attrs() * noise, its, percent),
     }
-    summary = known.assign({name: _described(*of) for name, of in described.items()})
+    summary = known.assign({name: described(*of) for name, of in statistics.items()})
     return summary.assign(_slopes(summary, noise, design))
-
-
-def _described(values: xr.DataArray, long_name: str, units: str = "") -> xr.DataArray:
-    named = {"units": units, "long_name": long_name}
-    return values.assign_attrs({name: text for name, text in named.items() if text})
 
 
 def _slopes(summary: xr.Dataset, noise: xr.DataArray, design: StudyDesign) -> xr.Dataset:
@@ -209,7 +197,7 @@ def _slopes(summary: xr.Dataset, noise: xr.DataArray, design: StudyDesign) -> xr
     }
     coords = {dim: bias[dim] for dim in dims}
     return xr.Dataset(
-        {name: _described(xr.DataArray(x, coords, dims), text) for name, (x, text) in named.items()}
+        {name: described(xr.DataArray(x, coords, dims), text) for name, (x, text) in named.items()}
     )
 
 

@@ -1,4 +1,4 @@
-"""What the study of the bias's rate says: its table, its verdicts and its figures."""
+"""Table, verdicts and figures of the study of the bias's rate."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import xarray as xr
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from studies.data import notion_name
+from studies.losses import loss, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +92,6 @@ def reliability(summary: xr.Dataset) -> tuple[str, str]:
 _MARKERS = {"direct": "o", "risk": "s"}
 _LINES = {"direct": "--", "risk": "-"}
 _FLOORS = {"direct": ":", "risk": "-."}
-_GENERATORS = {"log": "log loss (nats)", "brier": "Brier score"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -158,7 +158,7 @@ def _rows(
 
 
 def _name(generator: str) -> str:
-    return _GENERATORS.get(generator, generator)
+    return with_unit(loss(generator).score, generator)
 
 
 def _estimate(summary: xr.Dataset) -> Figure:

@@ -1,9 +1,9 @@
-"""Do estimates of calibration error rank the classes alike?
+"""Rankings of the classes by estimates of their calibration error.
 
-The paper's appendix, "Assessing calibration error": for each class against the rest, the estimates
-of CE_KL and CE_2² at bandwidth 0.02 and the binned CE_1, with ranks, and reliability diagrams; here
-also the debiased estimates with intervals, the binned CE_1 of a calibrated model, and the loss of
-the class. Run `python studies/classwise_ranking.py --help`.
+Do the estimates agree? The paper's appendix, "Assessing calibration error": for each class against
+the rest, the estimates of CE_KL and CE_2² at bandwidth 0.02 and the binned CE_1, with ranks, and
+reliability diagrams; here also the debiased estimates with intervals, the binned CE_1 of a
+calibrated model, and the loss of the class.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -25,23 +25,13 @@ from scipy.stats import kendalltau, norm, rankdata, spearmanr
 
 from propercal import decompose
 from propercal._data.messages import bad_value
-from propercal.experiments import Cell, Claim, Factors, Study, factor, main, selections
+from propercal.experiments import Cell, Claim, Study, main, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting import reliability_diagram
-from studies.data import (
-    BANDWIDTH,
-    DIGITS,
-    MODELS_HELP,
-    Floats,
-    contents_of,
-    described,
-    short,
-    symbol,
-    unit,
-    whole_set,
-)
+from studies.bins import N_BINS, bin_means
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, Floats, ModelFactors, output, short, whole_set
+from studies.losses import symbol, unit
 from studies.paths import DATA
-from studies.rivals import N_BINS, bin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,13 +43,9 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Design(Factors):
+class Design(ModelFactors):
     """Models, each with every class, generator and method."""
 
-    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
-    seed: int = 0
-    contents: Sequence[str] = ()
-    """A digest of each model's files."""
     n_classes: int = 0
     """Of every model, as its files say."""
 
@@ -70,19 +56,18 @@ class Design(Factors):
         return {**super().levels(), "class": list(range(self.n_classes))}
 
     def settings(self) -> dict[str, Any]:
-        found = {**super().settings(), "bandwidth": BANDWIDTH, "n_bins": N_BINS}
+        found = {**super().settings(), "n_bins": N_BINS}
         del found["n_classes"]
         return {**found, "n_resamples": N_RESAMPLES}
 
 
 def read(design: Design, data: Path) -> Design:
     """Return the design that names what its files hold; its models have the same classes."""
-    contents = contents_of(design.models, data)
     counts = [whole_set(model, design.seed, data)[0].shape[1] for model in design.models]
     if len(set(counts)) > 1:
         found = ", ".join(f"{model}: {k}" for model, k in zip(design.models, counts, strict=True))
         raise bad_value("models", found, "as many classes for each", "study them one by one")
-    return dataclasses.replace(design, contents=contents, n_classes=counts[0])
+    return dataclasses.replace(design.read(data), n_classes=counts[0])
 
 
 def measure(
@@ -107,35 +92,27 @@ def _measure(logit: Floats, occurred: Any, rng: np.random.Generator) -> dict[str
     shared: dict[str, Any] = {"generator": list(GENERATORS), "from_logits": True}
     paper = decompose(occurred, logit, method="risk", bandwidth=BANDWIDTH, **shared)
     ours = decompose(occurred, logit, **shared)
-    ends = [each.interval("calibration_error", 0.95) for each in ours]
+    lower, upper = zip(*(each.interval("calibration_error", 0.95) for each in ours), strict=True)
     prob = expit(logit)
-    sums = _sums(prob, occurred)
-    null = [_binned(_sums(prob, rng.random(prob.shape) < prob)) for _ in range(N_RESAMPLES)]
+    bins = bin_means(prob, occurred)
+    null = [_binned(bin_means(prob, rng.random(prob.shape) < prob)) for _ in range(N_RESAMPLES)]
     return {
         "estimate": [
             [each.calibration_error for each in pair] for pair in zip(paper, ours, strict=True)
         ],
         "standard_error": [each.standard_errors["calibration_error"] for each in ours],
-        "lower": [low for low, _ in ends],
-        "upper": [high for _, high in ends],
+        "lower": lower,
+        "upper": upper,
         "loss": [each.risk for each in ours],
-        "binned": _binned(sums),
+        "binned": _binned(bins),
         "binned_null": float(np.mean(null)),
-        **dict(zip(("count", "prediction", "frequency"), sums, strict=True)),
+        **dict(zip(("count", "prediction", "frequency"), bins, strict=True)),
     }
 
 
-def _sums(prob: Floats, occurred: Any) -> Floats:
-    """Return rows, mean prediction and frequency of every bin of equal width, 0 where empty."""
-    at = bin_of(prob)
-    count = np.bincount(at, minlength=N_BINS).astype(np.float64)
-    means = [np.bincount(at, x, minlength=N_BINS) / np.maximum(count, 1) for x in (prob, occurred)]
-    return np.stack([count, *means])
-
-
-def _binned(sums: Floats) -> float:
+def _binned(bins: Floats) -> float:
     """Return the binned CE_1: the mean over rows of |frequency − mean prediction| of their bin."""
-    count, prediction, frequency = sums
+    count, prediction, frequency = bins
     return float(count @ np.abs(frequency - prediction) / count.sum())
 
 
@@ -214,7 +191,7 @@ def _values(of: xr.Dataset, name: str) -> Iterator[str]:
     found = columns(of)
     for title in (*PAPER, *OURS):
         scale = 100 if "KL" in title else 1000
-        ranks = rankdata(found[title]).astype(int)
+        ranks = rankdata(found[title], method="min")
         texts = [f"{scale * v:.2f}" for v in found[title]]
         if title in OURS:
             errors = of["standard_error"].isel(generator=OURS.index(title)).values
@@ -357,11 +334,7 @@ _MEASURED: dict[str, tuple[tuple[str, ...], str]] = {
     "prediction": (_BY_BIN, "mean prediction in the bin"),
     "frequency": (_BY_BIN, "frequency of the class in the bin"),
 }
-_NETWORKS = (
-    "cifar10/kull_resnet110_test.npz",
-    "cifar10/peterson_resnet_preact_bottleneck_164.npz",
-    "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
-)
+_NETWORKS = tuple(NETWORKS[name] for name in ("resnet-110", "resnet-164", "wideresnet"))
 STUDY = Study(
     name="classwise_ranking",
     about=__doc__ or "",
@@ -371,7 +344,7 @@ STUDY = Study(
         "full": (Design(models=_NETWORKS), "networks on CIFAR-10, two minutes of one processor"),
     },
     outputs=[
-        described(name, ("model", "class", *inner), long_name)
+        output(name, ("model", "class", *inner), long_name)
         for name, (inner, long_name) in _MEASURED.items()
     ],
     measure=measure,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -14,12 +17,21 @@ from scipy.special import log_softmax
 
 from propercal._data.messages import bad_value
 from propercal.cli.files import read_predictions
-from propercal.experiments import Output
+from propercal.experiments import Factors, Output, factor
+from studies.losses import UNITS
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 DIGITS = ("digits/logistic", "digits/naive-bayes", "digits/discriminant")
+#: Networks on CIFAR-10 that full runs read, by architecture.
+NETWORKS = {
+    "resnet-110": "cifar10/kull_resnet110_test.npz",
+    "densenet": "cifar10/peterson_densenet_BC_100_12.npz",
+    "resnet-164": "cifar10/peterson_resnet_preact_bottleneck_164.npz",
+    "vgg": "cifar10/peterson_vgg_15_BN_64.npz",
+    "wideresnet": "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
+}
 #: What the option that names models says of them.
 MODELS_HELP = (
     "npz files below the data folder, of a network's labels (n,) and logits or probs (n, k); or "
@@ -27,7 +39,6 @@ MODELS_HELP = (
 )
 #: The paper's.
 BANDWIDTH = 0.02
-SYMBOLS = {"log": "CE_KL", "brier": "CE_2²"}
 
 
 def files_of(model: str, data: Path) -> list[Path]:
@@ -57,6 +68,23 @@ def digest(model: str, data: Path) -> str:
 def contents_of(models: Sequence[str], data: Path) -> tuple[str, ...]:
     """Return the digest of each model."""
     return tuple(digest(model, data) for model in models)
+
+
+@dataclass(frozen=True)
+class ModelFactors(Factors):
+    """Models, with what their files hold."""
+
+    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
+    seed: int = 0
+    contents: Sequence[str] = ()
+    """A digest of each model's files."""
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "bandwidth": BANDWIDTH}
+
+    def read(self, data: Path) -> Self:
+        """Return the design that names what its files hold."""
+        return dataclasses.replace(self, contents=contents_of(self.models, data))
 
 
 def read(path: Path) -> tuple[Floats, Labels]:
@@ -105,24 +133,14 @@ def short(model: str) -> str:
     return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]
 
 
-def symbol(generator: str) -> str:
-    """Return the paper's name of a calibration error."""
-    return SYMBOLS.get(generator, generator)
-
-
 def notion_name(notion: str) -> str:
     """Return a notion as prose spells it."""
     return notion.replace("classwise", "class-wise")
 
 
-def unit(generator: str) -> str:
-    """Return what a calibration error is measured in."""
-    return "nats" if generator == "log" else "Brier score"
-
-
-def described(name: str, dims: Sequence[str], long_name: str) -> Output:
+def output(name: str, dims: Sequence[str], long_name: str) -> Output:
     """Return an output in the units of a loss, if it has a dimension of losses."""
-    return Output(name, dims, long_name, "log: nats" if "generator" in dims else "1")
+    return Output(name, dims, long_name, UNITS if "generator" in dims else "1")
 
 
 @lru_cache(maxsize=2)

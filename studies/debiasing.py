@@ -1,7 +1,6 @@
 """Bias, RMSE and coverage of the debiased calibration error, and size and power of the test.
 
 Over simulations with a known calibration error, against published estimates and tests.
-Run `python studies/debiasing.py --help`.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from propercal.simulation import MiscalibratedSimplex, SimulatedSample, Temperat
 from studies.data import BANDWIDTH
 from studies.debiasing_figures import figures
 from studies.debiasing_summary import CALIBRATED, CANONICAL, correction, summary_of, table
+from studies.losses import LOSSES_HELP
 from studies.rivals import (
     TESTS,
     binned_estimates,
@@ -98,7 +98,7 @@ class Design(Factors):
         help="for each of the sample sizes; four times as many where calibrated",
     )
     generators: Sequence[str] = factor(
-        ("log", "brier", "spherical"), within="generator", help="log, brier, spherical, ..."
+        ("log", "brier", "spherical"), within="generator", help=LOSSES_HELP
     )
     n_resamples: int = 199
     seed: int = 0

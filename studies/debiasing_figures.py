@@ -11,24 +11,23 @@ import xarray as xr
 
 from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.plotting.palette import MARKERS
 from studies.debiasing_summary import BIAS_TARGETS, COVERAGE_TARGET, LEVEL, RMSE_RIVALS, SIZE_TARGET
+from studies.losses import loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_MARKERS = ("o", "s", "D", "^", "v", "P")
-_UNITS = {"log": "log loss", "brier": "Brier score", "spherical": "spherical score"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return bias, RMSE and coverage of each generator, and the tests."""
     found: dict[str, Callable[[], Figure]] = {}
     for (generator,), of in selections(summary, "generator"):
-        unit = _UNITS.get(generator, generator)
-        found[f"relative_bias-{generator}"] = partial(_relative_bias, of, unit)
-        found[f"rmse_ratio-{generator}"] = partial(_rmse_ratio, of, unit)
-        found[f"coverage-{generator}"] = partial(_coverage, of, unit)
+        score = loss(generator).score
+        found[f"relative_bias-{generator}"] = partial(_relative_bias, of, score)
+        found[f"rmse_ratio-{generator}"] = partial(_rmse_ratio, of, score)
+        found[f"coverage-{generator}"] = partial(_coverage, of, score)
     return {**found, "tests": partial(_tests, summary)}
 
 
@@ -61,7 +60,7 @@ def _series(axis: Axes, panel: xr.Dataset, name: str, dims: tuple[str, str]) -> 
             xerr=error[i],
             linestyle="",
             color=COLOURS[i % len(COLOURS)],
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=MARKERS[i % len(MARKERS)],
             elinewidth=1,
             label=level if isinstance(level, str) else f"n = {level}",
         )
@@ -77,9 +76,9 @@ def _by_size(summary: xr.Dataset, name: str, title: str) -> tuple[Figure, Any]:
     return figure, axes
 
 
-def _relative_bias(summary: xr.Dataset, unit: str) -> Figure:
+def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     summary = summary.isel(scenario=(summary["truth"] > 0).any("n_classes").values)
-    title = f"Relative bias of the debiased calibration error, {unit}, ± standard error\n"
+    title = f"Relative bias of the debiased calibration error, {score}, ± standard error\n"
     last = summary.isel(sample_size=-1)
     title += f"(rivals at n = {last['sample_size'].item()}, logarithmic beyond 20 %; band: target)"
     figure, axes = _by_size(summary, "relative_bias", title)
@@ -108,10 +107,10 @@ def _relative_bias(summary: xr.Dataset, unit: str) -> Figure:
     return figure
 
 
-def _rmse_ratio(summary: xr.Dataset, unit: str) -> Figure:
+def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
     title = (
         "RMSE of the debiased calibration error over that of the best of "
-        f"{', '.join(RMSE_RIVALS)}\n{unit}, ± standard error"
+        f"{', '.join(RMSE_RIVALS)}\n{score}, ± standard error"
     )
     figure, axes = _by_size(summary, "rmse_ratio", title)
     for axis in axes.flat:
@@ -126,8 +125,8 @@ def _rmse_ratio(summary: xr.Dataset, unit: str) -> Figure:
     return figure
 
 
-def _coverage(summary: xr.Dataset, unit: str) -> Figure:
-    title = f"Coverage of the debiased 95 % interval, {unit}, ± standard error (band: target)"
+def _coverage(summary: xr.Dataset, score: str) -> Figure:
+    title = f"Coverage of the debiased 95 % interval, {score}, ± standard error (band: target)"
     figure, axes = _by_size(summary, "coverage", title)
     for axis in axes.flat:
         axis.axvspan(*COVERAGE_TARGET, color="0.9", zorder=0)

@@ -1,4 +1,4 @@
-"""From replicates of the debiasing study to bias, RMSE, coverage, size and power, with verdicts."""
+"""Bias, RMSE, coverage, size and power from replicates of the debiasing study, with verdicts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import mean_and_error, selections
+from propercal.experiments.statistics import errors_of_chance, share_inside
+from studies.losses import UNITS_OF_F, described
 
 CANONICAL = ("debiased", "direct", "risk", "temperature")
 CALIBRATED = ("calibrated", "calibrated-concentrated")
@@ -18,9 +20,8 @@ SMALL_BIAS = 0.3
 COVERAGE_TARGET = (0.92, 0.98)
 SIZE_TARGET = (0.035, 0.065)
 RMSE_RIVALS = CANONICAL[1:]
-_UNITS = "units of F (log: nats)"
-#: Values, long names and units, by name.
-_Described = dict[str, tuple[xr.DataArray, str, str]]
+#: Values, long names and units if there are any, by name.
+_Described = dict[str, tuple[xr.DataArray, str] | tuple[xr.DataArray, str, str]]
 MISSED, MET, UNCERTAIN, NOT_ASKED = 0, 1, 2, -1
 _VERDICTS = {
     "flag_values": [NOT_ASKED, MISSED, MET, UNCERTAIN],
@@ -39,12 +40,7 @@ def verdict(excess: xr.DataArray, error: xr.DataArray, asked: xr.DataArray) -> x
 def summary_of(replicates: xr.Dataset, known: xr.Dataset) -> xr.Dataset:
     """Return the summary of replicates whose truths are known."""
     parts = {**_errors(replicates, known), **_coverage(replicates, known["truth"])}
-    summary = known.assign(
-        {
-            name: values.assign_attrs({"long_name": text, **({"units": units} if units else {})})
-            for name, (values, text, units) in parts.items()
-        }
-    )
+    summary = known.assign({name: described(*of) for name, of in parts.items()})
     verdicts = _verdicts(summary.sel({"method": "debiased"}, drop=True))
     return summary.assign(verdicts).assign(_tests(replicates["pvalue"]))
 
@@ -72,41 +68,35 @@ def _errors(replicates: xr.Dataset, known: xr.Dataset) -> _Described:
     n_replicates = replicates["lower"].notnull().sum("replicate").isel(generator=0, drop=True)
     percent = 100 / target.where(target > 0)
     return {
-        "n_replicates": (n_replicates, "number of data sets", ""),
-        "mean": (estimate.mean("replicate"), "mean estimate", _UNITS),
-        "bias": (bias, "bias against the truth of its notion", _UNITS),
-        "bias_se": (bias_se, "standard error of bias", _UNITS),
+        "n_replicates": (n_replicates, "number of data sets"),
+        "mean": (estimate.mean("replicate"), "mean estimate", UNITS_OF_F),
+        "bias": (bias, "bias against the truth of its notion", UNITS_OF_F),
+        "bias_se": (bias_se, "standard error of bias", UNITS_OF_F),
         "relative_bias": (percent * bias, "bias, relative to the truth", "%"),
         "relative_bias_se": (percent * bias_se, "standard error of relative_bias", "%"),
-        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", _UNITS),
-        "rmse": (rmse, "root mean squared error", _UNITS),
-        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", _UNITS),
-        "rmse_ratio": (ours / rivals.min("method"), ratio_text, ""),
-        "rmse_ratio_se": (
-            ratio_se,
-            "jackknife standard error of rmse_ratio, at the same rival",
-            "",
-        ),
-        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE", ""),
+        "sd": (estimate.std("replicate", ddof=1), "standard deviation of the estimate", UNITS_OF_F),
+        "rmse": (rmse, "root mean squared error", UNITS_OF_F),
+        "rmse_se": (_jackknife_se(rest), "jackknife standard error of rmse", UNITS_OF_F),
+        "rmse_ratio": (ours / rivals.min("method"), ratio_text),
+        "rmse_ratio_se": (ratio_se, "jackknife standard error of rmse_ratio, at the same rival"),
+        "best_rival": (rivals["method"][best].drop_vars("method"), "rival of smallest RMSE"),
     }
 
 
 def _coverage(replicates: xr.Dataset, truth: xr.DataArray) -> _Described:
     """Return how often the debiased result's statements hold, and what else it says on average."""
-    stated = replicates["lower"].notnull()
-    inside = (replicates["lower"] <= truth) & (truth <= replicates["upper"])
-    covered = inside.where(stated)
-    below = (replicates["lower_bound"] <= truth).where(stated)
-    se = _binomial_se(covered.sum("replicate"), stated.sum("replicate"))
+    bound = replicates["lower_bound"]
+    share, count = share_inside(replicates["lower"], replicates["upper"], truth, "replicate")
+    below, _ = share_inside(bound, xr.full_like(bound, np.inf), truth, "replicate")
+    se = _binomial_se(share * count, count)
     mean = replicates[["lower_bound", "warned", "kernel_share"]].mean("replicate")
-    warned_text = "share of results with a warning of a large kernel share"
     return {
-        "coverage": (covered.mean("replicate"), "share of 95 % intervals with the truth", ""),
-        "coverage_se": (se, "standard error of coverage", ""),
-        "below_truth": (below.mean("replicate"), "share of lower bounds below the truth", ""),
-        "mean_lower_bound": (mean["lower_bound"], "its mean", _UNITS),
-        "warned": (mean["warned"], warned_text, ""),
-        "kernel_share": (mean["kernel_share"], "mean kernel share", ""),
+        "coverage": (share, "share of 95 % intervals with the truth"),
+        "coverage_se": (se, "standard error of coverage"),
+        "below_truth": (below, "share of lower bounds below the truth"),
+        "mean_lower_bound": (mean["lower_bound"], "its mean", UNITS_OF_F),
+        "warned": (mean["warned"], "share of results with a warning of a large kernel share"),
+        "kernel_share": (mean["kernel_share"], "mean kernel share"),
     }
 
 
@@ -184,7 +174,8 @@ def correction(summary: xr.Dataset) -> tuple[str, str]:
     papers = of.sel(scenario="over-confident", sample_size=1000)["relative_bias"]
     ours, theirs = (abs(papers.sel({"method": m})).max().item() for m in ("debiased", "risk"))
     cells = of.sel({"method": "debiased", "sample_size": [1000, 3000]})
-    lost = cells["relative_bias"] + 2 * cells["relative_bias_se"] < -15
+    chance = errors_of_chance(cells["n_replicates"]) * cells["relative_bias_se"]
+    lost = cells["relative_bias"] + chance < -15
     broken = lost.any(["n_classes", "generator", "sample_size"])
     names = ", ".join(summary["scenario"].values[broken.values])
     found = (
@@ -287,8 +278,7 @@ def _pooled(summary: xr.Dataset) -> Iterator[str]:
 
 def _shares(what: str, shares: xr.DataArray, counts: xr.DataArray, dim: str) -> Iterator[str]:
     for (n,), at in selections(xr.Dataset({"hits": shares * counts, "count": counts}), dim):
-        total = float(at["count"].sum())
+        hits, total = at["hits"].sum(), at["count"].sum()
         if total:
-            share = float(at["hits"].sum()) / total
-            error = (share * (1 - share) / total) ** 0.5
+            share, error = (hits / total).item(), _binomial_se(hits, total).item()
             yield f"  {what} at n = {n}: {share:.1%} ± {error:.1%}"

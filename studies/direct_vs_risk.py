@@ -1,8 +1,8 @@
-"""Is the direct estimate of a calibration error better than the one via the risk?
+"""The direct estimate of a calibration error against the one via the risk.
 
-The paper's Figure 2b, in its simulation, whose calibration error is known: class-wise, as there,
-and canonical, at the bandwidth of its tables and at a small one; the debiased estimate stands
-beside them. Run `python studies/direct_vs_risk.py --help`.
+Which is nearer? The paper's Figure 2b, in its simulation, whose calibration error is known:
+class-wise, as there, and canonical, at the bandwidth of its tables and at a small one; the debiased
+estimate stands beside them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import xarray as xr
 
 from propercal.experiments import Claim, main, selections
 from studies import simulated
-from studies.data import notion_name, symbol
+from studies.data import notion_name
+from studies.losses import symbol
 from studies.simulated import Contest, Design
 
 QUICK = Design(

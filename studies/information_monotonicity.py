@@ -1,9 +1,8 @@
-"""Does every layer of a network know less of the label than the one before it?
+"""Sharpness of the layers of a network, from the first to the output, throughout training.
 
 The paper's Figure 3: accuracy, and the sharpness of what each layer's activations could predict,
 throughout training, here of the output layer too, which the paper leaves out. In the population the
-order holds for any network; the study asks which estimate shows it. Run
-`python studies/information_monotonicity.py --help`.
+order holds for any network; the study asks which estimate shows it.
 
 The full study reads MNIST from `images/mnist.npz` below the data folder: `images_train` (n, 28, 28)
 and `images_test`, uint8, with `labels_train` and `labels_test`.
@@ -27,10 +26,12 @@ from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_er
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.information import layer_sharpness
 from propercal.plotting import layer_curves
+from propercal.plotting.palette import MARKERS
 from studies.data import BANDWIDTH, Floats
+from studies.losses import loss, with_unit
 from studies.paths import DATA
 from studies.training import (
-    SYMBOLS,
+    TITLES,
     Design,
     Rows,
     Snapshot,
@@ -175,7 +176,7 @@ def table(summary: xr.Dataset) -> str:
 
 def _line(levels: tuple[str, ...], cells: Iterator[str]) -> str:
     activation, generator, method = levels
-    head = f"{activation:6} {SYMBOLS[generator]:4} {method:11}"
+    head = f"{activation:6} {loss(generator).divergence:4} {method:11}"
     return head + "".join(f" {cell:>15}" for cell in cells)
 
 
@@ -231,20 +232,14 @@ def _gap(summary: xr.Dataset) -> Iterator[str]:
 def ordered(summary: xr.Dataset) -> tuple[str, str]:
     """Judge whether the published and the debiased estimates keep the order."""
     found = "; ".join(
-        f"{each.activation}, {SYMBOLS[each.generator]}, {each.method}: {each.said}"
+        f"{each.activation}, {loss(each.generator).divergence}, {each.method}: {each.said}"
         for each in verdicts(summary)
         if each.method in ("risk", "debiased")
     )
     return found, "a theorem of the population; what breaks it is an estimate"
 
 
-_MARKERS = ("o", "s", "D", "^", "v")
-_TITLES = {
-    "risk": "the paper's estimate (γ = 0.02)",
-    "risk-tuned": "standardised, γ of least risk",
-    "debiased": "debiased",
-}
-_UNITS = {"brier": "L2 sharpness", "log": "KL sharpness (nats)"}
+_TITLES = {**TITLES, "risk-tuned": "standardised, γ of least risk"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -272,7 +267,7 @@ def _layers(summary: xr.Dataset, activation: str) -> Figure:
             if axis.get_legend() is not None:
                 axis.get_legend().remove()
             axis.set_title(_TITLES[method] if row[0] is axes[0, 1] else "")
-        row[0].set_ylabel(_UNITS[generator])
+        row[0].set_ylabel(with_unit(f"{loss(generator).divergence} sharpness", generator))
         # On one scale, so that estimates of one quantity can be compared.
         low, high = np.transpose([axis.get_ylim() for axis in row])
         for axis in row:
@@ -318,12 +313,12 @@ def _rises(summary: xr.Dataset) -> Figure:
         for i, ((method,), at) in enumerate(selections(of, "method")):
             mean, error = mean_and_error(100 * rises(at["sharpness"].mean("epoch")), "seed")
             x = np.arange(mean.size) + 0.18 * (i - (len(METHODS) - 1) / 2)
-            style: dict[str, Any] = {"color": COLOURS[i], "marker": _MARKERS[i], "capsize": 2}
+            style: dict[str, Any] = {"color": COLOURS[i], "marker": MARKERS[i], "capsize": 2}
             axis.errorbar(x, mean, error, linestyle="", label=_TITLES[method], **style)
         axis.axhline(0, color="black", linewidth=0.8)
-        axis.set_title(f"{activation}, {SYMBOLS[generator]}")
+        axis.set_title(f"{activation}, {loss(generator).divergence}")
         axis.set_xticks(range(mean.size), mean["step"].values)
-        axis.set_ylabel("rise × 100" + (" (nats)" if generator == "log" else ""))
+        axis.set_ylabel(with_unit("rise × 100", generator))
         axis.grid(axis="y", color="0.92", linewidth=0.6)
         axis.set_axisbelow(True)
     for axis in axes[-1]:

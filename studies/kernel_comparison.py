@@ -1,10 +1,9 @@
-"""Is the Dirichlet kernel better than bins?
+"""The Dirichlet kernel against bins, in estimates of a calibration error.
 
 The paper's Figure 2a: class-wise calibration error against the number of samples, in its
 simulation, whose calibration error is known. Labels are averaged by the Dirichlet kernel (at the
 bandwidth of the paper's tables, at a small one, and at the one of largest likelihood) and in 15
 bins of equal width or weight; the debiased estimate stands beside them.
-Run `python studies/kernel_comparison.py --help`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import xarray as xr
 from propercal.experiments import Claim, main
 from propercal.methods import PUBLISHED_METHODS
 from studies import simulated
-from studies.data import symbol
+from studies.losses import symbol
 from studies.simulated import DEBIASED, SMOOTHERS, Contest, Design
 
 QUICK = Design(

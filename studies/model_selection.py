@@ -1,8 +1,8 @@
-"""Which snapshots of training are the best compromises between accuracy and calibration?
+"""Snapshots of training that are the best compromises between accuracy and calibration.
 
 The paper's appendix, "Model selection": the Pareto front of accuracy and calibration error over
 snapshots, means and standard errors over seeds, here by the paper's estimate and by the debiased
-one. Run `python studies/model_selection.py --help`.
+one.
 
 The full study reads MNIST from `images/mnist.npz` below the data folder: `images_train` (n, 28, 28)
 and `images_test`, uint8, with `labels_train` and `labels_test`.
@@ -21,11 +21,12 @@ import xarray as xr
 from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_error, selections
 from propercal.experiments.figures import legend, panels
 from propercal.plotting import on_front, pareto_front
-from studies.data import symbol
+from studies.losses import symbol, with_unit
 from studies.paths import DATA
 from studies.training import (
     GENERATORS,
     METHODS,
+    TITLES,
     Design,
     Rows,
     Snapshot,
@@ -158,7 +159,6 @@ def traded(summary: xr.Dataset) -> tuple[str, str]:
 
 
 _NEAR = 4
-_TITLES = {"risk": "the paper's estimate (γ = 0.02)", "debiased": "debiased"}
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -191,9 +191,8 @@ def _pareto(summary: xr.Dataset) -> Figure:
         )
         axis.get_legend().remove()
         axis.set_xlabel("")
-        axis.set_title(f"{symbol(generator)}, {_TITLES[method]}")
-        unit = " (nats)" if generator == "log" else ""
-        axis.set_ylabel(f"{symbol(generator)} × 100{unit}")
+        axis.set_title(f"{symbol(generator)}, {TITLES[method]}")
+        axis.set_ylabel(with_unit(f"{symbol(generator)} × 100", generator))
     for axis in axes[-1]:
         axis.set_xlabel("accuracy (%)")
     legend(figure, axes)

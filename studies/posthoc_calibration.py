@@ -1,8 +1,8 @@
-"""Does temperature scaling win for the log loss, and isotonic regression for the Brier score?
+"""Temperature scaling against isotonic regression, by the calibration errors that they leave.
 
-The paper's Tables 2, 3 and 5: calibration errors, accuracy, log loss and Brier score before and
-after recalibration, here by the paper's estimate and by the debiased one, with intervals, and the
-two recalibrations compared on the same rows. Run `python studies/posthoc_calibration.py --help`.
+Does the first win for the log loss, and the second for the Brier score? The paper's Tables 2, 3 and
+5: calibration errors, accuracy, log loss and Brier score before and after recalibration, here by
+the paper's estimate and by the debiased one, with intervals, and the two compared on the same rows.
 
 Of files, `NAME_test.npz` is evaluated after calibration on `NAME_val.npz`; any other is split into
 two random halves, anew for each seed.
@@ -10,7 +10,6 @@ two random halves, anew for each seed.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import sys
 import warnings
@@ -22,19 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal import Decomposition, PairedDifference, decompose, paired_difference
-from propercal.experiments import Cell, Claim, Factors, Output, Study, factor, main
+from propercal.experiments import Cell, Claim, Output, Study, factor, main
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
-from studies.data import (
-    BANDWIDTH,
-    DIGITS,
-    MODELS_HELP,
-    Floats,
-    Labels,
-    contents_of,
-    digits,
-    files_of,
-)
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, Floats, Labels, ModelFactors, digits, files_of
 from studies.data import read as read_file
+from studies.losses import LOSSES_HELP
 from studies.paths import DATA
 from studies.posthoc_report import figures, overstated, table, winners
 
@@ -57,30 +48,19 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Design(Factors):
+class Design(ModelFactors):
     """Models × splits, each with every recalibration, notion, generator and method."""
 
-    models: Sequence[str] = factor(between="model", help=MODELS_HELP)
     n_seeds: int = factor(1, between="seed", least=1, metavar="R", help="splits of each file")
     max_rows: int = factor(5000, least=50, help="most rows to calibrate on, and to evaluate on")
     notions: Sequence[str] = factor(("classwise", "canonical"), within="notion")
-    generators: Sequence[str] = factor(
-        ("log", "brier"), within="generator", help="log, brier, spherical, ..."
-    )
-    seed: int = 0
-    contents: Sequence[str] = ()
-    """A digest of each model's files."""
+    generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
 
     def cost(self, cell: Cell) -> float:
         return 1.0 if cell.model in DIGITS else 20.0
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "bandwidth": BANDWIDTH, "floor": FLOOR}
-
-
-def read(design: Design, data: Path) -> Design:
-    """Return the design that names what its files hold."""
-    return dataclasses.replace(design, contents=contents_of(design.models, data))
+        return {**super().settings(), "floor": FLOOR}
 
 
 def split(design: Design, cell: Cell, rng: np.random.Generator, data: Path) -> Split:
@@ -223,20 +203,16 @@ _MEASURED: dict[str, tuple[tuple[str, ...], str]] = {
     "difference_upper": (_PAIR, "upper end of its 95 % interval"),
     "pvalue": (_PAIR, "two-sided p-value of no difference"),
 }
-_NETWORKS = (
-    "cifar10/kull_resnet110_test.npz",
-    "cifar10/peterson_densenet_BC_100_12.npz",
-    "cifar10/peterson_resnet_preact_bottleneck_164.npz",
-    "cifar10/peterson_vgg_15_BN_64.npz",
-    "cifar10/netcal_wideresnet-16-4-cifar-10.npz",
-)
 STUDY = Study(
     name="posthoc_calibration",
     about=__doc__ or "",
     presets={
         "tiny": (Design(models=DIGITS[1:2], max_rows=150), "150 rows of one of them, seconds"),
         "quick": (Design(models=DIGITS), "three models of scikit-learn's digits, a minute or two"),
-        "full": (Design(models=_NETWORKS), "networks on CIFAR-10, 20 minutes of one processor"),
+        "full": (
+            Design(models=tuple(NETWORKS.values())),
+            "networks on CIFAR-10, 20 minutes of one processor",
+        ),
     },
     outputs=[
         Output(name, ("model", "seed", *inner), long_name)
@@ -245,7 +221,7 @@ STUDY = Study(
     measure=measure,
     levels={"recalibration": RECALIBRATIONS, "rival": RIVALS, "method": METHODS},
     dims=("model", "seed", "recalibration", "rival", "notion", "generator", "method"),
-    read=read,
+    read=Design.read,
     data=DATA,
     table=table,
     claims=(

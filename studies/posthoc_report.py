@@ -1,4 +1,4 @@
-"""What the post-hoc calibration study says: its table, its verdicts and its figures."""
+"""Table, verdicts and figures of the post-hoc calibration study."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from propercal.experiments import selections
+from propercal.experiments import mean_and_error, selections
 from propercal.experiments.figures import COLOURS, legend, panels
-from studies.data import notion_name, short, symbol, unit
+from propercal.plotting.palette import MARKERS
+from studies.data import notion_name, short
+from studies.losses import symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,23 +91,17 @@ def _errors(summary: xr.Dataset) -> Iterator[str]:
 
 
 def _row(at: xr.Dataset) -> list[str]:
-    estimate = 100 * at["estimate"].transpose("recalibration", "seed")
-    before = float(estimate[0].mean())
+    mean, error = (x.values for x in mean_and_error(100 * at["estimate"], "seed"))
     cells = []
-    for i, values in enumerate(estimate.values):
-        text = f"{values.mean():.2f}{_error(values)}"
+    for i, value in enumerate(mean):
+        text = f"{value:.2f}" + (f" ± {error[i]:.2f}" if at.sizes["seed"] > 1 else "")
         if i:
-            text += f" ({_change(float(values.mean()), before)})"
+            text += f" ({_change(value, mean[0])})"
         if at["method"].item() == "debiased":
             ends = [100 * float(at[end].isel(recalibration=i).mean()) for end in ("lower", "upper")]
             text += f" [{ends[0]:.2f}, {ends[1]:.2f}]"
         cells.append(text)
     return cells
-
-
-def _error(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    n = len(values)
-    return f" ± {values.std(ddof=1) / np.sqrt(n):.2f}" if n > 1 else ""
 
 
 def _change(after: float, before: float) -> str:
@@ -185,9 +181,6 @@ def overstated(summary: xr.Dataset) -> tuple[str, str]:
     return f"{found}via risk", "the rest is bias, as far as the debiased estimate is right"
 
 
-_MARKERS = ("o", "s", "D", "^")
-
-
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return the errors under each recalibration, and the paired differences."""
     return {
@@ -246,7 +239,7 @@ def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, i: int,
     """Draw our estimate of each model, its interval and the paper's estimate, × 100."""
     ours, low, high, paper = (100 * each.values for each in values)
     y = np.arange(len(ours)) + height
-    colour, marker = COLOURS[i], _MARKERS[i]
+    colour, marker = COLOURS[i], MARKERS[i]
     axis.plot(paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper")
     # A debiased estimate below 0 lies outside its interval.
     axis.hlines(y, low, high, colour, linewidth=1)

@@ -11,23 +11,21 @@ from scipy.spatial.distance import cdist, pdist
 
 from propercal._array import log_softmax
 from propercal.generators import BregmanGenerator
+from studies.bins import N_BINS, bin_means, bin_of
+from studies.data import Floats, Labels
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
-
-N_BINS = 15
-# Slopes of log g beyond these are those of separable classes.
-_SLOPES = (1e-3, 1e3)
+# Inverse temperatures beyond these are those of separable classes.
+_RANGE = (1e-3, 1e3)
 
 
-def fit_slope(log_g: Floats, y_true: Labels, start: float = 1.0) -> float:
+def fit_inverse_temperature(log_g: Floats, y_true: Labels, start: float = 1.0) -> float:
     """Return the inverse temperature a of softmax(a log g) of largest likelihood.
 
     Newton's method on the logarithm of a. Guo, Pleiss, Sun & Weinberger (2017), "On calibration of
     modern neural networks".
     """
     target = float(np.take_along_axis(log_g, y_true[:, None], axis=1).sum())
-    low, high = _SLOPES
+    low, high = _RANGE
     a = start
     for _ in range(60):
         p = np.exp(log_softmax(a * log_g))
@@ -57,7 +55,7 @@ def temperature_estimates(
     fold = rng.permutation(n) % n_folds
     log_r = np.empty_like(log_g)
     for f in range(n_folds):
-        a = fit_slope(log_g[fold != f], y_true[fold != f])
+        a = fit_inverse_temperature(log_g[fold != f], y_true[fold != f])
         log_r[fold == f] = log_softmax(a * log_g[fold == f])
     outcome, r = np.eye(k)[y_true], np.exp(log_r)
     return [
@@ -76,7 +74,8 @@ def binned_estimates(
     """
     totals = [0.0] * len(generators)
     for i in range(y_proba.shape[1]):
-        count, label, score = _bins(y_true == i, y_proba[:, i])
+        bins = bin_means(y_proba[:, i], y_true == i)
+        count, score, label = bins[:, bins[0] > 0]
         pair_y, pair_g = np.stack([1 - label, label], -1), np.stack([1 - score, score], -1)
         for j, generator in enumerate(generators):
             totals[j] += float(count @ generator.divergence(pair_y, pair_g)) / len(y_true)
@@ -92,25 +91,11 @@ def debiased_binned_estimate(y_true: Labels, y_proba: Floats) -> float:
     """
     total = 0.0
     for i in range(y_proba.shape[1]):
-        count, label, score = _bins(y_true == i, y_proba[:, i])
+        count, score, label = bin_means(y_proba[:, i], y_true == i)
         noise = label * (1 - label) / np.maximum(count - 1, 1)
         # Both components of the pair (1 − p, p) have the same difference.
         total += 2 * float(count @ ((label - score) ** 2 - noise)) / len(y_true)
     return float(total / y_proba.shape[1])
-
-
-def bin_of(score: Floats) -> NDArray[np.intp]:
-    """Return the number of the bin of equal width of each score."""
-    return np.minimum((N_BINS * score).astype(np.intp), N_BINS - 1)
-
-
-def _bins(hit: NDArray[np.bool_], score: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return rows, mean label and mean score of each bin that has rows."""
-    at = bin_of(score)
-    count = np.bincount(at, minlength=N_BINS).astype(np.float64)
-    used = count > 0
-    label, mean = (np.bincount(at, x, minlength=N_BINS)[used] / count[used] for x in (hit, score))
-    return count[used], label, mean
 
 
 TESTS = ("temperature", "binned", "skce")
@@ -146,10 +131,11 @@ def resampled_pvalues(
 
 def _likelihood_ratios(labels: Labels, log_g: Floats) -> Floats:
     def likelihood(a: float, y: Labels) -> float:
-        fitted = log_softmax(a * log_g)
-        return float(np.take_along_axis(fitted, y[:, None], axis=1).sum())
+        log_r = log_softmax(a * log_g)
+        return float(np.take_along_axis(log_r, y[:, None], axis=1).sum())
 
-    return np.array([2 * (likelihood(fit_slope(log_g, y), y) - likelihood(1.0, y)) for y in labels])
+    fitted = [likelihood(fit_inverse_temperature(log_g, y), y) for y in labels]
+    return 2 * (np.array(fitted) - [likelihood(1.0, y) for y in labels])
 
 
 def _binned_chi_squares(residual: NDArray[np.float32], y_proba: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Estimates of a calibration error that is known, on the same simulated samples, and who is nearer.
+"""Estimates of a known calibration error on the same simulated samples, and contests of them.
 
 What the studies of kernels, and of direct against risk, share.
 """
@@ -26,10 +26,11 @@ from propercal.experiments import (
     selections,
 )
 from propercal.experiments.figures import legend, panels
+from propercal.experiments.statistics import share_inside
 from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
-from studies.data import symbol, unit
+from studies.losses import LOSSES_HELP, UNITS, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,9 +56,7 @@ class Design(Factors):
 
     smoothers: Sequence[str] = factor(among=SMOOTHERS, help="; ".join(SMOOTHERS))
     notions: Sequence[str] = factor(("classwise",), within="notion")
-    generators: Sequence[str] = factor(
-        ("log", "brier"), within="generator", help="log, brier, spherical, ..."
-    )
+    generators: Sequence[str] = factor(("log", "brier"), within="generator", help=LOSSES_HELP)
     n_classes: Sequence[int] = factor((2, 5, 10), between="n_classes", metavar="K")
     sample_sizes: Sequence[int] = factor((100, 300, 1000), between="sample_size", least=20)
     n_replicates: Sequence[int] = factor(
@@ -139,21 +138,16 @@ def study(
     shows, in which "estimator" has the names of the lines.
     """
     at, inner = ("notion", "generator"), ("n_classes", "sample_size", "replicate")
-    end, units = "end of the debiased estimate's 95 % interval", "log: nats"
+    error, end = "calibration error", "end of the debiased estimate's 95 % interval"
     return Study(
         name=name,
         about=about,
         presets=presets,
         outputs=(
-            Output(
-                "calibration_error",
-                (*at, "estimator", *inner),
-                "estimated calibration error",
-                units,
-            ),
-            Output("lower", (*at, *inner), f"lower {end}", units),
-            Output("upper", (*at, *inner), f"upper {end}", units),
-            Output("truth", (*at, "n_classes"), "calibration error", units, known=Design.truth),
+            Output("calibration_error", (*at, "estimator", *inner), f"estimated {error}", UNITS),
+            Output("lower", (*at, *inner), f"lower {end}", UNITS),
+            Output("upper", (*at, *inner), f"upper {end}", UNITS),
+            Output("truth", (*at, "n_classes"), error, UNITS, known=Design.truth),
         ),
         measure=measure,
         table=partial(_table, verdict),
@@ -243,9 +237,9 @@ def debiased_lines(summary: xr.Dataset) -> Iterator[str]:
 
 def coverage(summary: xr.Dataset) -> str:
     """Say how often the debiased estimate's interval holds the truth."""
-    inside = (summary["lower"] <= summary["truth"]) & (summary["truth"] <= summary["upper"])
-    n = int(summary["lower"].notnull().sum())
-    return f"95 % intervals of the debiased estimate hold the truth in {int(inside.sum())} of {n}."
+    share, n = share_inside(summary["lower"], summary["upper"], summary["truth"])
+    hits = f"{(share * n).item():.0f} of {n.item()}" if n else "0 of 0"
+    return f"95 % intervals of the debiased estimate hold the truth in {hits}."
 
 
 def _figures(

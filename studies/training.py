@@ -40,7 +40,8 @@ SHIPPED = ("digits", "breast-cancer")
 FILES = {"mnist": "images/mnist.npz", "breastmnist": "images/breastmnist.npz"}
 GENERATORS = ("log", "brier")
 METHODS = ("risk", "debiased")
-SYMBOLS = {"log": "KL", "brier": "L2"}
+#: Of methods, in figures.
+TITLES = {"risk": f"the paper's estimate (γ = {BANDWIDTH})", "debiased": "debiased"}
 
 
 @dataclass(frozen=True)

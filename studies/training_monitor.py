@@ -1,9 +1,8 @@
-"""Does the calibration error tell when to stop training, and what goes wrong afterwards?
+"""Early stopping by the calibration error, and the growth of the loss after its minimum.
 
 The paper's appendix, "Monitoring calibration error during training": loss, accuracy, calibration
 error and refinement by epoch on training and validation rows, smoothed, and where early stopping by
-each would stop, here judged on rows that neither saw. Run
-`python studies/training_monitor.py --help`.
+each would stop, here judged on rows that neither saw.
 
 The full study reads BreastMNIST from `images/breastmnist.npz` below the data folder:
 `images_train`, `images_val` and `images_test` (n, 28, 28), uint8, with `labels_train` and so on.
@@ -22,11 +21,11 @@ import xarray as xr
 
 from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_error, selections
 from propercal.experiments.figures import COLOURS, legend, panels
+from studies.losses import loss, unit, with_unit
 from studies.paths import DATA
 from studies.training import (
     GENERATORS,
     METHODS,
-    SYMBOLS,
     Design,
     Part,
     Rows,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 PARTS = ("train", "monitor")
 #: Weight of the past in the moving average.
 MEMORY = 0.8
-LOSSES = {"log": "log", "brier": "Brier"}
 _PREAMBLE = """Validation rows, exponential moving averages; means over seeds ± standard errors.
 risk: the paper's estimate, at its bandwidth 0.02. *: beyond chance (5 %)."""
 
@@ -72,14 +70,13 @@ def measure(snapshot: Snapshot, rows: Rows) -> dict[str, Any]:
 def _part(snapshot: Snapshot, part: Part) -> dict[str, Any]:
     log_prob, y = snapshot.log_prob(part), part.labels
     both = estimates(y, log_prob)
-    intervals = [ours.interval("calibration_error", 0.95) for _, ours in both]
+    ends = zip(*(ours.interval("calibration_error", 0.95) for _, ours in both), strict=True)
     return {
         "accuracy": accuracy(log_prob, y),
         "loss": [ours.risk for _, ours in both],
         "calibration_error": [[each.calibration_error for each in pair] for pair in both],
         "refinement": [[each.refinement for each in pair] for pair in both],
-        "lower": [low for low, _ in intervals],
-        "upper": [high for _, high in intervals],
+        **dict(zip(("lower", "upper"), ends, strict=True)),
     }
 
 
@@ -141,10 +138,10 @@ def criteria(summary: xr.Dataset) -> dict[str, xr.DataArray]:
     part = summary.sel(part="monitor")
     found = {"error rate": -part["accuracy"]}
     for (generator,), of in selections(part, "generator"):
-        found[f"{LOSSES[generator]} loss"] = of["loss"]
+        found[f"{loss(generator).title} loss"] = of["loss"]
         for name, title in (("calibration_error", "CE"), ("refinement", "refinement")):
             for (method,), at in selections(of, "method"):
-                found[f"{title} {SYMBOLS[generator]}, {method}"] = at[name]
+                found[f"{title} {loss(generator).divergence}, {method}"] = at[name]
     return {name: smooth(curve) for name, curve in found.items()}
 
 
@@ -215,8 +212,9 @@ def _growth(summary: xr.Dataset) -> Iterator[str]:
     for (generator, method), _ in selections(summary, "generator", "method"):
         grown = growth(summary, generator, method)
         cells = [number(values, signed=True, marked=True) for values in grown]
+        name = loss(generator).divergence
         yield (
-            f"{SYMBOLS[generator]}, {method:24} {cells[0]:>16} {cells[1]:>16} {cells[2]:>17} "
+            f"{name}, {method:24} {cells[0]:>16} {cells[1]:>16} {cells[2]:>17} "
             f"{grown.share:>10} {cells[3]:>17}  {grown.second}; {grown.third}"
         )
     yield "Debiased calibration error at the end, and the mean 95 % interval of a single network:"
@@ -224,7 +222,7 @@ def _growth(summary: xr.Dataset) -> Iterator[str]:
     for (generator,), of in selections(last.mean("seed"), "generator"):
         names = ("calibration_error", "lower", "upper")
         error, *ends = (of[name].item() for name in names)
-        yield f"{SYMBOLS[generator]} {error:.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
+        yield f"{loss(generator).divergence} {error:.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
 
 
 def _least(summary: xr.Dataset) -> str:
@@ -270,9 +268,9 @@ def _monitor(summary: xr.Dataset) -> Figure:
     n_rows = summary.sizes["generator"]
     figure, axes = panels(n_rows, 4, (10.5, 5.4), title, sharex=True)
     for row, ((generator,), of) in zip(axes, selections(summary, "generator"), strict=True):
-        name = f"{LOSSES[generator]} loss"
+        name = f"{loss(generator).title} loss"
         row[0].set_title(name)
-        row[0].set_ylabel(f"{name} (nats)" if generator == "log" else name)
+        row[0].set_ylabel(with_unit(name, generator))
         for i, part in enumerate(PARTS):
             of_part, axis = of.sel(part=part), row[1 + i]
             _band(row[0], of_part["loss"], COLOURS[4 + i], "_")
@@ -283,8 +281,8 @@ def _monitor(summary: xr.Dataset) -> Figure:
                 label = f"refinement, {title}"
                 axis.plot(of["epoch"], refinement, color=colour, linestyle="--", label=label)
             axis.axhline(0, color="black", linewidth=0.6)
-            axis.set_title(f"{SYMBOLS[generator]}, {_PARTS[part]}")
-            axis.set_ylabel("nats" if generator == "log" else "Brier score")
+            axis.set_title(f"{loss(generator).divergence}, {_PARTS[part]}")
+            axis.set_ylabel(unit(generator))
     last = axes[0, 3]
     for i, part in enumerate(PARTS):
         _band(last, 100 * summary["accuracy"].sel(part=part), COLOURS[4 + i], _PARTS[part])

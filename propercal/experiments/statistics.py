@@ -1,8 +1,8 @@
-"""Levels of a dataset, means over replicates, and what they show beyond chance."""
+"""Levels of a dataset, means and coverage over replicates, and what they show beyond chance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +35,74 @@ def beyond_chance(values: xr.DataArray, dim: str, *, level: float = 0.05) -> xr.
     >>> beyond_chance(xr.DataArray([0.9, 1.0, 1.1], dims="seed"), "seed").item()
     True
     """
-    from scipy.stats import t as student
-
     mean, error = mean_and_error(values, dim)
     # Strictly, for a difference that is 0 in every replicate.
-    return abs(mean) > student.ppf(1 - level / 2, values.notnull().sum(dim) - 1) * error
+    return abs(mean) > errors_of_chance(values.notnull().sum(dim), level=level) * error
+
+
+def errors_of_chance(count: xr.DataArray, *, level: float = 0.05) -> xr.DataArray:
+    """Return how many standard errors a mean may be from its expectation by chance.
+
+    Parameters
+    ----------
+    count : xarray.DataArray
+        Numbers n of independent replicates.
+    level : float
+        Probability of more, for normal values.
+
+    Returns
+    -------
+    xarray.DataArray
+        The quantile 1 − level / 2 of Student's t with n − 1 degrees of freedom: 2.8 for n = 5 and
+        5 %, NaN for n = 1.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> print(f"{errors_of_chance(xr.DataArray(5)).item():.2f}")
+    2.78
+    """
+    from scipy.stats import t as student
+
+    return count.copy(data=student.ppf(1 - level / 2, count.values - 1))
+
+
+def share_inside(
+    lower: xr.DataArray,
+    upper: xr.DataArray,
+    truth: xr.DataArray,
+    dim: str | Sequence[str] | None = None,
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the share of intervals that hold the truth, and the number of intervals.
+
+    An interval that is not stated, with NaN at an end, is neither a hit nor a miss: it is left
+    out of both, and so is one whose truth is NaN.
+
+    Parameters
+    ----------
+    lower, upper : xarray.DataArray
+        Ends, both of the interval.
+    truth : xarray.DataArray
+    dim : str or sequence of str, optional
+        Dimensions of intervals, all of them by default.
+
+    Returns
+    -------
+    share, count : xarray.DataArray
+        Without `dim`. The share of no interval is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> lower = xr.DataArray([0.1, 0.4, np.nan], dims="replicate")
+    >>> share, count = share_inside(lower, lower + 0.2, xr.DataArray(0.2))
+    >>> print(f"{share.item():.0%} of {count.item()}")
+    50% of 2
+    """
+    stated = lower.notnull() & upper.notnull() & truth.notnull()
+    inside = ((lower <= truth) & (truth <= upper)).where(stated)
+    return inside.mean(dim), stated.sum(dim)
 
 
 def selections(dataset: xr.Dataset, *dims: str) -> Iterator[tuple[tuple[Any, ...], xr.Dataset]]:

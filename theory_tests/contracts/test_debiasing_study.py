@@ -242,7 +242,7 @@ def test_weak_alternatives_have_the_stated_noncentrality() -> None:
     assert weakened("calibrated", 3, 300).truth("log", "canonical").value == 0
 
 
-def test_fit_slope_is_the_maximum_of_the_likelihood() -> None:
+def test_the_inverse_temperature_is_the_maximum_of_the_likelihood() -> None:
     y_true, g, _ = TemperatureScaledSimplex(3).sample(400, random_state=0)
     log_g, rows = np.log(g), np.arange(400)
 
@@ -251,9 +251,9 @@ def test_fit_slope_is_the_maximum_of_the_likelihood() -> None:
 
     expected = minimize_scalar(loss, bounds=(0.01, 10), method="bounded", options={"xatol": 1e-9})
     for start in (0.02, 1.0, 30.0):
-        assert rivals.fit_slope(log_g, y_true, start) == pytest.approx(expected.x, rel=1e-5)
+        assert rivals.fit_inverse_temperature(log_g, y_true, start) == pytest.approx(expected.x, rel=1e-5)
     # Separable classes have no maximum; the end of the range stands for it.
-    assert rivals.fit_slope(log_g, g.argmax(axis=1)) > 100
+    assert rivals.fit_inverse_temperature(log_g, g.argmax(axis=1)) > 100
 
 
 def test_temperature_scaling_finds_the_truth_of_its_own_model() -> None:

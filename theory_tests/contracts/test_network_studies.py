@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -63,14 +65,18 @@ def classes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Da
 # --- subsets of a test set
 
 
-def test_the_reference_is_the_library_s_value_of_the_whole_set(subsets: tuple[xr.Dataset, Path, str], data: Path) -> None:
+def test_the_reference_is_the_library_s_value_of_the_whole_set(
+    subsets: tuple[xr.Dataset, Path, str], data: Path
+) -> None:
     summary, _, _ = subsets
     assert (summary["n_rows"] == N).all()
     for model in FILES:
         log_prob, y = whole_set(model, 0, data)
         for method in ("risk", "direct", "debiased"):
             bandwidth: float | str = "auto" if method == "debiased" else 0.02
-            found = decompose(y, log_prob, from_logits=True, generator="brier", notion="classwise", method=method, bandwidth=bandwidth)
+            found = decompose(
+                y, log_prob, from_logits=True, generator="brier", notion="classwise", method=method, bandwidth=bandwidth
+            )
             stored = summary["reference"].sel({"model": model, "generator": "brier", "method": method})
             assert stored.item() == pytest.approx(found.calibration_error, rel=1e-9)
         low, high = found.interval("calibration_error")
@@ -97,6 +103,17 @@ def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None
         assert {path.stem for path in folder.glob(f"*.{suffix}")} == {f"bias-{short(model)}" for model in FILES}
 
 
+def relative_biases(relative: Sequence[Any]) -> xr.Dataset:
+    """A summary of one model with these relative biases at n = 200 and 500, replicates in a row."""
+    # 100 is not of the claim.
+    values = 2 * (1 + np.array([[9.0, *[9.1] * (len(relative[0]) - 1)], *relative]))
+    dims = ("model", "generator", "method", "sample_size", "replicate")
+    coords = {"model": ["a"], "generator": ["log"], "method": ["risk"], "sample_size": [100, 200, 500]}
+    return xr.Dataset(
+        {"estimate": (dims, values[None, None, None]), "reference": (dims[:3], np.full((1, 1, 1), 2.0))}, coords
+    )
+
+
 @pytest.mark.parametrize(
     ("relative", "counts", "said"),
     [
@@ -106,12 +123,7 @@ def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None
     ],
 )
 def test_subset_verdicts(relative: list[list[float]], counts: tuple[int, int, int], said: str) -> None:
-    # 100 is not of the claim.
-    values = 2 * (1 + np.array([[9.0, 9.1], *relative]))
-    dims = ("model", "generator", "method", "sample_size", "replicate")
-    coords = {"model": ["a"], "generator": ["log"], "method": ["risk"], "sample_size": [100, 200, 500]}
-    summary = xr.Dataset({"estimate": (dims, values[None, None, None]), "reference": (dims[:3], np.full((1, 1, 1), 2.0))}, coords)
-    (found,) = closeness(summary)
+    (found,) = closeness(relative_biases(relative))
     assert CLOSE == 0.1
     assert found[2:] == counts
     assert found.said == said
@@ -203,6 +215,8 @@ def test_agreement_of_known_rankings() -> None:
         (classwise_ranking, ["--models", "single.npz", "single.npz"], "distinct"),
     ],
 )
-def test_designs_that_cannot_be_run_are_refused(study: ModuleType, arguments: list[str], message: str, data: Path) -> None:
+def test_designs_that_cannot_be_run_are_refused(
+    study: ModuleType, arguments: list[str], message: str, data: Path
+) -> None:
     with pytest.raises(SystemExit, match=message):
         command(study, [*arguments, "--data", data, "--output", data])
