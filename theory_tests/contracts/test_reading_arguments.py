@@ -1,0 +1,76 @@
+"""What says how data are read is passed on by every function that reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.special import expit, softmax
+
+import propercal
+from propercal.plotting import reliability_diagram
+from theory_tests.instances import unrelated
+
+Y, P = unrelated(60)
+LOGITS = np.random.default_rng(5).normal(size=(60, 3))
+BINARY = Y > 0
+WORDS = np.where(BINARY, "fraud", "legit")
+IGNORED = np.where(np.arange(60) % 7 == 0, -100, Y)
+KEPT = IGNORED != -100
+SQUARE = xr.DataArray(P[:9].reshape(3, 3, 3).transpose(0, 2, 1), dims=("site", "kind", "day"))
+LABELS = xr.DataArray(Y[:9].reshape(3, 3), dims=("site", "day"))
+
+
+def bars(y_true: Any, y_proba: Any, notion: str, **settings: Any) -> list[float]:
+    """Draw the first class, or the top label of two."""
+    which: dict[str, Any] = {"notion": "top-label"} if notion == "canonical" else {"notion": notion, "event": 0}
+    _, axis = plt.subplots()
+    reliability_diagram(y_true, y_proba, ax=axis, **which, **settings)
+    heights = [float(patch.get_extents().height) for patch in axis.patches]
+    plt.close()
+    return heights
+
+
+def pair(y_true: Any, y_proba: Any, **settings: Any) -> float:
+    other = 0.9 * y_proba + 0.1 * y_proba.mean()
+    found = propercal.paired_difference(y_true, y_proba, other, generator="brier", **settings)
+    return float(found.difference)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "decompose": lambda *a, **k: propercal.decompose(*a, method="risk", bandwidth=0.1, **k).refinement,
+    "calibration_error": lambda *a, **k: propercal.calibration_error(*a, method="risk", bandwidth=0.1, **k),
+    "refinement": lambda *a, **k: propercal.refinement(*a, method="risk", bandwidth=0.1, **k),
+    "sharpness": lambda *a, **k: propercal.sharpness(*a, method="risk", bandwidth=0.1, **k),
+    "calibration_test": lambda *a, **k: propercal.calibration_test(*a, n_resamples=99, random_state=0, **k).statistic,
+    "paired_difference": pair,
+    "select_bandwidth": propercal.select_bandwidth,
+    "reliability_diagram": bars,
+}
+CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], tuple[Any, Any], str]] = {
+    "pos_label": ((WORDS, P[:, 0]), {"pos_label": "fraud"}, (BINARY, P[:, 0]), "canonical"),
+    "the other pos_label": ((WORDS, P[:, 0]), {"pos_label": "legit"}, (~BINARY, P[:, 0]), "canonical"),
+    "softmax": ((np.eye(3)[Y], LOGITS), {"link": "softmax", "from_logits": True}, (Y, softmax(LOGITS, axis=1)), "classwise"),
+    "sigmoid": ((np.eye(3)[Y], LOGITS), {"link": "sigmoid", "from_logits": True}, (np.eye(3)[Y], expit(LOGITS)), "classwise"),
+    "ignore_index": ((IGNORED, P), {"ignore_index": -100}, (Y[KEPT], P[KEPT]), "classwise"),
+    "class_axis": ((Y.reshape(15, 4), P.reshape(15, 4, 3).transpose(0, 2, 1)), {"class_axis": 1}, (Y, P), "classwise"),
+    "class_dim": ((LABELS, SQUARE), {"class_dim": "kind"}, (Y[:9], P[:9]), "classwise"),
+    "sample_dims": ((LABELS, SQUARE), {"sample_dims": ("site", "day")}, (Y[:9], P[:9]), "classwise"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_argument_of_reading_is_heeded(name: str, case: str) -> None:
+    given, settings, plain, notion = CASES[case]
+    if name == "paired_difference" and ("link" in settings or len(plain[0]) < 20):
+        pytest.skip("not of these data")
+    if name == "calibration_test" and (case == "sigmoid" or len(plain[0]) < 20):
+        pytest.skip("not of these data")
+    found = FUNCTIONS[name](*given, notion=notion, **settings)
+    np.testing.assert_allclose(found, FUNCTIONS[name](*plain, notion=notion), rtol=1e-9)
