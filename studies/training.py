@@ -42,6 +42,8 @@ GENERATORS = ("log", "brier")
 METHODS = ("risk", "debiased")
 #: Of methods, in figures.
 TITLES = {"risk": f"the paper's estimate (γ = {BANDWIDTH})", "debiased": "debiased"}
+#: Of methods, in figures.
+TITLES = {"risk": f"the paper's estimate (γ = {BANDWIDTH})", "debiased": "debiased"}
 
 
 @dataclass(frozen=True)

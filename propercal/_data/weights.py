@@ -113,3 +113,8 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
         numbers: npt.NDArray[np.bool_] = values == ignore_index
         return numbers
     return np.array([bool(each == ignore_index) for each in values.tolist()], dtype=bool)
+
+
+def in_rows(weight: Array) -> Array:
+    """Return weights in units of rows: their sum is the effective number of rows."""
+    return weight / namespace(weight).sum(weight * weight)

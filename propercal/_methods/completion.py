@@ -153,6 +153,11 @@ def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGene
     if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
         return
     few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
+    warn_few_rows(few, all_, generator)
+
+
+def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> None:
+    """Say so if the loss is that of effectively few of all rows."""
     if few < min(_FEW_ROWS, all_ / 3):
         warn(
             f"the {generator.name} loss is that of about {few:.0f} of the rows, the others having "

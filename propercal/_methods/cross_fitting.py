@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace
+from propercal._data.weights import in_rows
 from propercal._methods.fold_sums import Sources
 from propercal._threads import n_threads
 from propercal._typing import Array
@@ -77,8 +78,7 @@ def cross_fit(
     left_out = [frozenset({f}) for f in folds]
     left_out += [frozenset(pair) for pair in combinations(folds, 2)]
     xp = namespace(outcome)
-    # Weights in units of rows: their sum is the effective number of them.
-    in_rows = weight / xp.sum(weight * weight)
+    counted = in_rows(weight)
 
     def fitted(out: frozenset[int]) -> list[Recalibration]:
         rows = like(np.flatnonzero(~np.isin(sources.fold, list(out))), outcome)
@@ -86,7 +86,7 @@ def cross_fit(
             sources.points.take(rows),
             xp.take(outcome, rows, axis=0),
             xp.take(sources.label, rows),
-            xp.take(in_rows, rows),
+            xp.take(counted, rows),
             sources.weight is None,
         )
         return [train.fit(family) for family in families]

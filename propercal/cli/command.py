@@ -359,15 +359,15 @@ def _decompose_file(
     import propercal
     from propercal.cli.files import holds_arrays, read_predictions
 
-    # These options are about the tables among the files.
-    of_tables = {
-        "label_column": options.label_column,
-        "drop": options.drop,
-        "from_logits": options.from_logits,
-        "pos_label": options.pos_label,
-    }
+    # Names of columns are about the tables among the files, where there are some.
+    named = not holds_arrays(path) or all(map(holds_arrays, options.files))
     data = read_predictions(
-        path, weight_column=options.weight_column, **({} if holds_arrays(path) else of_tables)
+        path,
+        label_column=options.label_column if named else None,
+        weight_column=options.weight_column,
+        drop=options.drop if named else (),
+        from_logits=options.from_logits,
+        pos_label=options.pos_label,
     )
     # What is not given is left to the defaults of `decompose`, so that both always agree.
     names = ("notion", "method", "kernel", "bandwidth")

@@ -68,7 +68,7 @@ class PredictionFile:
 
 
 def holds_arrays(path: Path) -> bool:
-    """Tell whether a file of that name holds arrays, which say by their names what they are."""
+    """Tell whether a file of that name holds arrays rather than a table."""
     return formats.format_of(path)[0] in _ARRAYS
 
 
@@ -181,6 +181,11 @@ class _Columns:
             raise ValueError(
                 f"{path}: label_column = {self.label!r}: {path.suffix} files have no columns; "
                 "store labels under the name 'labels' and leave label_column out."
+            )
+        if self.pos_label is not None:
+            raise ValueError(
+                f"{path}: pos_label = {self.pos_label!r}: {path.suffix} files have no columns; "
+                "store labels 0 and 1 beside the probability of 1, and leave it out."
             )
         if self.drop:
             raise ValueError(

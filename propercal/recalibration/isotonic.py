@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propercal._array import like, to_numpy
 from propercal._data.messages import some_rows, warn
 from propercal._data.settings import check_flag
+from propercal._data.weights import in_rows
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
 from propercal.recalibration.parameters import Parameters
@@ -127,7 +128,10 @@ class ClasswiseIsotonic(Parameters):
         check_flag("smoothed", self.smoothed)
         predictions = read_training(X, y, sample_weight, self)
         prob, label = to_numpy(predictions.prob), to_numpy(predictions.label)
-        weight = to_numpy(predictions.weight) * predictions.n_samples
+        # Of equal weights exactly 1.
+        weight = np.ones(predictions.n_samples)
+        if not predictions.uniform:
+            weight = in_rows(to_numpy(predictions.weight))
         self.functions_ = []
         for i in range(predictions.n_classes):
             target = self._target(label == i, weight)

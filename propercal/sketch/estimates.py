@@ -49,6 +49,8 @@ class Estimate(NamedTuple):
     """Variance over rows of the loss that recalibration would save (debiased method)."""
     refined_variance: float
     """Variance over rows of the recalibrated loss (debiased method)."""
+    sharpness_variance: float
+    """Variance over rows of what that saves of the loss of the shares (debiased method)."""
     error: float
     """Estimate of what the nodes leave out of the mean."""
     bandwidth: float
@@ -131,12 +133,21 @@ def _one_step(
         correction=_average(mass, best.variance).mean,
         variance=_variance(mass, saved - refined),
         refined_variance=_variance(mass, refined),
+        sharpness_variance=_variance(mass, _of_shares(mass, generator) - refined),
         bandwidth=best.bandwidth,
         # Of order γ² in the middle and of order γ near the ends, of which the larger is taken.
         smoothing=(finest[1] - finest[0]) / (_MULTIPLES[1] - 1)
         if best.bandwidth == mass.bandwidth
         else 0.0,
     )
+
+
+def _of_shares(mass: WeightedPoints, generator: BregmanGenerator) -> Floats:
+    """(1, 2) the loss for each label of predicting the shares of both; of none that occurred, 0."""
+    count = mass.weights.sum(axis=0)
+    share = np.broadcast_to(count / count.sum(), (2, 2))
+    losses = np.asarray(generator.loss(share, np.eye(2)))
+    return np.where(count > 0, losses, 0.0)[None, :]
 
 
 class _Candidate(NamedTuple):
@@ -205,7 +216,7 @@ def _average(mass: WeightedPoints, values: Floats) -> Estimate:
         tail = np.abs(coefficients[:, -TAIL:]).max(axis=1, initial=0.0)
         points = mass.weights[at_nodes].reshape(shape).sum(axis=1)
         error = float((points * tail).sum() / n)
-    return Estimate(mean, 0.0, 0.0, 0.0, error, mass.bandwidth)
+    return Estimate(mean, 0.0, 0.0, 0.0, 0.0, error, mass.bandwidth)
 
 
 def _variance(mass: WeightedPoints, values: Floats) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
+from propercal._methods.completion import warn_few_rows
 from propercal._methods.recipe import lower_median
 from propercal._methods.terms import by_identities
 from propercal._methods.uncertainty import second_order_of_counts
@@ -70,6 +71,9 @@ def decomposition(
     n = state.n_samples
     marginal = _marginal_variance(state, generator)
     errors = {"risk": math.sqrt(state.loss_variance() / n)}
+    unbounded = np.isinf(generator.loss(np.eye(2)[0], np.eye(2)[1]))
+    if method.corrects_bias and unbounded and np.isfinite(state.loss).all() and state.loss[0] > 0:
+        warn_few_rows(float(state.loss[0] ** 2 / state.loss[1]), n, generator)
     if marginal is not None:
         errors["uncertainty"] = math.sqrt(marginal / n + extra_variance)
     lower = None
@@ -90,7 +94,10 @@ def decomposition(
         errors["refinement"] = math.hypot(refined, size)
         if marginal is not None:
             spread = refined + math.sqrt(marginal / n)
+            if len(found) == 1:
+                spread = math.sqrt(found[0].sharpness_variance / n)
             errors["sharpness"] = math.hypot(spread, size, math.sqrt(extra_variance))
+    errors = {name: math.inf if math.isinf(terms[name]) else x for name, x in errors.items()}
     centres = {name: terms[name] for name in errors}
     if not method.corrects_bias and "uncertainty" in centres:
         centres["uncertainty"] -= bias

@@ -120,8 +120,11 @@ def test_arrays_have_weights_by_name(tmp_path: Path) -> None:
         read_predictions(tmp_path / "p.npz", weight_column="v")
     with pytest.raises(ValueError, match="'probs' with from_logits = True: expected 'logits'"):
         read_predictions(tmp_path / "p.npz", from_logits=True)
-    with pytest.raises(ValueError, match=r"drop = 'w': \.npz files have no columns"):
-        read_predictions(tmp_path / "p.npz", drop=["w"])
+    for option in ({"drop": ["w"]}, {"pos_label": "0"}, {"label_column": "labels"}):
+        with pytest.raises(ValueError, match=r"= .*: \.npz files have no columns"):
+            read_predictions(tmp_path / "p.npz", **option)
+    for words in (["--drop", "w"], ["--pos-label", "0"], ["--label-column", "labels"], ["--from-logits"]):
+        assert main(["decompose", str(tmp_path / "p.npz"), *words]) == 1
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -257,3 +257,30 @@ def test_damaged_bytes_are_refused() -> None:
     for cut in (written[:100], written[:-30], written[40:]):
         with pytest.raises(ValueError, match="expected"):
             CalibrationSketch.from_bytes(cut)
+
+
+@pytest.mark.parametrize("notion", ["canonical", "classwise"])
+def test_few_rows_that_make_the_loss_are_said(notion: str) -> None:
+    y_proba = np.r_[np.full(3, 0.9999), np.full(3997, 1e-6)]
+    y_true = np.zeros(4000, dtype=int)
+    sketch = fed(y_true, y_proba, n_classes=2, notion=notion)
+    with pytest.warns(UserWarning, match="the log loss is that of about 3 of the rows"):
+        sketch.result()
+
+
+def test_a_term_that_is_infinite_has_an_infinite_error() -> None:
+    sketch = fed(*ZEROS[1], **BINARY)
+    with pytest.warns(UserWarning, match="infinite"):
+        found = sketch.result()
+    assert found.risk == found.standard_errors["risk"] == np.inf
+    assert found.calibration_error == found.standard_errors["calibration_error"] == np.inf
+    assert np.isfinite(found.standard_errors["refinement"])
+
+
+def test_the_error_of_the_sharpness_of_one_problem_is_that_of_the_difference() -> None:
+    rng = np.random.default_rng(3)
+    y_proba = rng.beta(2, 2, 3000)
+    y_true = (rng.uniform(size=3000) < y_proba).astype(int)
+    found = fed(y_true, y_proba, **BINARY, bandwidth=0.02).result()
+    wanted = propercal.decompose(y_true, y_proba)
+    assert found.standard_errors["sharpness"] == pytest.approx(wanted.standard_errors["sharpness"], rel=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -121,7 +122,8 @@ def test_isotonic_is_monotone_and_keeps_the_share_of_each_class(problem: Problem
     p = softmax(z, axis=1)
     isotonic = ClasswiseIsotonic(smoothed=smoothed).fit(p, y, weight)
     w = weight / weight.sum()
-    n = len(y)
+    # As many rows of equal weight tell as much.
+    n = 1 / float(w @ w)
     grid = np.linspace(0, 1, 301)
     for i, function in enumerate(isotonic.functions_):
         values = function.predict(grid)
@@ -195,3 +197,14 @@ def test_scaling_inside_decompose_is_scaling_outside() -> None:
     # One parameter, fitted to 4000 or 3200 of the rows: a difference of about 1/n.
     assert whole.lower_bound == pytest.approx(float(saved.mean()), abs=5e-4)
     assert log_softmax(np.log(g) / by_hand.temperature_, axis=1)[rows, y].mean() == pytest.approx(float((np.log(g[rows, y]) + saved).mean()))
+
+
+def test_a_row_of_nearly_no_weight_adds_nearly_nothing() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 200)
+    y = (p.cumsum(axis=1) < rng.uniform(size=(200, 1))).sum(axis=1)
+    for kind in (ClasswiseIsotonic(smoothed=True), TemperatureScaling()):
+        few, nearly = (
+            np.asarray(copy.deepcopy(kind).fit(p, y, np.where(np.arange(200) < 20, 1.0, e)).predict_proba(p[:20])) for e in (0.0, 1e-12)
+        )
+        np.testing.assert_allclose(nearly, few, rtol=1e-9)
