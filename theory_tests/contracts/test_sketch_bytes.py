@@ -235,6 +235,7 @@ def cube(p: Any) -> Any:
 
 
 def test_generators_of_one_name_and_other_values_are_not_mixed() -> None:
+    pytest.importorskip("torch")
     squares, cubes = (from_function(f, name="mine") for f in (square, cube))
     one, other = seen(generator=squares), seen(generator=cubes)
     with pytest.raises(ValueError, match="of the same values of F"):
