@@ -31,6 +31,14 @@ class Names:
 USUAL_NAMES = Names()
 
 
+def check_scalar(argument: str, value: Any) -> None:
+    """Raise if `value` is not the name of one class, a number, or None."""
+    if isinstance(value, str | bytes | tuple) or value is None:
+        return
+    if type(value).__hash__ is None or np.ndim(value) or hasattr(type(value), "__len__"):
+        raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass one value")
+
+
 def read_array(argument: str, values: object) -> Array:
     """Return `values` as they are if they are a dense array or tensor, else as a NumPy array."""
     if isinstance(values, np.ndarray | np.generic):
