@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_rows
-from propercal._data.reading import USUAL_NAMES, Names, check_scalar, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._data.tokens import (
     ascending,
     bearers,
@@ -62,6 +62,8 @@ class Naming:
     ) -> Naming:
         """Return what predictions and the caller say."""
         check_scalar("pos_label", pos_label)
+        if pos_label is not None and is_missing(pos_label):
+            raise bad_value("pos_label", repr(pos_label), "the name of a class", "name one")
         single = proba.values.ndim == 1 or proba.values.shape[1] == 1
         if pos_label is not None and not single:
             raise bad_value(
@@ -416,11 +418,12 @@ def check_names(
     if labels is None:
         return None
     values = read_numpy("labels", labels)
-    names = tuple(values.tolist())
-    if values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
+    names = tuple(np.atleast_1d(values).tolist())
+    hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
+    if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
         raise bad_value(
             "labels",
-            list(names) if values.ndim else names,
+            list(names) if values.ndim else names[0],
             f"a list of {n_classes} different names, one per column of {called.proba}",
             "list the class of every column, in the order of the columns",
         )

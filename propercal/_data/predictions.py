@@ -301,6 +301,7 @@ def _not_real(values: Array) -> tuple[str, str, str]:
     """Say what was found among values that are no real numbers, what was expected, what to do."""
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
     if is_numpy(values) and values.dtype.kind == "O":
+        values = np.atleast_1d(values)
         places = np.argwhere(np.ones(values.shape, dtype=bool))
         odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
         if odd is not None:

@@ -36,7 +36,16 @@ def check_scalar(argument: str, value: Any) -> None:
     if isinstance(value, str | bytes | tuple) or value is None:
         return
     if type(value).__hash__ is None or np.ndim(value) or hasattr(type(value), "__len__"):
-        raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass one value")
+        raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass a single one")
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether `value` is None, NaN, or what pandas has for no value."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    )
 
 
 def read_array(argument: str, values: object) -> Array:
@@ -51,10 +60,17 @@ def read_array(argument: str, values: object) -> Array:
                 "a dense tensor with values",
                 "call .to_dense(), or materialise it",
             )
+        if values.is_nested or values.is_quantized:  # type: ignore[attr-defined]
+            raise bad_value(
+                argument,
+                "a nested or quantised tensor",
+                "a dense tensor of numbers",
+                "call torch.nested.to_padded_tensor, or .dequantize()",
+            )
         return values
     if is_jax(values):
         return _traced(argument, values)
-    if hasattr(values, "compute") and not hasattr(values, "to_numpy"):
+    if hasattr(values, "compute") and not hasattr(type(values), "to_numpy"):
         raise bad_value(
             argument,
             f"a {type(values).__name__}",
@@ -120,6 +136,8 @@ def read_numpy(argument: str, values: object) -> npt.NDArray[Any]:
 
 
 def _is_arraylike(values: object) -> bool:
+    if isinstance(values, type):
+        return False
     return hasattr(values, "to_numpy") or (
         hasattr(values, "__len__")
         and hasattr(values, "__getitem__")
