@@ -62,7 +62,7 @@ def hold(argument: str, values: object) -> Held:
             _stacked(argument, read_array(argument, values)), name=getattr(values, "name", None)
         )
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
-        return Held(read_array(argument, values.toarray()))
+        return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]
     if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
         return _of_pandas(argument, values)
     native = _of_arrow(values)
@@ -71,7 +71,7 @@ def hold(argument: str, values: object) -> Held:
         return replace(held, categories=_ordered(argument, values) or held.categories)
     if _is_table(values):
         return _of_table(argument, values)
-    return _categorical(Held(_stacked(argument, read_array(argument, values))), values)
+    return _categorical(argument, Held(_stacked(argument, read_array(argument, values))), values)
 
 
 def _of_list(argument: str, rows: Sequence[Any]) -> Held:
@@ -119,7 +119,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
         counted=counted,
     )
     if not hasattr(values, "columns"):
-        return replace(_categorical(held, values), name=values.name)
+        return replace(_categorical(argument, held, values), name=values.name)
     columns = tuple(values.columns)
     if len(columns) == 1:
         # The one column may be categorical, or hold lists.
@@ -129,11 +129,11 @@ def _of_pandas(argument: str, values: Any) -> Held:
     return replace(held, columns=named(columns))
 
 
-def _categorical(held: Held, values: Any) -> Held:
+def _categorical(argument: str, held: Held, values: Any) -> Held:
     """Note the names of all classes, where the type of a pandas column has them."""
     dtype = getattr(values, "dtype", None)
-    if hasattr(dtype, "pyarrow_dtype"):
-        return replace(held, categories=_ordered("values", values.array.__arrow_array__()))
+    if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
+        return replace(held, categories=_ordered(argument, values.array.__arrow_array__()))
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held

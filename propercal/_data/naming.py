@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._data.tokens import (
     ascending,
@@ -26,6 +27,7 @@ from propercal._data.tokens import (
     is_numeral,
     is_permutation,
     key,
+    negates,
     numberings,
     of_class_0,
     plain,
@@ -36,8 +38,6 @@ __all__ = ["Given", "Naming", "check_names", "is_numeral", "key"]
 
 #: What torch and Hugging Face put where there is no label.
 _NO_LABEL = -100
-
-Given = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Naming:
             self._check_label_of_pair(uniques, held.name)
             return self._of_pair(uniques)
         if self.labels is not None:
-            return self._listed()
+            return self._listed_beside(uniques, held.name)
         if self.columns is not None:
             found = self._by_name(uniques)
             if found is None:
                 found = self._of_named(uniques, held.name)
             return self._beside(uniques, held) if found is None else found
-        return self._in_order(uniques, held)
+        return in_order(uniques, held, self.n_classes, self.called)
 
     # ------------------------------------------------------------ several columns
 
@@ -112,10 +112,25 @@ class Naming:
             raise bad_value(
                 "labels",
                 list(self.labels),
-                f"the names of the columns of {self.called.proba}, {_some(self.columns)}",
+                f"the names of the columns of {self.called.proba}, {some_names(self.columns)}",
                 "rename the columns, or pass them without names",
             )
         return self.labels
+
+    def _listed_beside(self, uniques: Sequence[Any], name: Any) -> Given:
+        """Return the names that the caller lists, unless labels 0 and 1 bear that of class 0."""
+        listed = self._listed()
+        if name is None or is_number(name) or not set(uniques) <= {0, 1} or len(listed) > 2:
+            return listed
+        of_class_1 = [each for each, one in zip(self.columns or (), listed, strict=False) if one]
+        if key(name) in map(key, self.columns or ()) and key(name) not in map(key, of_class_1):
+            raise bad_value(
+                "labels",
+                list(listed),
+                f"class 1 for the column {name!r}, as {self.called.labels} is called",
+                f"rename {self.called.labels}, or correct labels=[...]",
+            )
+        return listed
 
     def _by_name(self, uniques: Sequence[Any]) -> Given | None:
         """Return columns as classes if all labels are names of columns."""
@@ -152,8 +167,8 @@ class Naming:
         column = self.columns[places[0]]
         raise bad_value(
             self.called.labels,
-            f"{_some(uniques)}, named {name!r}",
-            f"to know which class each column of {self.called.proba} is of, {_some(self.columns)}",
+            f"{some_names(uniques)}, named {plain(name)!r}",
+            f"to know of which classes {self.called.proba} has columns, {some_names(self.columns)}",
             f"pass the column {column!r} alone as {self.called.proba}, or the names of the classes "
             f"as {self.called.labels}",
         )
@@ -167,14 +182,14 @@ class Naming:
             counted = all(is_number(plain(each)) for each in self.columns)
             if found is not None and not counted and self._in_usual_order():
                 return found
-        raise self._unmatched(f"the names {_some(uniques)}")
+        raise self._unmatched(f"the names {some_names(uniques)}")
 
     def _unmatched(self, found: str) -> ValueError:
         assert self.columns is not None  # noqa: S101
         return bad_value(
             self.called.labels,
             found,
-            f"names of columns of {self.called.proba}, {_some(self.columns)}",
+            f"names of columns of {self.called.proba}, {some_names(self.columns)}",
             "rename the columns, or pass labels=[...], the class of every column in order",
         )
 
@@ -187,7 +202,10 @@ class Naming:
     def _numbered(self, uniques: Sequence[Any], held: Held) -> Given | None:
         """Return the classes that are counted, or that columns number; None if these disagree."""
         assert self.columns is not None  # noqa: S101
-        counted, found = self._counted(uniques, held), numberings(self.columns)
+        counted, found = (
+            counted_names(uniques, held, self.n_classes, self.called),
+            numberings(self.columns),
+        )
         agree = [
             number is None or number == name or (number not in counted and name not in numbers)
             for numbers in found
@@ -197,63 +215,6 @@ class Naming:
             return counted
         known = set(uniques) <= set(found[0]) and held.categories is None
         return found[0] if len(found) == 1 and known and None not in found[0] else None
-
-    def _in_order(self, uniques: Sequence[Any], held: Held) -> Given:
-        """Return the names of columns that have none, by the order of the names."""
-        k = self.n_classes
-        strings = any(isinstance(each, str) for each in uniques)
-        if not strings:
-            return self._counted(uniques, held)
-        own = held.categories or held.unordered or ()
-        if held.categories is not None and len(own) == k:
-            return own
-        # Of more categories than columns those that occur are meant, if their order is no question.
-        known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
-        if known != sorted(known, key=str) or not all(map(ascending, numberings(uniques))):
-            raise self._unordered(known or uniques)
-        if len(uniques) == k:
-            return tuple(uniques)
-        raise bad_value(
-            self.called.labels,
-            f"{len(uniques)} different names ({', '.join(map(repr, uniques[:5]))}, ...)"
-            if len(uniques) > 5
-            else f"the names {list(uniques)}",
-            f"{k} classes, as {self.called.proba} has columns",
-            "pass labels=[...], the class of every column in the order of the columns",
-        )
-
-    def _unordered(self, names: Sequence[Any]) -> ValueError:
-        return bad_value(
-            self.called.labels,
-            f"the names {_some(names)}",
-            "to know their order: alphabetical, or another",
-            "pass labels=[...], the class of every column in the order of the columns",
-        )
-
-    def _counted(self, uniques: Sequence[Any], held: Held) -> Given:
-        """Return the numbers that columns stand for, as their type lists them or by counting."""
-        k = self.n_classes
-        own: Given = tuple(map(_whole, held.categories or held.unordered or ()))
-        if held.categories is not None and len(own) == k:
-            # A negative number that does not occur may mean "no label".
-            if min(own) >= 0 or set(own) == set(uniques):
-                return own
-            raise self._unordered(own)
-        surplus = len(own) > k and min(own) > 0 and len(uniques) < k
-        if own != tuple(sorted(own)) or surplus:
-            raise self._unordered(own)
-        return self._numbers(uniques)
-
-    def _numbers(self, uniques: Sequence[Any]) -> Given:
-        """Return the numbers that columns stand for by counting."""
-        k = self.n_classes
-        if k == 2 and all(isinstance(each, bool) for each in uniques):
-            return (False, True)
-        # Numbers from 0 are counted; among them another would be a mistake, or mean "no label".
-        others = len(uniques) == k and (min(uniques) >= 1 or set(uniques) == {-1, 1})
-        if others and max(uniques) >= k:
-            return tuple(uniques)
-        return tuple(uniques) if others and min(uniques) < 0 else tuple(range(k))
 
     # ------------------------------------------------------------ one column
 
@@ -283,7 +244,7 @@ class Naming:
             if len(others) > 1:
                 raise bad_value(
                     self.called.labels,
-                    f"the names {_some(uniques)}",
+                    f"the names {some_names(uniques)}",
                     f"{positive!r} and one other class, of which {self.called.proba} has a column",
                     "pass a column for each class",
                 )
@@ -310,11 +271,10 @@ class Naming:
         if positive is not None and key(positive) == key(first):
             return (second, first)
         if self.pos_label is None and self.name is not None:
-            own, other = set(tokens(self.name)), set(tokens(first)) - set(tokens(second))
-            said = (
-                bool(other) and other <= own and not set(tokens(second)) - set(tokens(first)) <= own
-            )
-            if said or (is_negation(second, first) and is_negation(second, self.name)):
+            other = set(tokens(first)) - set(tokens(second))
+            of_first = bool(other) and other <= set(tokens(self.name))
+            negative = negates(self.name, second) or (key(second) == "1" and of_class_0(self.name))
+            if negative or (of_first and not negates(self.name, first)):
                 raise self._unknown_positive(self.labels)
         return self.labels
 
@@ -337,7 +297,8 @@ class Naming:
         if name is None:
             return None
         numbers = all(is_number(each) for each in uniques)
-        if numbers and (of_class_0(name) or (is_class and key(name) == "0")):
+        exact = is_class and plain(name) not in (0, "False")
+        if numbers and not exact and (of_class_0(name) or is_class):
             raise self._of_class_0()
         if not is_class:
             return None
@@ -347,7 +308,7 @@ class Naming:
         kind = "labels" if all(is_number(each) for each in uniques) else "names"
         return bad_value(
             self.called.labels,
-            f"the {kind} {_some(uniques)}",
+            f"the {kind} {some_names(uniques)}",
             f"0 and 1, or to know of which class {self.called.proba} is the probability",
             "pass pos_label=..., or a column for each class",
         )
@@ -378,8 +339,8 @@ class Naming:
         if set(keys) != set(place) or len(place) != k:
             raise bad_value(
                 self.called.labels,
-                f"columns named {_some(own)}",
-                f"those of {self.called.proba}, {_some(target)}",
+                f"columns named {some_names(own)}",
+                f"those of {self.called.proba}, {some_names(target)}",
                 "rename them, or pass one of the two without names",
             )
         return target, [place[each] for each in keys]
@@ -404,8 +365,8 @@ class Naming:
         if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
             raise bad_value(
                 self.called.labels,
-                f"columns named {_some(columns)}",
-                f"{_some(names)}",
+                f"columns named {some_names(columns)}",
+                f"{some_names(names)}",
                 "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
@@ -430,17 +391,8 @@ def check_names(
     return names
 
 
-def _whole(name: Any) -> Any:
-    return int(name) if isinstance(name, float) and name.is_integer() else name
-
-
 def _opposite(positive: Any) -> Any:
     """Name the class that did not occur."""
     if is_number(positive):
         return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
     return f"not {positive}"
-
-
-def _some(names: Sequence[Any], most: int = 5) -> str:
-    more = ", ..." if len(names) > most else ""
-    return f"[{', '.join(map(repr, list(names)[:most]))}{more}]"

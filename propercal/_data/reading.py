@@ -70,7 +70,11 @@ def read_array(argument: str, values: object) -> Array:
         return values
     if is_jax(values):
         return _traced(argument, values)
-    if hasattr(values, "compute") and not hasattr(type(values), "to_numpy"):
+    if (
+        not isinstance(values, type)
+        and hasattr(values, "compute")
+        and not hasattr(type(values), "to_numpy")
+    ):
         raise bad_value(
             argument,
             f"a {type(values).__name__}",
@@ -79,7 +83,7 @@ def read_array(argument: str, values: object) -> Array:
         )
     if is_array(values):
         return values
-    if isinstance(values, dict | set | frozenset) or not _is_arraylike(values):
+    if isinstance(values, dict | set | frozenset | type) or not _is_arraylike(values):
         raise bad_value(
             argument,
             f"a {type(values).__name__}",
@@ -136,8 +140,6 @@ def read_numpy(argument: str, values: object) -> npt.NDArray[Any]:
 
 
 def _is_arraylike(values: object) -> bool:
-    if isinstance(values, type):
-        return False
     return hasattr(values, "to_numpy") or (
         hasattr(values, "__len__")
         and hasattr(values, "__getitem__")
@@ -175,3 +177,24 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if all(isinstance(v, Real) or hasattr(v, "as_tuple") for v in flat):
         return values.astype(np.float64)
     return values
+
+
+def not_real(values: Array) -> tuple[str, str, str]:
+    """Say what was found among values that are no real numbers, what was expected, what to do."""
+    found, fix = f"values of type {values.dtype}", "convert them to floating point"
+    if is_numpy(values) and values.dtype.kind == "O":
+        values = np.atleast_1d(values)
+        places = np.argwhere(np.ones(values.shape, dtype=bool))
+        odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
+        if odd is not None:
+            value = values[tuple(odd)]
+            found += (
+                f", {value!r} at row {odd[0]}"
+                if len(repr(value)) < 60
+                else (f", a {type(value).__name__} at row {odd[0]}")
+            )
+            if value is None:
+                fix = "drop rows whose prediction is missing"
+            elif isinstance(value, dict):
+                fix = "make them columns, as pandas.DataFrame.from_records does"
+    return found, "real numbers", fix

@@ -26,7 +26,8 @@ _OF_CLASS_0 = re.compile(
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p.
 _COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]")
 #: What the second of two columns is called that is the rest of the first.
-_REST = {"n", "f", "rest", "other", "others", "else", "none"}
+_REST = {"rest", "other", "others", "else", "none"}
+_PAIRS = {("y", "n"), ("t", "f")}
 #: Beginnings and ends that make a word its opposite.
 _PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free", "less")
 
@@ -75,7 +76,7 @@ def tokens(name: Any) -> tuple[Token, ...]:
 
 
 def _token(text: str) -> Token:
-    return plain(float(text)) if text[-1].isdigit() else text  # type: ignore[no-any-return]
+    return plain(float(text)) if text[-1].isdigit() else text
 
 
 def distinct(names: Sequence[Any]) -> list[tuple[Token, ...]]:
@@ -95,7 +96,7 @@ def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
     forms = {tuple(each if isinstance(each, str) else None for each in said) for said in found}
     if len(forms) == 1:
         columns = list(zip(*found, strict=True))
-        return [column for column in columns if len(set(column)) > 1]  # type: ignore[misc]
+        return [column for column in columns if len(set(column)) > 1]
     numbers = [[each for each in said if not isinstance(each, str)] for said in found]
     ends = (tuple(own[i] if own else None for own in numbers) for i in (0, -1))
     return [each for each in dict.fromkeys(ends) if set(each) != {None}]
@@ -122,7 +123,15 @@ def is_negation(first: Any, second: Any) -> bool:
         return True
     opposites = {f"{prefix}{_letters(first)}" for prefix in _PREFIXES}
     opposites |= {f"{_letters(first)}{suffix}" for suffix in _SUFFIXES}
-    return _letters(second) in opposites or own[1] in _REST
+    return _letters(second) in opposites or own[1] in _REST or tuple(own) in _PAIRS
+
+
+def negates(name: Any, other: Any) -> bool:
+    """Tell whether a name says that it is not `other`, such as no_fraud beside fraud."""
+    own, wanted = tokens(name), tokens(other)
+    rest = [str(each) for each in own if each not in wanted]
+    said = bool(wanted) and set(wanted) <= set(own) and of_class_0(" ".join(rest))
+    return said or _letters(name) in {f"{prefix}{_letters(other)}" for prefix in _PREFIXES}
 
 
 def bearers(columns: Sequence[Any], name: Any) -> list[int]:
