@@ -246,7 +246,7 @@ def test_dictionaries_of_pyarrow_have_their_order(kind: type) -> None:
     moved = P[list("bca")].to_numpy()
     codes = np.array([2, 0, 1])[CODES]
     ordered = pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes), pyarrow.array(names), ordered=True)
-    series = pd.Series(pd.arrays.ArrowExtensionArray(pyarrow.chunked_array([ordered])))  # type: ignore[attr-defined]
+    series = pd.Series(pd.arrays.ArrowExtensionArray(pyarrow.chunked_array([ordered])))
     for labels in (ordered, pyarrow.chunked_array([ordered[:7], ordered[7:]]), pyarrow.table({"y": ordered}), series):
         check(THREE, labels, moved)
         check(THREE, labels, P if kind is str else PROBA[:, [1, 2, 0]])
