@@ -12,7 +12,7 @@ from typing import Any
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
-from propercal._data.tokens import ascending, is_number, numberings
+from propercal._data.tokens import count_up, is_number
 
 Given = tuple[Any, ...]
 
@@ -26,7 +26,7 @@ def in_order(uniques: Sequence[Any], held: Held, k: int, called: Names) -> Given
         return own
     # Of more categories than columns those that occur are meant, if their order is no question.
     known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
-    if known != sorted(known, key=str) or not all(map(ascending, numberings(uniques))):
+    if known != sorted(known, key=str) or not count_up(uniques):
         raise _unordered(known or uniques, called)
     if len(uniques) == k:
         return tuple(uniques)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -99,13 +100,23 @@ def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
         return [column for column in columns if len(set(column)) > 1]
     numbers = [[each for each in said if not isinstance(each, str)] for said in found]
     ends = (tuple(own[i] if own else None for own in numbers) for i in (0, -1))
-    return [each for each in dict.fromkeys(ends) if set(each) != {None}]
+    return [each for each in dict.fromkeys(ends) if len(set(each)) > 1]
 
 
 def ascending(numbers: Sequence[float | None]) -> bool:
     """Tell whether the numbers of columns ascend."""
     known = [each for each in numbers if each is not None]
     return known == sorted(known)
+
+
+def count_up(names: Sequence[Any]) -> bool:
+    """Tell whether no number goes down from one name to the next where all before it is equal."""
+    found = [tokens(name) for name in names]
+    for one, other in pairwise(found):
+        first, second = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), (0, 0))
+        if not isinstance(first, str) and not isinstance(second, str) and first > second:
+            return False
+    return True
 
 
 def of_class_0(name: Any) -> bool:

@@ -210,6 +210,17 @@ def test_names_whose_numbers_do_not_ascend_have_no_order(write: Callable[[int], 
     check(0.0, names[few], np.eye(9)[few])
 
 
+@pytest.mark.parametrize("names", [("a3", "b12", "c1"), ("2023-02-01", "2024-01-01", "2024-11-01"), ("B", "a", "c"), ("x1", "x2", "x3"), ("v9 cat", "v9 dog", "v9 eel")])
+def test_numbers_that_do_not_order_names_leave_them_the_alphabet(names: tuple[str, ...]) -> None:
+    check(THREE, np.array(names)[CODES], PROBA)
+
+
+def test_a_number_that_all_columns_have_says_nothing() -> None:
+    for names in (("neg_1", "pos_1"), ("legit v1", "fraud v1"), ("m0_a", "m0_b")):
+        for labels in (FRAUD, np.eye(2)[FRAUD]):
+            check(TWO, labels, F[["legit", "fraud"]].set_axis(list(names), axis=1))
+
+
 # ---------------------------------------------------------------- categories
 
 
