@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from propercal._data.naming import key
+from propercal._data.tokens import ascending, key, numberings
 
 
 class OtherColumnsError(LookupError):
@@ -41,9 +40,10 @@ def order_of_columns(
 
 
 def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:
-    """Tell whether names end in numbers, or are words, which do not ascend."""
-    ends = [re.search(r"(\d+)\D*$", str(name)) for name in names]
-    numbers = [int(end[1]) for end in ends if end]
-    if len(numbers) == len(ends):
-        return numbers != sorted(numbers)
+    """Tell whether names are numbered, or are words, and do not ascend."""
+    found = numberings(names)
+    if not all(map(ascending, found)):
+        return True
+    if any(None not in numbers for numbers in found):
+        return False
     return words and list(map(str, names)) != sorted(map(str, names))

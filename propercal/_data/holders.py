@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
+from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.reading import read_array
 from propercal._typing import Array
 
@@ -51,22 +53,37 @@ def hold(argument: str, values: object) -> Held:
     """Return what `values` hold, or raise."""
     if isinstance(values, Held):
         return values
-    if isinstance(values, np.ndarray | np.generic | list | tuple) or is_array(values):
+    if isinstance(values, list | tuple):
+        return _of_list(argument, values)
+    if isinstance(values, np.ndarray | np.generic | type) or is_array(values):
         return Held(read_array(argument, values))
     if is_labelled(values):
         return Held(
             _stacked(argument, read_array(argument, values)), name=getattr(values, "name", None)
         )
-    if hasattr(values, "toarray") and hasattr(values, "nnz"):
-        return Held(read_array(argument, values.toarray()))
-    if hasattr(values, "iloc") and hasattr(values, "index"):
+    if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
+        return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]
+    if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
         return _of_pandas(argument, values)
     native = _of_arrow(values)
-    if native is None and _is_table(values):
-        native = values
     if native is not None:
-        return _of_table(argument, native)
-    return _categorical(Held(_stacked(argument, read_array(argument, values))), values)
+        held = _of_table(argument, native)
+        return replace(held, categories=_ordered(argument, values) or held.categories)
+    if _is_table(values):
+        return _of_table(argument, values)
+    return _categorical(argument, Held(_stacked(argument, read_array(argument, values))), values)
+
+
+def _of_list(argument: str, rows: Sequence[Any]) -> Held:
+    """Read a list of numbers, or of rows, which may name their values."""
+    names = names_of_rows(argument, rows)
+    held = Held(read_array(argument, rows))
+    if names is None:
+        return held
+    index = labels_of_rows(rows)
+    counted = index is not None and index.tolist() == list(range(len(rows)))
+    held = replace(held, rows=None if counted else index, counted=counted)
+    return replace(held, name=names[0]) if len(names) == 1 else replace(held, columns=named(names))
 
 
 def is_labelled(values: object) -> bool:
@@ -102,23 +119,28 @@ def _of_pandas(argument: str, values: Any) -> Held:
         counted=counted,
     )
     if not hasattr(values, "columns"):
-        return replace(_categorical(held, values), name=values.name)
+        return replace(_categorical(argument, held, values), name=values.name)
     columns = tuple(values.columns)
     if len(columns) == 1:
         # The one column may be categorical, or hold lists.
         first = _of_pandas(argument, values.iloc[:, 0])
-        return replace(first, name=None if columns == (0,) else columns[0])
+        # Column 0 may be the only one, or the first of several: which is for names to ask.
+        return replace(first, name=columns[0])
     return replace(held, columns=named(columns))
 
 
-def _categorical(held: Held, values: Any) -> Held:
+def _categorical(argument: str, held: Held, values: Any) -> Held:
     """Note the names of all classes, where the type of a pandas column has them."""
     dtype = getattr(values, "dtype", None)
+    if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
+        return replace(held, categories=_ordered(argument, values.array.__arrow_array__()))
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held
     names = tuple(categories.tolist())
-    if getattr(dtype, "ordered", False) or names == tuple(sorted(names, key=str)):
+    numbers = all(isinstance(each, Real) for each in names)
+    usual = sorted(names) if numbers else sorted(names, key=str)
+    if getattr(dtype, "ordered", False) or names == tuple(usual):
         return replace(held, categories=names)
     return replace(held, unordered=names)
 
@@ -145,6 +167,25 @@ def _of_arrow(values: object) -> Any:
         plain = [_of_arrow(each) for each in values.columns]
         return pa.table(plain, names=values.column_names) if plain else values
     return None
+
+
+def _ordered(argument: str, values: Any) -> tuple[Any, ...] | None:
+    """Return the names of all classes of a dictionary of pyarrow that orders them, else None."""
+    pa: Any = sys.modules["pyarrow"]
+    if isinstance(values, pa.Table | pa.RecordBatch):
+        return _ordered(argument, values.column(0)) if values.num_columns == 1 else None
+    if not (pa.types.is_dictionary(values.type) and values.type.ordered):
+        return None
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    found = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
+    if len(found) > 1:
+        raise bad_value(
+            argument,
+            "chunks whose dictionaries order different classes",
+            "one order of classes",
+            "call .unify_dictionaries(), or pass labels=[...] and text",
+        )
+    return found.pop() if found else None
 
 
 def _of_table(argument: str, values: Any) -> Held:
@@ -193,7 +234,12 @@ def _of_series(argument: str, series: Any) -> Held:
         values: Any = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
     else:
-        values = series.to_numpy()
+        try:
+            values = series.to_numpy()
+        except (NotImplementedError, TypeError) as error:
+            raise bad_value(
+                argument, f"values of type {dtype}", "numbers or names", "convert them to one type"
+            ) from error
     return Held(_stacked(argument, read_array(argument, values)), name=name)
 
 
@@ -212,6 +258,13 @@ def _stacked(argument: str, values: Array) -> Array:
     cells = values.ravel() if values.ndim == 1 or values.shape[1] == 1 else None
     if cells is None or not len(cells) or not _is_list(cells[0]):
         return values
+    if names_of_rows(argument, cells) is not None:
+        raise bad_value(
+            argument,
+            "a column of rows with names",
+            "a column for each name",
+            "pass a table made from these rows",
+        )
     return read_array(argument, list(cells))
 
 

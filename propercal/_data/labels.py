@@ -69,6 +69,15 @@ def read_labels(
 def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:
     """Return labels in NumPy, a single column as a vector."""
     values = read_numpy(called.labels, hold(called.labels, y_true).values)
+    if values.dtype.kind == "O" and values.ndim == 1:
+        odd = next((i for i, v in enumerate(values) if type(v).__hash__ is None), None)
+        if odd is not None:
+            raise bad_value(
+                called.labels,
+                f"a {type(values[odd]).__name__} at row {odd}",
+                "one label for each row",
+                "pass the class that occurred, or a one-hot matrix",
+            )
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 

@@ -15,6 +15,10 @@ LINKS = ("softmax", "sigmoid")
 
 def check_link(link: object, from_logits: bool) -> None:
     """Raise unless `link` is None, or one that logits can have."""
+    if link is not None and not isinstance(link, str):
+        raise bad_value(
+            "link", f"a {type(link).__name__}", "None, 'softmax' or 'sigmoid'", "name one"
+        )
     if link is not None and link not in LINKS:
         raise unknown_name("link", link, LINKS)
     if link is not None and not from_logits:

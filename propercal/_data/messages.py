@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -59,3 +59,9 @@ def some_rows(rows: Iterable[int], *, most: int = 5) -> str:
     names = ", ".join(str(int(row)) for row in rows[:most])
     more = f" and {len(rows) - most} more" if len(rows) > most else ""
     return f"row{'s' if len(rows) != 1 else ''} {names}{more}"
+
+
+def some_names(names: Sequence[object], *, most: int = 5) -> str:
+    """List names, at most `most` of them."""
+    more = ", ..." if len(names) > most else ""
+    return f"[{', '.join(map(repr, list(names)[:most]))}{more}]"

@@ -7,28 +7,37 @@ stand for them in ascending order, and strings in alphabetical order, as in scik
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
-from propercal._data.messages import bad_value, some_rows
-from propercal._data.reading import USUAL_NAMES, Names, read_numpy
-
-#: What a column of the probabilities of class 0 may be called, letters and digits only.
-_OF_CLASS_0 = re.compile(
-    r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
-    r"(?:0+|neg|negative|no|false|not.+)"
+from propercal._data.messages import bad_value, some_names, some_rows
+from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
+from propercal._data.tokens import (
+    ascending,
+    bearers,
+    contradict,
+    is_negation,
+    is_number,
+    is_numeral,
+    is_permutation,
+    key,
+    negates,
+    numberings,
+    of_class_0,
+    plain,
+    tokens,
 )
+
+__all__ = ["Given", "Naming", "check_names", "is_numeral", "key"]
+
 #: What torch and Hugging Face put where there is no label.
 _NO_LABEL = -100
-
-Given = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,9 @@ class Naming:
         cls, proba: Held, n_classes: int, labels: object, pos_label: Any, called: Names
     ) -> Naming:
         """Return what predictions and the caller say."""
+        check_scalar("pos_label", pos_label)
+        if pos_label is not None and is_missing(pos_label):
+            raise bad_value("pos_label", repr(pos_label), "the name of a class", "name one")
         single = proba.values.ndim == 1 or proba.values.shape[1] == 1
         if pos_label is not None and not single:
             raise bad_value(
@@ -74,13 +86,16 @@ class Naming:
                 f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
             )
         if self.single:
+            self._check_label_of_pair(uniques, held.name)
             return self._of_pair(uniques)
         if self.labels is not None:
-            return self._listed()
+            return self._listed_beside(uniques, held.name)
         if self.columns is not None:
             found = self._by_name(uniques)
-            return self._beside(uniques) if found is None else found
-        return self._in_order(uniques, held)
+            if found is None:
+                found = self._of_named(uniques, held.name)
+            return self._beside(uniques, held) if found is None else found
+        return in_order(uniques, held, self.n_classes, self.called)
 
     # ------------------------------------------------------------ several columns
 
@@ -93,14 +108,29 @@ class Naming:
         keys = [key(column) for column in self.columns]
         if set(keys) == set(of_key) and len(set(keys)) == len(keys):
             return tuple(of_key[each] for each in keys)
-        if set(keys) & set(of_key):
+        if set(keys) & set(of_key) or contradict(self.columns, self.labels):
             raise bad_value(
                 "labels",
                 list(self.labels),
-                f"the names of the columns of {self.called.proba}, {_some(self.columns)}",
+                f"the names of the columns of {self.called.proba}, {some_names(self.columns)}",
                 "rename the columns, or pass them without names",
             )
         return self.labels
+
+    def _listed_beside(self, uniques: Sequence[Any], name: Any) -> Given:
+        """Return the names that the caller lists, unless labels 0 and 1 bear that of class 0."""
+        listed = self._listed()
+        if name is None or is_number(name) or not set(uniques) <= {0, 1} or len(listed) > 2:
+            return listed
+        of_class_1 = [each for each, one in zip(self.columns or (), listed, strict=False) if one]
+        if key(name) in map(key, self.columns or ()) and key(name) not in map(key, of_class_1):
+            raise bad_value(
+                "labels",
+                list(listed),
+                f"class 1 for the column {name!r}, as {self.called.labels} is called",
+                f"rename {self.called.labels}, or correct labels=[...]",
+            )
+        return listed
 
     def _by_name(self, uniques: Sequence[Any]) -> Given | None:
         """Return columns as classes if all labels are names of columns."""
@@ -121,67 +151,88 @@ class Naming:
             of_key.get(each, column) for each, column in zip(keys, self.columns, strict=True)
         )
 
-    def _beside(self, uniques: Sequence[Any]) -> Given:
+    def _of_named(self, uniques: Sequence[Any], name: Any) -> Given | None:
+        """Return the classes of labels 0 and 1 that are named after the column of class 1."""
+        assert self.columns is not None  # noqa: S101
+        booleans = all(isinstance(each, bool) for each in uniques)
+        if name is None or not set(uniques) <= {0, 1} or (is_number(name) and not booleans):
+            return None
+        equal = [i for i, column in enumerate(self.columns) if key(column) == key(name)]
+        places = equal or bearers(self.columns, name)
+        negative, positive = (False, True) if booleans else (0, 1)
+        if self.n_classes == 2 and (places == [1] or (equal == [0] and places == equal)):
+            return (negative, positive) if places == [1] else (positive, negative)
+        if len(places) != 1:
+            return None
+        column = self.columns[places[0]]
+        raise bad_value(
+            self.called.labels,
+            f"{some_names(uniques)}, named {plain(name)!r}",
+            f"to know of which classes {self.called.proba} has columns, {some_names(self.columns)}",
+            f"pass the column {column!r} alone as {self.called.proba}, or the names of the classes "
+            f"as {self.called.labels}",
+        )
+
+    def _beside(self, uniques: Sequence[Any], held: Held) -> Given:
         """Return class numbers where no label is the name of a column, or raise."""
         assert self.columns is not None  # noqa: S101
         named = {key(each) for each in uniques} & {key(each) for each in self.columns}
-        if all(_is_number(each) for each in uniques) and not named:
-            ends = [re.search(r"(\d+)\D*$", str(column)) for column in self.columns]
-            numbers = [int(end[1]) for end in ends if end]
-            counted = all(_is_number(_plain(each)) for each in self.columns)
-            in_order = len(numbers) < len(ends) or (numbers == sorted(numbers) and not counted)
-            if in_order and not (self.n_classes == 2 and _is_negation(*self.columns)):
-                return self._numbers(uniques)
-        raise bad_value(
+        if all(is_number(each) for each in uniques) and not named:
+            found = self._numbered(uniques, held)
+            counted = all(is_number(plain(each)) for each in self.columns)
+            if found is not None and not counted and self._in_usual_order():
+                return found
+        raise self._unmatched(f"the names {some_names(uniques)}")
+
+    def _unmatched(self, found: str) -> ValueError:
+        assert self.columns is not None  # noqa: S101
+        return bad_value(
             self.called.labels,
-            f"the names {_some(uniques)}",
-            f"names of columns of {self.called.proba}, {_some(self.columns)}",
+            found,
+            f"names of columns of {self.called.proba}, {some_names(self.columns)}",
             "rename the columns, or pass labels=[...], the class of every column in order",
         )
 
-    def _in_order(self, uniques: Sequence[Any], held: Held) -> Given:
-        """Return the names of columns that have none, by the order of the names."""
-        k = self.n_classes
-        strings = any(isinstance(each, str) for each in uniques)
-        if not strings:
-            return self._numbers(uniques)
-        own = held.categories or held.unordered or ()
-        if held.categories is not None and len(own) == k:
-            return own
-        # Of more categories than columns those that occur are meant, if their order is no question.
-        known = list(own) if len(own) == k else [each for each in own if each in set(uniques)]
-        digits = all(str(each).isdigit() for each in uniques)
-        if known != sorted(known, key=str) or (
-            digits and sorted(uniques, key=int) != list(uniques)
-        ):
-            raise bad_value(
-                self.called.labels,
-                f"the names {_some(known or uniques)}",
-                "to know their order: alphabetical, or another",
-                "pass labels=[...], the class of every column in the order of the columns",
-            )
-        if len(uniques) == k:
-            return tuple(uniques)
-        raise bad_value(
-            self.called.labels,
-            f"{len(uniques)} different names ({', '.join(map(repr, uniques[:5]))}, ...)"
-            if len(uniques) > 5
-            else f"the names {list(uniques)}",
-            f"{k} classes, as {self.called.proba} has columns",
-            "pass labels=[...], the class of every column in the order of the columns",
-        )
+    def _in_usual_order(self) -> bool:
+        """Tell whether no name of a column says that columns are not counted from class 0 on."""
+        assert self.columns is not None  # noqa: S101
+        swapped = self.n_classes == 2 and is_negation(*self.columns)
+        return not swapped and all(map(ascending, numberings(self.columns)))
 
-    def _numbers(self, uniques: Sequence[Any]) -> Given:
-        k = self.n_classes
-        if k == 2 and all(isinstance(each, bool) for each in uniques):
-            return (False, True)
-        # Numbers from 0 are counted; among them another would be a mistake, or mean "no label".
-        others = len(uniques) == k and (min(uniques) >= 1 or set(uniques) == {-1, 1})
-        if others and max(uniques) >= k:
-            return tuple(uniques)
-        return tuple(uniques) if others and min(uniques) < 0 else tuple(range(k))
+    def _numbered(self, uniques: Sequence[Any], held: Held) -> Given | None:
+        """Return the classes that are counted, or that columns number; None if these disagree."""
+        assert self.columns is not None  # noqa: S101
+        counted, found = (
+            counted_names(uniques, held, self.n_classes, self.called),
+            numberings(self.columns),
+        )
+        agree = [
+            number is None or number == name or (number not in counted and name not in numbers)
+            for numbers in found
+            for number, name in zip(numbers, counted, strict=True)
+        ]
+        if all(agree):
+            return counted
+        known = set(uniques) <= set(found[0]) and held.categories is None
+        return found[0] if len(found) == 1 and known and None not in found[0] else None
 
     # ------------------------------------------------------------ one column
+
+    def _check_label_of_pair(self, uniques: Sequence[Any], name: Any) -> None:
+        """Raise if the only column is named as the opposite of labels 0 and 1."""
+        said = self.labels is not None or self.pos_label is not None
+        if said or name is None or self.name is None or not set(uniques) <= {0, 1}:
+            return
+        if is_negation(name, self.name) and not is_negation(self.name, name):
+            raise self._of_class_0()
+
+    def _of_class_0(self) -> ValueError:
+        return bad_value(
+            self.called.proba,
+            f"a column named {self.name!r}",
+            "to know which class it is the probability of",
+            "pass pos_label=0 or pos_label=1",
+        )
 
     def _of_pair(self, uniques: Sequence[Any]) -> Given:
         """Return the names of the negative and the positive class."""
@@ -193,7 +244,7 @@ class Naming:
             if len(others) > 1:
                 raise bad_value(
                     self.called.labels,
-                    f"the names {_some(uniques)}",
+                    f"the names {some_names(uniques)}",
                     f"{positive!r} and one other class, of which {self.called.proba} has a column",
                     "pass a column for each class",
                 )
@@ -201,7 +252,7 @@ class Naming:
             return (others[0] if others else _opposite(positive), *(found or [positive]))
         if all(isinstance(each, bool) for each in uniques):
             return (False, True)
-        if all(_is_number(each) for each in uniques):
+        if all(is_number(each) for each in uniques):
             if set(uniques) == {-1, 1}:
                 return (-1, 1)
             if not set(uniques) <= {0, 1} and len(uniques) == 2:
@@ -219,6 +270,12 @@ class Naming:
             )
         if positive is not None and key(positive) == key(first):
             return (second, first)
+        if self.pos_label is None and self.name is not None:
+            other = set(tokens(first)) - set(tokens(second))
+            of_first = bool(other) and other <= set(tokens(self.name))
+            negative = negates(self.name, second) or (key(second) == "1" and of_class_0(self.name))
+            if negative or (of_first and not negates(self.name, first)):
+                raise self._unknown_positive(self.labels)
         return self.labels
 
     def _positive(self, uniques: Sequence[Any]) -> Any:
@@ -227,7 +284,9 @@ class Naming:
         name = self.name
         is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
         if self.pos_label is not None:
-            if is_class and key(name, booleans=booleans) != key(self.pos_label):
+            # Column 0 may be so called because it is the only one.
+            counted = is_number(name) and name == 0
+            if is_class and not counted and key(name, booleans=booleans) != key(self.pos_label):
                 raise bad_value(
                     "pos_label",
                     repr(self.pos_label),
@@ -237,23 +296,19 @@ class Naming:
             return self.pos_label
         if name is None:
             return None
-        numbers = all(_is_number(each) for each in uniques)
-        if numbers and (of_class_0(name) or (is_class and key(name) == "0")):
-            raise bad_value(
-                self.called.proba,
-                f"a column named {name!r}",
-                "to know which class it is the probability of",
-                "pass pos_label=0 or pos_label=1",
-            )
+        numbers = all(is_number(each) for each in uniques)
+        exact = is_class and plain(name) not in (0, "False")
+        if numbers and not exact and (of_class_0(name) or is_class):
+            raise self._of_class_0()
         if not is_class:
             return None
         return next(each for each in uniques if key(each) == key(name, booleans=booleans))
 
     def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
-        kind = "labels" if all(_is_number(each) for each in uniques) else "names"
+        kind = "labels" if all(is_number(each) for each in uniques) else "names"
         return bad_value(
             self.called.labels,
-            f"the {kind} {_some(uniques)}",
+            f"the {kind} {some_names(uniques)}",
             f"0 and 1, or to know of which class {self.called.proba} is the probability",
             "pass pos_label=..., or a column for each class",
         )
@@ -271,10 +326,12 @@ class Naming:
         target = self._listed() if self.labels is not None else self.columns
         own = columns
         # Columns that are counted match numbers, whatever their order.
-        if target is None and own is not None and _is_permutation(own, k):
+        if target is None and own is not None and is_permutation(own):
             target = tuple(range(k))
-        if own is None and target is not None and _is_permutation(target, k):
+        if own is None and target is not None and is_permutation(target):
             own = tuple(range(k))
+        if own is None and self.columns is not None:
+            self._check_usual_order(target)
         if target is None or own is None:
             return target or own or tuple(range(k)), None
         place = {key(name): i for i, name in enumerate(own)}
@@ -282,11 +339,17 @@ class Naming:
         if set(keys) != set(place) or len(place) != k:
             raise bad_value(
                 self.called.labels,
-                f"columns named {_some(own)}",
-                f"those of {self.called.proba}, {_some(target)}",
+                f"columns named {some_names(own)}",
+                f"those of {self.called.proba}, {some_names(target)}",
                 "rename them, or pass one of the two without names",
             )
         return target, [place[each] for each in keys]
+
+    def _check_usual_order(self, target: Given | None) -> None:
+        """Raise if columns of an indicator matrix without names may have another order."""
+        moved = target != self.labels if self.labels is not None else not self._in_usual_order()
+        if moved:
+            raise self._unmatched("an indicator matrix without names of columns")
 
     def _of_indicator_pair(self, columns: Given | None) -> tuple[Given, list[int] | None]:
         """Return the same for predictions of one column."""
@@ -302,8 +365,8 @@ class Naming:
         if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
             raise bad_value(
                 self.called.labels,
-                f"columns named {_some(columns)}",
-                f"{_some(names)}",
+                f"columns named {some_names(columns)}",
+                f"{some_names(names)}",
                 "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
@@ -316,75 +379,20 @@ def check_names(
     if labels is None:
         return None
     values = read_numpy("labels", labels)
-    names = tuple(values.tolist())
-    if values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
+    names = tuple(np.atleast_1d(values).tolist())
+    hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
+    if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
         raise bad_value(
             "labels",
-            list(names) if values.ndim else names,
+            list(names) if values.ndim else names[0],
             f"a list of {n_classes} different names, one per column of {called.proba}",
             "list the class of every column, in the order of the columns",
         )
     return names
 
 
-def key(name: Any, *, booleans: bool = False) -> Any:
-    """Return what equal names have in common: a number and its digits are the same name."""
-    if booleans and isinstance(name, str) and name.lower() in ("true", "false"):
-        return str(int(name.lower() == "true"))
-    name = _plain(name)
-    return str(name) if isinstance(name, int) else name
-
-
-def _plain(name: Any) -> Any:
-    """Return whole numbers, also where they are written as text, as integers."""
-    if isinstance(name, np.generic):
-        name = name.item()
-    if isinstance(name, bool | Integral):
-        return int(name)
-    if isinstance(name, float) and name.is_integer():
-        return int(name)
-    if isinstance(name, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0)?", name):
-        return int(name.removesuffix(".0"))
-    return name
-
-
-def is_numeral(name: Any) -> bool:
-    """Tell whether a name is a whole number, or ends in one."""
-    return isinstance(_plain(name), int) or bool(re.search(r"\d$", str(name)))
-
-
-def of_class_0(name: Any) -> bool:
-    """Tell whether a name is one that the probability of class 0 may have."""
-    return bool(_OF_CLASS_0.fullmatch(_letters(name)))
-
-
-def _is_negation(first: Any, second: Any) -> bool:
-    """Tell whether the name of the second column is one that the first of two may have."""
-    opposites = {f"{prefix}{_letters(first)}" for prefix in ("not", "non", "no", "un", "in")}
-    return of_class_0(second) or _letters(second) in opposites
-
-
-def _letters(name: Any) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
-
-
-def _is_number(name: Any) -> bool:
-    return isinstance(name, Real)
-
-
-def _is_permutation(names: Given, k: int) -> bool:
-    return all(_is_number(_plain(each)) for each in names) and sorted(map(_plain, names)) == list(
-        range(k)
-    )
-
-
 def _opposite(positive: Any) -> Any:
     """Name the class that did not occur."""
-    if _is_number(positive):
+    if is_number(positive):
         return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
     return f"not {positive}"
-
-
-def _some(names: Sequence[Any], most: int = 5) -> str:
-    more = ", ..." if len(names) > most else ""
-    return f"[{', '.join(map(repr, list(names)[:most]))}{more}]"

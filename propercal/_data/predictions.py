@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, TypedDict
 
 import numpy as np
@@ -23,7 +22,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.reading import USUAL_NAMES, Names, not_real
 from propercal._data.settings import check_flag
 from propercal._data.weights import normalised, weights_given
 from propercal._typing import Array
@@ -293,28 +292,8 @@ def _real(values: Array, names: Names) -> Array:
     else:
         real = not namespace(values).isdtype(values.dtype, "complex floating")
     if not real:
-        raise bad_value(names.proba, *_not_real(values))
+        raise bad_value(names.proba, *not_real(values))
     return values
-
-
-def _not_real(values: Array) -> tuple[str, str, str]:
-    """Say what was found among values that are no real numbers, what was expected, what to do."""
-    found, fix = f"values of type {values.dtype}", "convert them to floating point"
-    if is_numpy(values) and values.dtype.kind == "O":
-        places = np.argwhere(np.ones(values.shape, dtype=bool))
-        odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
-        if odd is not None:
-            value = values[tuple(odd)]
-            found += (
-                f", {value!r} at row {odd[0]}"
-                if len(repr(value)) < 60
-                else (f", a {type(value).__name__} at row {odd[0]}")
-            )
-            if value is None:
-                fix = "drop rows whose prediction is missing"
-            elif isinstance(value, dict):
-                fix = "make them columns, as pandas.DataFrame.from_records does"
-    return found, "real numbers", fix
 
 
 def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:

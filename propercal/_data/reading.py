@@ -31,6 +31,23 @@ class Names:
 USUAL_NAMES = Names()
 
 
+def check_scalar(argument: str, value: Any) -> None:
+    """Raise if `value` is not the name of one class, a number, or None."""
+    if isinstance(value, str | bytes | tuple) or value is None:
+        return
+    if type(value).__hash__ is None or np.ndim(value) or hasattr(type(value), "__len__"):
+        raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass a single one")
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether `value` is None, NaN, or what pandas has for no value."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+    )
+
+
 def read_array(argument: str, values: object) -> Array:
     """Return `values` as they are if they are a dense array or tensor, else as a NumPy array."""
     if isinstance(values, np.ndarray | np.generic):
@@ -43,10 +60,21 @@ def read_array(argument: str, values: object) -> Array:
                 "a dense tensor with values",
                 "call .to_dense(), or materialise it",
             )
+        if values.is_nested or values.is_quantized:  # type: ignore[attr-defined]
+            raise bad_value(
+                argument,
+                "a nested or quantised tensor",
+                "a dense tensor of numbers",
+                "call torch.nested.to_padded_tensor, or .dequantize()",
+            )
         return values
     if is_jax(values):
         return _traced(argument, values)
-    if hasattr(values, "compute") and not hasattr(values, "to_numpy"):
+    if (
+        not isinstance(values, type)
+        and hasattr(values, "compute")
+        and not hasattr(type(values), "to_numpy")
+    ):
         raise bad_value(
             argument,
             f"a {type(values).__name__}",
@@ -55,7 +83,7 @@ def read_array(argument: str, values: object) -> Array:
         )
     if is_array(values):
         return values
-    if isinstance(values, dict | set | frozenset) or not _is_arraylike(values):
+    if isinstance(values, dict | set | frozenset | type) or not _is_arraylike(values):
         raise bad_value(
             argument,
             f"a {type(values).__name__}",
@@ -149,3 +177,24 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if all(isinstance(v, Real) or hasattr(v, "as_tuple") for v in flat):
         return values.astype(np.float64)
     return values
+
+
+def not_real(values: Array) -> tuple[str, str, str]:
+    """Say what was found among values that are no real numbers, what was expected, what to do."""
+    found, fix = f"values of type {values.dtype}", "convert them to floating point"
+    if is_numpy(values) and values.dtype.kind == "O":
+        values = np.atleast_1d(values)
+        places = np.argwhere(np.ones(values.shape, dtype=bool))
+        odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
+        if odd is not None:
+            value = values[tuple(odd)]
+            found += (
+                f", {value!r} at row {odd[0]}"
+                if len(repr(value)) < 60
+                else (f", a {type(value).__name__} at row {odd[0]}")
+            )
+            if value is None:
+                fix = "drop rows whose prediction is missing"
+            elif isinstance(value, dict):
+                fix = "make them columns, as pandas.DataFrame.from_records does"
+    return found, "real numbers", fix

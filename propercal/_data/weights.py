@@ -12,7 +12,7 @@ from propercal._array import like, namespace
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.reading import USUAL_NAMES, Names, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._typing import Array
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +30,7 @@ def weights_given(
     """Return weights as they are given, 0 where the label is to be ignored; None for none."""
     weight = None if sample_weight is None else _numbers(sample_weight, n, called.weight)
     name = called.weight
+    check_scalar("ignore_index", ignore_index)
     if ignore_index is not None and labels is not None:
         ignored = _ignored(labels, ignore_index, called)
         if len(ignored) == n and ignored.any():
@@ -109,10 +110,15 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
             "pass class_axis=1 for an axis of classes; in an indicator matrix, a weight of 0 for "
             "these rows",
         )
+    if is_missing(ignore_index):
+        return np.array([is_missing(each) for each in values.tolist()], dtype=bool)
     if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
         numbers: npt.NDArray[np.bool_] = values == ignore_index
         return numbers
-    return np.array([bool(each == ignore_index) for each in values.tolist()], dtype=bool)
+    return np.array(
+        [not is_missing(each) and bool(each == ignore_index) for each in values.tolist()],
+        dtype=bool,
+    )
 
 
 def in_rows(weight: Array) -> Array:

@@ -1,0 +1,77 @@
+"""Lists of rows that name their values: named tuples, series of pandas, labelled arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from propercal._data.messages import bad_value
+
+_FIX = "pass one table of all rows"
+
+
+def names_of_rows(argument: str, rows: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return the names of the values of each row, None where they have none, or raise."""
+    # Of a million numbers there are few types.
+    if not any(_names_its_values(kind) for kind in set(map(type, rows))):
+        return None
+    names = [_names_of(argument, row) for row in rows]
+    odd = next((i for i, each in enumerate(names) if each != names[0]), None)
+    if odd is not None:
+        found = [list(each or ["without names"]) for each in (names[0], names[odd])]
+        raise bad_value(
+            argument,
+            f"rows of {found[0]} at row 0, {found[1]} at row {odd}",
+            "the same names in each row",
+            _FIX,
+        )
+    return names[0]
+
+
+def labels_of_rows(rows: Sequence[Any]) -> Any:
+    """Return the index of rows that are series of pandas, None where it says nothing."""
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not all(isinstance(row, pandas.Series) for row in rows):
+        return None
+    index = pandas.Index([row.name for row in rows])
+    return index if index.is_unique and None not in index else None
+
+
+def _names_its_values(kind: type) -> bool:
+    return (
+        hasattr(kind, "_fields")
+        or (hasattr(kind, "iloc") and hasattr(kind, "index"))
+        or (hasattr(kind, "coords") and hasattr(kind, "dims"))
+    )
+
+
+def _names_of(argument: str, row: Any) -> tuple[Any, ...] | None:
+    kind = type(row)
+    if not _names_its_values(kind):
+        return None
+    if hasattr(kind, "_fields"):
+        return _fields(argument, tuple(row._fields))
+    if hasattr(kind, "iloc"):
+        return None if hasattr(kind, "columns") else tuple(row.index)
+    if row.ndim != 1:
+        return None
+    dim = row.dims[0]
+    found = [each for name, each in row.coords.items() if tuple(each.dims) == (dim,)]
+    if dim in row.coords:
+        found = [row.coords[dim]]
+    if len(found) > 1:
+        raise bad_value(argument, f"rows with {len(found)} coordinates of {dim!r}", "one", _FIX)
+    return tuple(found[0].values.tolist()) if found else None
+
+
+def _fields(argument: str, fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of a named tuple, unless pandas put others in place of their names."""
+    if fields[:1] == ("Index",) or any(field.startswith("_") for field in fields):
+        raise bad_value(
+            argument,
+            f"named tuples of {list(fields)}",
+            "the names of the columns",
+            "pass the table that they were made from",
+        )
+    return fields

@@ -1,0 +1,192 @@
+"""What the names of classes and columns say: which are equal, what they number, what they negate.
+
+A name is read as words and numbers: ``p_2``, ``class2`` and ``p(y=2.0)`` hold the number 2, and
+``no_fraud``, ``nonfraud`` and ``p0`` may be names of the probability of class 0. What all names of
+a table share, such as a version, says nothing of the class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+Token = str | int | float
+
+#: Words, and numbers, whose minus is not a hyphen between words.
+_TOKEN = re.compile(r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+")
+#: A word that the probability of class 0 may bear.
+_OF_CLASS_0 = re.compile(
+    r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
+    r"(?:neg.*|no|false|zero|without|complement|not.*|non.*)"
+)
+#: Signs of a complement: ¬y, !y, y != 1, 1 − p.
+_COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]")
+#: What the second of two columns is called that is the rest of the first.
+_REST = {"rest", "other", "others", "else", "none"}
+_PAIRS = {("y", "n"), ("t", "f")}
+#: Beginnings and ends that make a word its opposite.
+_PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free", "less")
+
+
+def plain(name: Any) -> Any:
+    """Return whole numbers, also where they are written as text, as integers."""
+    if isinstance(name, np.generic):
+        name = name.item()
+    if isinstance(name, bool | Integral):
+        return int(name)
+    if isinstance(name, float) and name.is_integer():
+        return int(name)
+    if isinstance(name, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0)?", name):
+        return int(name.removesuffix(".0"))
+    return name
+
+
+def key(name: Any, *, booleans: bool = False) -> Any:
+    """Return what equal names have in common: a number and its digits are the same name."""
+    if booleans and isinstance(name, str) and name.lower() in ("true", "false"):
+        return str(int(name.lower() == "true"))
+    name = plain(name)
+    return str(name) if isinstance(name, int) else name
+
+
+def is_number(name: Any) -> bool:
+    """Tell whether a name is a number, not the digits of one."""
+    return isinstance(name, Real)
+
+
+def is_numeral(name: Any) -> bool:
+    """Tell whether a name is a whole number, or ends in one."""
+    return isinstance(plain(name), int) or bool(re.search(r"\d$", str(name)))
+
+
+def is_permutation(names: Sequence[Any]) -> bool:
+    """Tell whether names are 0 to k − 1, in some order."""
+    numbers = [plain(each) for each in names]
+    return all(map(is_number, numbers)) and sorted(numbers) == list(range(len(numbers)))
+
+
+def tokens(name: Any) -> tuple[Token, ...]:
+    """Return the words and numbers of a name."""
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(plain(name))).lower()
+    return tuple(_token(each) for each in _TOKEN.findall(text))
+
+
+def _token(text: str) -> Token:
+    return plain(float(text)) if text[-1].isdigit() else text
+
+
+def distinct(names: Sequence[Any]) -> list[tuple[Token, ...]]:
+    """Return the words and numbers of each name that not all of them have."""
+    found = [tokens(name) for name in names]
+    shared = set(found[0]).intersection(*found) if found else set()
+    return [tuple(each for each in said if each not in shared) for said in found]
+
+
+def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
+    """Return each way in which names number the columns; None for a name without a number.
+
+    Of names that are alike but for numbers, those that differ number them, so that p2_m1, p0_m1
+    are 2, 0. Of other names the first and the last number may.
+    """
+    found = [tokens(name) for name in names]
+    forms = {tuple(each if isinstance(each, str) else None for each in said) for said in found}
+    if len(forms) == 1:
+        columns = list(zip(*found, strict=True))
+        return [column for column in columns if len(set(column)) > 1]
+    numbers = [[each for each in said if not isinstance(each, str)] for said in found]
+    ends = (tuple(own[i] if own else None for own in numbers) for i in (0, -1))
+    return [each for each in dict.fromkeys(ends) if len(set(each)) > 1]
+
+
+def ascending(numbers: Sequence[float | None]) -> bool:
+    """Tell whether the numbers of columns ascend."""
+    known = [each for each in numbers if each is not None]
+    return known == sorted(known)
+
+
+def count_up(names: Sequence[Any]) -> bool:
+    """Tell whether no number goes down from one name to the next where all before it is equal."""
+    found = [tokens(name) for name in names]
+    for one, other in pairwise(found):
+        first, second = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), (0, 0))
+        if not isinstance(first, str) and not isinstance(second, str) and first > second:
+            return False
+    return True
+
+
+def of_class_0(name: Any) -> bool:
+    """Tell whether a name is one that the probability of class 0, or −1, may have."""
+    return bool(_COMPLEMENT.search(str(name))) or any(
+        bool(_OF_CLASS_0.fullmatch(each)) if isinstance(each, str) else each in (0, -1)
+        for each in tokens(name)
+    )
+
+
+def is_negation(first: Any, second: Any) -> bool:
+    """Tell whether the name of the second column is one that the first of two may have."""
+    own = [" ".join(map(str, said)) for said in distinct([first, second])]
+    if of_class_0(second) and (of_class_0(own[1]) or not of_class_0(first)):
+        return True
+    opposites = {f"{prefix}{_letters(first)}" for prefix in _PREFIXES}
+    opposites |= {f"{_letters(first)}{suffix}" for suffix in _SUFFIXES}
+    return _letters(second) in opposites or own[1] in _REST or tuple(own) in _PAIRS
+
+
+def negates(name: Any, other: Any) -> bool:
+    """Tell whether a name says that it is not `other`, such as no_fraud beside fraud."""
+    own, wanted = tokens(name), tokens(other)
+    rest = [str(each) for each in own if each not in wanted]
+    said = bool(wanted) and set(wanted) <= set(own) and of_class_0(" ".join(rest))
+    return said or _letters(name) in {f"{prefix}{_letters(other)}" for prefix in _PREFIXES}
+
+
+def bearers(columns: Sequence[Any], name: Any) -> list[int]:
+    """Return the places of columns whose names hold all words and numbers of `name`."""
+    wanted = set(tokens(name))
+    return [i for i, said in enumerate(distinct(columns)) if wanted and wanted <= set(said)]
+
+
+def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
+    """Tell whether columns are named after other classes than `names`, in this order."""
+    wanted = [set(each) for each in distinct(names)]
+    agree = True
+    for own, here in zip(map(set, distinct(columns)), wanted, strict=True):
+        if here and here <= own:
+            continue
+        if any(each and each <= own for each in wanted):
+            return True
+        agree = False
+    if agree:
+        return False
+    if len(names) == 2:
+        of_columns, of_names = _negated(*columns), _negated(*names)
+        if None not in (of_columns, of_names) and of_columns != of_names:
+            return True
+    return any(_is_shuffled_count(numbers) for numbers in numberings(columns))
+
+
+def _negated(first: Any, second: Any) -> int | None:
+    """Return the place of the name that negates the other one."""
+    places = [
+        i
+        for i, is_one in enumerate((is_negation(second, first), is_negation(first, second)))
+        if is_one
+    ]
+    return places[0] if len(places) == 1 else None
+
+
+def _is_shuffled_count(numbers: Sequence[float | None]) -> bool:
+    """Tell whether these are k numbers from 0 or 1 on, in another order."""
+    if None in numbers or ascending(numbers):
+        return False
+    known = sorted(each for each in numbers if each is not None)
+    return known in (list(range(len(known))), list(range(1, len(known) + 1)))
+
+
+def _letters(name: Any) -> str:
+    return re.sub(r"[\W_]", "", str(name).lower())
