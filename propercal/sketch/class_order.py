@@ -11,30 +11,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from propercal._array import like, namespace
-from propercal._data.columns import is_shuffled
+from propercal._data.columns import is_shuffled, keys, names_of
 from propercal._data.holders import Held
-from propercal._data.labels import read_labels
 from propercal._data.messages import bad_value
-from propercal._data.naming import Naming, key
+from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES
 
 Given = Sequence[Any]
-
-
-def keys(names: Given) -> list[Any]:
-    """Return what equal names have in common, of each."""
-    return [key(name) for name in names]
 
 
 def listed_names(labels: Given | None, n_classes: int, pos_label: Any) -> list[Any] | None:
     """Return the classes that the caller lists, the positive one of two last, or raise."""
     if labels is None or pos_label is None or n_classes > 2:
         return None if labels is None else list(labels)
-    given: dict[str, Any] = {"labels": labels, "pos_label": pos_label}
-    return list(read_labels(_labels([]), 2, proba=Held(np.empty(0)), **given).names)
+    return names_of([], Held(np.empty(0)), labels=labels, pos_label=pos_label)
 
 
 def same_order(names: Given, columns: Given | None) -> bool:
@@ -42,43 +34,48 @@ def same_order(names: Given, columns: Given | None) -> bool:
     if columns is None:
         return not is_shuffled(names, words=True)
     proba = Held(np.empty((0, len(names))), columns=tuple(columns))
-    return keys(read_labels(_labels(names), len(names), proba=proba).names) == keys(names)
+    return keys(names_of(names, proba)) == keys(names)
 
 
 def check_as_before(
-    labels: Held, proba: Held, names: Given, known: Given | None, pos_label: Any
+    labels: Held, proba: Held, names: Given, known: Given | None, alone: bool, pos_label: Any
 ) -> None:
     """Raise unless columns are of the classes that rows before named, and in a known order.
 
-    `known` are the names of columns before, if they had any.
+    `known` are the names of columns before, if they had any; `alone` says that all rows before had
+    one column.
     """
     k = len(names)
     if proba.values.ndim == 1 or proba.values.shape[1] == 1:
-        single = Held(np.empty(0), name=proba.name)
-        if keys(read_labels(_labels(names), 2, proba=single, pos_label=pos_label).names) != keys(
+        if proba.name is None and alone:
+            return
+        (name,), (_, positive) = keys([proba.name]), keys(names)
+        if name == positive:
+            return
+        # Memory would say why it refuses other names, and what to do.
+        if name not in keys(names) and keys(names_of(names, proba, pos_label=pos_label)) == keys(
             names
         ):
-            raise _other_classes(
-                "without a name" if proba.name is None else f"named {proba.name!r}", names
-            )
-        return
+            return
+        raise _other_classes(
+            "a column " + ("without a name" if proba.name is None else f"named {proba.name!r}"),
+            f"the probability of {names[-1]!r}, as in rows before",
+        )
     if proba.columns is not None:
         matched = set(keys(proba.columns)) == set(keys(names))
         if known is None and not matched and not same_order(names, proba.columns):
-            raise _other_classes(f"named {list(proba.columns)}", names)
+            raise _other_classes(f"columns {list(proba.columns)}", f"those of {list(names)}")
         return
     # Class numbers count columns.
     if list(names) == list(range(k)) and labels.columns is None:
         return
     if labels.values.ndim == 2 and labels.values.shape[1] > 1:
-        own = labels.columns
-        same = same_order(names, None) if own is None else keys(own) == keys(names)
+        # Its own names are matched with those before.
+        same = labels.columns is not None or same_order(names, None)
     else:
-        values = replace(labels, values=_labels(names), rows=None)
-        found = read_labels(values, k, proba=Held(np.empty((0, k))))
-        same = keys(found.names) == keys(names)
+        same = keys(names_of(names, proba, like=labels)) == keys(names)
     if not same:
-        raise _other_classes("without names", names)
+        raise _other_classes("columns without names", f"those of {list(names)}, as in rows before")
 
 
 def beside_columns(labels: Held, proba: Held, listed: Given | None, pos_label: Any) -> Held:
@@ -105,16 +102,6 @@ def under_names(labels: Held, columns: Given, names: Given | None) -> Held:
     return replace(labels, columns=tuple(of[each] for each in keys(labels.columns)))
 
 
-def _labels(names: Given) -> npt.NDArray[Any]:
-    """Return labels in which each of the names occurs."""
-    booleans = bool(names) and all(isinstance(each, bool) for each in names)
-    return np.array(names, dtype=bool if booleans else object)
-
-
-def _other_classes(found: str, names: Given) -> ValueError:
-    return bad_value(
-        "y_proba",
-        f"columns {found}",
-        f"the classes {list(names)}, as in rows before",
-        "name columns alike in each update, or pass labels=[...] to the sketch",
-    )
+def _other_classes(found: str, expected: str) -> ValueError:
+    fix = "name columns alike in each update, or pass labels=[...] to the sketch"
+    return bad_value("y_proba", found, expected, fix)

@@ -16,7 +16,7 @@ import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
 from propercal._data.alignment import Aligned, align
-from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
+from propercal._data.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
@@ -26,7 +26,6 @@ from propercal._typing import Array
 from propercal.sketch.class_order import (
     beside_columns,
     check_as_before,
-    keys,
     same_order,
     under_names,
 )
@@ -145,12 +144,7 @@ def read_rows(
             f"{n_classes}, as the sketch has",
             "make a sketch for each set of classes",
         )
-    if labels is None and reading.names is not None:
-        check_as_before(held.labels, held.proba, reading.names, reading.columns, pos_label)
-    marked = beside_columns(held.labels, held.proba, labels, pos_label)
-    proba, columns = _in_order(held.proba, reading, _is_matrix(held.labels))
-    if marked is not held.labels and columns is not None:
-        marked = under_names(marked, columns, reading.names)
+    marked, proba, columns = _as_before(held, reading, labels, pos_label)
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
         link = LINKS[1]
@@ -217,6 +211,21 @@ def _one_by_one(
         return _apart(rows), True
     rows, depends = _by_sum(rows)
     return rows, False if indicator and depends else None
+
+
+def _as_before(
+    held: Aligned, reading: Convention, labels: Sequence[Any] | None, pos_label: Any
+) -> tuple[Held, Held, list[Any] | None]:
+    """Return labels, predictions and the names of their columns in the order of rows before."""
+    if labels is None and reading.names is not None:
+        known = reading.columns
+        alone = known is None and not reading.unnamed
+        check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
+    marked = beside_columns(held.labels, held.proba, labels, pos_label)
+    proba, columns = _in_order(held.proba, reading, _is_matrix(held.labels))
+    if marked is not held.labels and columns is not None:
+        marked = under_names(marked, columns, reading.names)
+    return marked, proba, columns
 
 
 def _is_matrix(labels: Held) -> bool:
