@@ -291,3 +291,35 @@ def test_the_dimension_of_classes_is_that_of_fit(kind: Any, coordinates: bool) -
     np.testing.assert_allclose(unlabelled.predict_proba(X), right, rtol=1e-9)
     with pytest.raises(ValueError, match=r"X = dimensions .*to know which of them"):
         unlabelled.predict_proba(X[:, :3])
+
+
+class InOrder:
+    """Isotonic regression whose columns stand in an order of its own."""
+
+    def __init__(self, classes: list[Any], columns: list[int] | None = None) -> None:
+        self.classes, self.columns = classes, classes if columns is None else columns
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> InOrder:
+        self.fitted = ClasswiseIsotonic().fit(X, y, sample_weight)
+        self.classes_ = self.classes
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)[:, self.columns]
+
+
+def test_classes_of_a_recalibrator_within_an_estimate_are_those_of_its_columns() -> None:
+    options: dict[str, Any] = {"generator": "brier", "method": "debiased", "n_folds": 4, "random_state": 0}
+    y, g, _ = TemperatureScaledSimplex(3).sample(600, random_state=0)
+    wanted = decompose(y, g, recalibrator=ClasswiseIsotonic(), **options)
+    for made in (InOrder([0, 1, 2]), InOrder([2, 0, 1]), InOrder([1, 0, 2]), ClasswiseIsotonic(labels=[0, 1, 2])):
+        found = decompose(y, g, recalibrator=made, **options)
+        assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
+    for classes in (["a", "b", "c"], [1, 2, 3], [0, 0, 1]):
+        with pytest.raises(ValueError, match="recalibrator = InOrder, whose classes_ are"):
+            decompose(y, g, recalibrator=InOrder(classes, [0, 1, 2]), **options)
+    # Names are said once, of the data; its own would be applied to numbers.
+    for settings in ({"labels": [2, 1, 0]}, {"labels": list("abc")}, {"pos_label": 1}):
+        for kind in BOTH:
+            with pytest.raises(ValueError, match=rf"recalibrator = {kind.__name__} with (labels|pos_label) = "):
+                decompose(y, g, labels=[2, 1, 0], recalibrator=kind(**settings), **options)
