@@ -225,7 +225,7 @@ CHUNKS: dict[str, tuple[list[tuple[Any, Any, Any, Any]], dict[str, Any], bool]] 
     "named one-hot alone, then names": ([(ONE_HOT[:, CAB], "cab", SURE_ROWS[:, CAB], None), (LETTERS, None, SURE_ROWS, None)], {}, False),
     "none, then named one-hot alone": ([(ONE_HOT, None, SURE_ROWS, None), (ONE_HOT[:, CAB], "cab", SURE_ROWS[:, CAB], None)], {}, False),
     "numbers of columns that are permuted": ([(ONE_HOT, None, SURE_ROWS[:, CAB], CAB), (ONE_HOT, None, SURE_ROWS[:, CAB[::-1]], CAB[::-1])], {}, True),
-    "listed classes, then columns": ([(LETTERS, None, SURE_ROWS[:, CAB], None), (ONE_HOT, None, SURE_ROWS, "abc")], {"labels": list("cab")}, True),
+    "listed classes, then columns": ([(LETTERS, None, SURE_ROWS[:, CAB], None), (ONE_HOT, "abc", SURE_ROWS, "abc")], {"labels": list("cab")}, True),
     "two columns, then an unnamed one": ([(WORDS, None, np.stack([P_YES, 1 - P_YES], axis=1), ["fraud", "legit"]), (WORDS, None, P_YES, None)], {}, False),
     "two columns, then a positive one": ([(WORDS, None, np.stack([P_YES, 1 - P_YES], axis=1), ["fraud", "legit"]), (WORDS, None, 1 - P_YES, "legit")], {}, True),
     "two columns, then a negative one": ([(WORDS, None, np.stack([P_YES, 1 - P_YES], axis=1), ["fraud", "legit"]), (WORDS, None, P_YES, "fraud")], {}, False),
