@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from propercal._data.holders import Held
+from propercal._data.labels import read_labels
 from propercal._data.tokens import ascending, key, numberings
 
 
@@ -31,8 +36,8 @@ def order_of_columns(
         if names is not None and is_shuffled(names, words=words):
             raise OtherColumnsError
         return None
-    place = {key(name): i for i, name in enumerate(given)}
-    wanted = [key(name) for name in known]
+    place = {each: i for i, each in enumerate(keys(given))}
+    wanted = keys(known)
     if set(wanted) != set(place) or not len(place) == len(wanted) == len(given):
         raise OtherColumnsError
     order = [place[each] for each in wanted]
@@ -47,3 +52,31 @@ def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:
     if any(None not in numbers for numbers in found):
         return False
     return words and list(map(str, names)) != sorted(map(str, names))
+
+
+def keys(names: Sequence[Any]) -> list[Any]:
+    """Return what equal names have in common, of each."""
+    return [key(name) for name in names]
+
+
+def names_of(
+    found: Sequence[Any],
+    proba: Held,
+    *,
+    labels: Sequence[Any] | None = None,
+    pos_label: Any = None,
+    like: Held | None = None,
+) -> list[Any]:
+    """Return the classes of the columns of `proba`, as they are read if `found` all occur.
+
+    `like` are labels whose type may order the classes.
+    """
+    booleans = bool(found) and all(isinstance(each, bool) for each in found)
+    values = np.array(list(found), dtype=bool if booleans else object)
+    y_true = Held(values) if like is None else replace(like, values=values, rows=None)
+    shape = proba.values.shape
+    single = len(shape) == 1 or shape[1] == 1
+    empty = np.empty(0 if single else (0, int(shape[1])))
+    given: dict[str, Any] = {"labels": labels, "pos_label": pos_label}
+    proba = replace(proba, values=empty, rows=None)
+    return list(read_labels(y_true, 2 if single else int(shape[1]), proba=proba, **given).names)

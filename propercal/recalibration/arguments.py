@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +10,10 @@ import numpy as np
 
 from propercal._array import namespace
 from propercal._data.alignment import align
-from propercal._data.columns import OtherColumnsError, order_of_columns
-from propercal._data.dimensions import Layout
+from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
+from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
-from propercal._data.naming import key
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
 from propercal._typing import Array
@@ -28,8 +28,44 @@ class Columns:
     names: tuple[Any, ...] | None
     name: Any
     """That of a single column."""
+    single: bool
+    """Whether there was one column, of the positive class."""
+    dims: tuple[Any, ...]
+    """The dimensions of a labelled array."""
     class_dim: Any
-    """The dimension of the classes, of a labelled array."""
+    """That of the classes among them; None where each number is a sample."""
+
+    @classmethod
+    def of(cls, X: Any, y: object, held: Held) -> Columns:
+        """Return what `held` says, which was read from X beside the labels y."""
+        single = held.values.ndim == 1 or held.values.shape[1] == 1
+        dims, class_dim = (), None
+        if is_labelled(X):
+            dims = tuple(X.dims)
+            class_dim = Dimensions.of(y, X, USUAL_LAYOUT, _NAMES).classes
+        return cls(held.columns, held.name, single, dims, class_dim)
+
+    def layout(self, X: Any, n_classes: int) -> Layout:
+        """Return which dimension of a labelled array is that of the classes, or raise."""
+        if self.class_dim in X.dims:
+            return Layout(class_dim=self.class_dim)
+        if self.single and set(X.dims) == set(self.dims):
+            return Layout(sample_dims=tuple(X.dims))
+        # Where no dimension has its name, that of the classes has their number.
+        size = 1 if self.single else n_classes
+        fitting = [dim for dim in X.dims if X.sizes[dim] == size]
+        if len(fitting) > 1 and set(X.dims) == {"dim_0", "dim_1"}:
+            fitting = ["dim_1"]
+        if len(fitting) != 1:
+            raise bad_value(
+                "X",
+                f"dimensions {list(X.dims)} of sizes {list(X.shape)}",
+                f"to know which of them is that of the {size} columns",
+                f"name it {self.class_dim!r}, as in fit"
+                if self.class_dim is not None
+                else "fit to an array with the same dimensions, or pass X.to_numpy()",
+            )
+        return Layout(class_dim=fitting[0])
 
 
 def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:
@@ -52,7 +88,7 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
             "one class a row",
             "recalibrate each label by itself, as a problem of two classes",
         )
-    settings.columns_ = Columns(held.proba.columns, held.proba.name, _class_dim(X, held.proba))
+    settings.columns_ = Columns.of(X, y, held.proba)
     return predictions
 
 
@@ -62,7 +98,7 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
     if classes is None:
         name = type(fitted).__name__
         raise bad_value(name, "not fitted yet", "a fitted recalibrator", "call fit(X, y) first")
-    values = _held(X, fitted.columns_, classes).values
+    values = _held(X, fitted, classes.tolist()).values
     n = values.shape[0] if values.ndim else 0
     if n == 1:
         # What is fitted needs two rows; what is predicted does not.
@@ -79,21 +115,42 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
     return predictions, n
 
 
-def _held(X: object, known: Columns, classes: Any) -> Held:
+def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
     """Return X if its columns are those that were fitted, or raise."""
-    classes_named = {key(each) for each in classes.tolist()}
+    known: Columns = fitted.columns_
     if is_labelled(X) and X.ndim > 1:  # type: ignore[attr-defined]
-        layout = Layout(class_dim=known.class_dim if known.class_dim in X.dims else None)  # type: ignore[attr-defined]
-        held = align(X[..., 0] if layout.class_dim is None else X, X, layout=layout).proba  # type: ignore[index]
+        held = align(X, X, layout=known.layout(X, len(classes)), called=_NAMES).proba
     else:
         held = hold("X", X)
-    names, columns = known.names, held.columns
-    if names is None and columns is not None and set(map(key, columns)) == classes_named:
-        names = tuple(classes.tolist())
+    single = held.values.ndim < 2 or held.values.shape[1] == 1
+    if single != known.single:
+        counts = ("one column for each class", "one column, that of the positive class")
+        raise bad_value(
+            "X",
+            f"an array of shape {tuple(held.values.shape)}",
+            f"{counts[known.single]}, as in fit",
+            "pass the columns it was fitted to",
+        )
+    if single:
+        _check_name(held, known.name, fitted, classes)
+    else:
+        _check_order(held, known.names, classes)
+    return replace(held, columns=None, name=None, rows=None)
+
+
+def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) -> None:
+    """Raise unless columns stand in the order of fit."""
+    columns = held.columns
+    if names is None and columns is not None and set(keys(columns)) == set(keys(classes)):
+        names = tuple(classes)
     try:
-        in_order = order_of_columns(names, columns) is None
+        # Columns that had no names then stand in alphabetical order, if they have names now.
+        in_order = order_of_columns(names, columns, words=names is None) is None
     except OtherColumnsError:
         in_order = False
+    if in_order and names is None and columns is not None and len(columns) == len(classes):
+        # No name is that of a class, so that it must count them.
+        in_order = _reads(classes, held)
     if not in_order:
         raise bad_value(
             "X",
@@ -101,23 +158,31 @@ def _held(X: object, known: Columns, classes: Any) -> Held:
             f"{list(names or ['without names'])}, in the order of fit",
             "select them in this order, or fit and apply it without names",
         )
-    others = classes_named - {key(known.name)}
-    if known.name is not None and key(known.name) != key(held.name) and key(held.name) in others:
+
+
+def _check_name(held: Held, name: Any, fitted: Any, classes: list[Any]) -> None:
+    """Raise if the name of a single column is not one of the column of fit."""
+    if held.name is None or keys([held.name]) == keys([name]):
+        return
+    numbered = [re.search(r"(\d+)\D*$", str(each)) for each in (held.name, name)]
+    numbers = {int(end[1]) for end in numbered if end and name is not None}
+    settings = {"labels": fitted.labels, "pos_label": fitted.pos_label}
+    if len(numbers) > 1 or not _reads(classes, held, **settings):
         raise bad_value(
             "X",
             f"a column named {held.name!r}",
-            f"{known.name!r}, as in fit",
-            "pass the column it was fitted to",
+            f"the probability of {classes[-1]!r}"
+            + (", as in fit" if name is None else f", named {name!r} in fit"),
+            "pass the column it was fitted to, or that without its name",
         )
-    return replace(held, columns=None, name=None, rows=None)
 
 
-def _class_dim(X: Any, held: Held) -> Any:
-    """Return the name of the dimension of the classes, where X has one."""
-    if not is_labelled(X) or held.columns is None:
-        return None
-    found = [dim for dim in X.dims if tuple(X.indexes.get(dim, ())) == held.columns]
-    return found[0] if len(found) == 1 else None
+def _reads(classes: list[Any], held: Held, **settings: Any) -> bool:
+    """Tell whether columns are read as these classes, if all occur."""
+    try:
+        return keys(names_of(classes, held, **settings)) == keys(classes)
+    except ValueError:
+        return False
 
 
 def as_given(prob: Array, n: int, predictions: Predictions) -> Array:

@@ -12,6 +12,7 @@ from propercal._array import like, to_numpy
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.recalibration.family import Family, Recalibration, TrainingSet
+from propercal.recalibration.parameters import Parameters
 from propercal.recalibration.points import LOG_FLOOR, Points
 
 
@@ -30,6 +31,7 @@ def as_family(argument: str, recalibrator: Any) -> Family:
                 "objects with fit(X, y) and predict_proba(X), as in scikit-learn",
                 "pass an instance, such as LogisticRegression(), or a list of them",
             )
+    _check_unnamed(argument, recalibrator)
 
     def family(train: TrainingSet) -> Recalibration:
         fitted = copy.deepcopy(recalibrator)
@@ -45,11 +47,42 @@ def as_family(argument: str, recalibrator: Any) -> Family:
                 "collect more rows of the rare classes, or leave it out for the built-in ones",
             ) from error
         fitted = fitted if result is None else result
-        classes = np.asarray(getattr(fitted, "classes_", np.unique(label)))
         n_classes = int(train.outcome.shape[1])
+        classes = _classes(argument, fitted, np.unique(label), n_classes)
         return lambda points: _predicted(argument, fitted, classes, n_classes, points)
 
     return family
+
+
+def _check_unnamed(argument: str, recalibrator: Any) -> None:
+    """Raise if a recalibrator of this package has names for classes, which come as numbers."""
+    if not isinstance(recalibrator, Parameters):
+        return
+    settings = recalibrator.get_params()
+    labels = settings.get("labels")
+    counted = labels is None or np.asarray(labels).tolist() == list(range(np.size(labels)))
+    for name, fine in (("labels", counted), ("pos_label", settings.get("pos_label") is None)):
+        if not fine:
+            raise bad_value(
+                argument,
+                f"{type(recalibrator).__name__} with {name} = {settings[name]!r}",
+                "none of its own: here it is fitted to class numbers, in the order of columns",
+                f"leave {name} out of it, and pass it to the function that the data are passed to",
+            )
+
+
+def _classes(argument: str, fitted: Any, seen: Any, n_classes: int) -> Any:
+    """Return the number of the class of each column that is predicted, or raise."""
+    classes = np.asarray(getattr(fitted, "classes_", seen))
+    found = classes.tolist()
+    if classes.ndim != 1 or len(set(found)) < len(found) or not set(found) <= set(range(n_classes)):
+        raise bad_value(
+            argument,
+            f"{type(fitted).__name__}, whose classes_ are {found}",
+            f"class numbers, 0 to {n_classes - 1}, as it was fitted to",
+            "let classes_ hold the class of each column that predict_proba returns",
+        )
+    return classes.astype(int)
 
 
 def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points: Points) -> Array:
@@ -57,12 +90,12 @@ def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points:
     found = np.asarray(fitted.predict_proba(given), dtype=np.float64)
     n = len(given)
     name = type(fitted).__name__
-    if found.shape == (n, n_classes):
-        prob = found
-    elif found.shape == (n, len(classes)):
-        # Classes that do not occur among the rows it was fitted to.
+    if found.shape == (n, len(classes)):
+        # In an order of its own, and without classes that do not occur in the rows of fit.
         prob = np.zeros((n, n_classes))
-        prob[:, classes.astype(int)] = found
+        prob[:, classes] = found
+    elif found.shape == (n, n_classes):
+        prob = found
     else:
         raise bad_value(
             argument,

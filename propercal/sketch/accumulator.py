@@ -19,12 +19,13 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
+from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
 from propercal.sketch.result import decomposition, estimates, mean_error
 from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
-from propercal.sketch.settings import as_summed, fixed_values, same_values
+from propercal.sketch.settings import as_summed, check_same, fixed_values, same_values
 from propercal.sketch.state import State
 from propercal.sketch.verification import check_arrays, check_memory, check_state, shapes
 
@@ -149,7 +150,8 @@ class CalibrationSketch:
     def reset(self) -> None:
         """Forget all rows, and what they settled about how rows are read; keep the settings."""
         n_problems = as_notion(self.notion).n_problems(self.n_classes)
-        empty = Contents(State.empty(n_problems, self._panels), Convention(self.labels))
+        names = listed_names(self.labels, self.n_classes, self.pos_label)
+        empty = Contents(State.empty(n_problems, self._panels), Convention(names))
         with self._lock:
             self._seen = empty
 
@@ -193,6 +195,7 @@ class CalibrationSketch:
             n_classes=self.n_classes,
             from_logits=self.from_logits,
             reading=seen.reading,
+            labels=self.labels,
             pos_label=self.pos_label,
             link=self.link,
         )
@@ -225,22 +228,7 @@ class CalibrationSketch:
             raise bad_value(
                 "other", type(other).__name__, "a CalibrationSketch", "see from_bytes for bytes"
             )
-        settings, own = other._settings(), self._settings()
-        if not same_values(own.pop("values"), settings["values"]):
-            raise bad_value(
-                "other",
-                f"a sketch with generator = {settings['generator']}",
-                f"{own['generator']} of the same values of F",
-                "merge sketches of the same settings",
-            )
-        for name, value in own.items():
-            if settings[name] != value:
-                raise bad_value(
-                    "other",
-                    f"a sketch with {name} = {settings[name]!r}",
-                    f"{name} = {value!r}",
-                    "merge sketches of the same settings",
-                )
+        check_same(self._settings(), other._settings())
         others = other._seen
         with self._lock:
             mine = self._seen

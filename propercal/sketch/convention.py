@@ -15,15 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
-from propercal._data.alignment import align
-from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
+from propercal._data.alignment import Aligned, align
+from propercal._data.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
-from propercal._data.naming import key
 from propercal._data.parts import is_top, log1m
 from propercal._data.predictions import Predictions, _rounding, validate
 from propercal._typing import Array
+from propercal.sketch.class_order import (
+    beside_columns,
+    check_as_before,
+    same_order,
+    under_names,
+)
 
 
 class Convention(NamedTuple):
@@ -40,8 +45,8 @@ class Convention(NamedTuple):
 
     @property
     def words(self) -> bool:
-        """Whether labels are strings."""
-        return any(isinstance(name, str) for name in self.names or ())
+        """Whether labels are strings, or may be."""
+        return self.names is None or any(isinstance(name, str) for name in self.names)
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -88,11 +93,28 @@ def joined(mine: Convention, other: Convention) -> Convention:
             f"{mine.columns or 'columns without names'}",
             "pass columns with names to both, or to none",
         )
+    _check_order(mine, other)
     return joined._replace(
         unnamed=mine.unnamed or other.unnamed,
         names=other.names if mine.names is None else mine.names,
         columns=other.columns if mine.columns is None else mine.columns,
     )
+
+
+def _check_order(mine: Convention, other: Convention) -> None:
+    """Raise if one of two sketches names classes in another order than the other has columns."""
+    named, unnamed = (other, mine) if mine.names is None else (mine, other)
+    if (
+        named.names is not None
+        and unnamed.names is None
+        and not same_order(named.names, unnamed.columns)
+    ):
+        raise bad_value(
+            "other",
+            f"a sketch of classes {other.names or other.columns or 'without names'}",
+            f"{mine.names or mine.columns or 'classes without names'}, in this order",
+            "pass labels=[...] to both",
+        )
 
 
 def read_rows(
@@ -102,10 +124,14 @@ def read_rows(
     n_classes: int,
     from_logits: bool,
     reading: Convention,
+    labels: Sequence[Any] | None = None,
     pos_label: Any = None,
     link: str | None = None,
 ) -> tuple[Predictions, Convention] | None:
-    """Validate rows; return them, and what is settled after them, or None where there are none."""
+    """Validate rows; return them, and what is settled after them, or None where there are none.
+
+    `labels` are the classes that the caller lists.
+    """
     held = align(y_true, y_proba)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
@@ -118,16 +144,16 @@ def read_rows(
             f"{n_classes}, as the sketch has",
             "make a sketch for each set of classes",
         )
-    proba, columns = _in_order(held.proba, reading)
+    marked, proba, columns = _as_before(held, reading, labels, pos_label)
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
         link = LINKS[1]
     rows = validate(
-        held.labels,
+        marked,
         proba,
         from_logits=from_logits,
         labels=reading.names,
-        pos_label=None if reading.names is not None else pos_label,
+        pos_label=pos_label,
         link=link,
         smallest=1,
     )
@@ -151,11 +177,27 @@ def read_rows(
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    # An indicator matrix without names of columns names no classes.
+    return rows, _with_names(settled, held, list(rows.classes.names), reading)
+
+
+def _with_names(
+    settled: Convention, held: Aligned, names: list[Any], before: Convention
+) -> Convention:
+    """Note the names of classes where these rows are the first to tell them, or raise."""
     shape = tuple(held.labels.values.shape)
-    if reading.names is None and (held.labels.columns is not None or 1 in (len(shape), *shape[1:])):
-        settled = settled._replace(names=list(rows.classes.names))
-    return rows, settled
+    n_columns = (*held.proba.values.shape, 1)[1]
+    # An indicator matrix without names of columns names no classes, unless one column is positive.
+    told = held.labels.columns is not None or 1 in (len(shape), n_columns, *shape[1:])
+    if before.names is not None or not told:
+        return settled
+    if (before.unnamed or before.columns is not None) and not same_order(names, before.columns):
+        raise bad_value(
+            "y_true",
+            f"the classes {names}",
+            f"{before.columns or 'classes without names'}, as in rows before, in the same order",
+            "pass labels=[...] to the sketch",
+        )
+    return settled._replace(names=names)
 
 
 def _one_by_one(
@@ -171,23 +213,46 @@ def _one_by_one(
     return rows, False if indicator and depends else None
 
 
-def _in_order(proba: Held, reading: Convention) -> tuple[Held, list[Any] | None]:
-    """Return predictions with their columns in the order of rows before, and the names of these."""
+def _as_before(
+    held: Aligned, reading: Convention, labels: Sequence[Any] | None, pos_label: Any
+) -> tuple[Held, Held, list[Any] | None]:
+    """Return labels, predictions and the names of their columns in the order of rows before."""
+    if labels is None and reading.names is not None:
+        known = reading.columns
+        alone = known is None and not reading.unnamed
+        check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
+    marked = beside_columns(held.labels, held.proba, labels, pos_label)
+    proba, columns = _in_order(held.proba, reading, _is_matrix(held.labels))
+    if marked is not held.labels and columns is not None:
+        marked = under_names(marked, columns, reading.names)
+    return marked, proba, columns
+
+
+def _is_matrix(labels: Held) -> bool:
+    return labels.values.ndim == 2 and int(labels.values.shape[1]) > 1
+
+
+def _in_order(proba: Held, reading: Convention, marked: bool) -> tuple[Held, list[Any] | None]:
+    """Return predictions with their columns in the order of rows before, and the names of these.
+
+    Columns of an indicator matrix (`marked`) may stand in any order, unlike numbers, which count.
+    """
+    words = reading.words or marked
     if proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
     if proba.columns is None:
-        if reading.columns is not None and is_shuffled(reading.columns, words=reading.words):
+        if reading.columns is not None and is_shuffled(reading.columns, words=words):
             raise _other_columns(None, reading.columns)
         return proba, reading.columns
     # As bytes can hold them.
     columns = [each if isinstance(each, str | int | float) else str(each) for each in proba.columns]
     known = reading.columns
-    if known is None and {key(name) for name in reading.names or ()} == set(map(key, columns)):
+    if known is None and set(keys(reading.names or ())) == set(keys(columns)):
         known = reading.names
     if known is None and not reading.unnamed:
         return proba, columns
     try:
-        order = order_of_columns(known, columns, words=reading.words)
+        order = order_of_columns(known, columns, words=words)
     except OtherColumnsError as error:
         raise _other_columns(columns, known) from error
     if known is None:

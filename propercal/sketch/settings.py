@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,3 +51,22 @@ def same_values(mine: Sequence[float], other: Sequence[float]) -> bool:
     return len(mine) == len(other) and bool(
         np.allclose(mine, other, rtol=1e-9, atol=1e-9 * max(1e-300, *np.abs(mine)))
     )
+
+
+def check_same(mine: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    """Raise unless the settings of two sketches are the same."""
+    if not same_values(mine["values"], other["values"]):
+        raise bad_value(
+            "other",
+            f"a sketch with generator = {other['generator']}",
+            f"{mine['generator']} of the same values of F",
+            "merge sketches of the same settings",
+        )
+    for name, value in mine.items():
+        if name != "values" and other[name] != value:
+            raise bad_value(
+                "other",
+                f"a sketch with {name} = {other[name]!r}",
+                f"{name} = {value!r}",
+                "merge sketches of the same settings",
+            )

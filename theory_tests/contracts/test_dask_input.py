@@ -208,3 +208,120 @@ def test_wrong_settings_are_told_before_data_are_read() -> None:
     for changed in ({"bandwidth": 1e-8}, {"labels": ["a"]}, {"notion": "canonical"}, {"confidence_level": 2}):
         with pytest.raises(ValueError, match=next(iter(changed))):
             propercal.decompose(y_true, y_proba, **{**SETTINGS, **changed})
+
+
+CODES = np.arange(30) % K
+LETTERS = np.array(list("abc"))[CODES]
+ONE_HOT = np.eye(K, dtype=int)[CODES]
+#: The risk is 0.04, and 0.9733 if columns are matched in another order, or rows are.
+SURE = ONE_HOT * 0.7 + 0.1
+HIT = np.array([1, 0] * 10)
+WORDS = np.where(HIT, "fraud", "legit")
+#: The risk is 0.02, and 1.62 if the other class is the positive one.
+P_HIT = np.where(HIT, 0.9, 0.1)
+FRAUD_LEGIT = np.stack([P_HIT, 1 - P_HIT], axis=1)
+CAB, BCA = [2, 0, 1], [1, 2, 0]
+#: Labels and predictions: how they are held, values, and names; settings; whether they are read.
+HELD: dict[str, tuple[tuple[str, Any, Any], tuple[str, Any, Any], dict[str, Any], bool]] = {
+    "numbers beside words": (("frame", HIT, None), ("frame", FRAUD_LEGIT, ["yes", "no"]), {}, False),
+    "booleans beside words": (("frame", HIT == 1, None), ("frame", FRAUD_LEGIT, ["yes", "no"]), {}, False),
+    "booleans beside booleans": (("frame", HIT == 1, None), ("frame", FRAUD_LEGIT, ["True", "False"]), {}, True),
+    "one-hot beside class 0": (("array", np.eye(2)[HIT], None), ("array", 1 - P_HIT, None), {"pos_label": 0}, True),
+    "named one-hot beside a class": (("frame", np.eye(2)[1 - HIT], ["fraud", "legit"]), ("frame", 1 - P_HIT, "legit"), {}, True),
+    "turned one-hot beside a class": (("frame", np.eye(2)[HIT], ["legit", "fraud"]), ("frame", 1 - P_HIT, "legit"), {}, True),
+    "named one-hot beside a column": (("frame", np.eye(2)[HIT], ["legit", "fraud"]), ("frame", P_HIT, None), {}, False),
+    "class 0 in memory": (("array", HIT, None), ("memory", 1 - P_HIT, "p_0"), {}, False),
+    "class 0 in memory, said": (("array", HIT, None), ("memory", 1 - P_HIT, "p_0"), {"pos_label": 0}, True),
+    "the negative class in memory": (("array", WORDS, None), ("memory", 1 - P_HIT, "legit"), {"pos_label": "fraud"}, False),
+    "the positive class in memory": (("array", WORDS, None), ("memory", 1 - P_HIT, "legit"), {}, True),
+    "class 0 by number": (("frame", HIT, None), ("frame", 1 - P_HIT, 0), {}, False),
+    "a labelled array in memory": (("array", LETTERS, None), ("labelled", SURE[:, CAB], "cab"), {}, True),
+    "a table in memory beside one-hot": (("array", ONE_HOT, None), ("memory", SURE[:, CAB], CAB), {}, True),
+    "named one-hot in memory": (("memory", ONE_HOT[:, BCA], "bca"), ("frame", SURE[:, CAB], "cab"), {}, False),
+    "an arrow table in memory": (("array", LETTERS, None), ("arrow", SURE[:, CAB], "cab"), {}, True),
+    "categories in memory": (("categories", LETTERS, "bca"), ("array", SURE[:, BCA], None), {}, True),
+    "one-hot beside numbers": (("frame", ONE_HOT, None), ("frame", SURE[:, CAB], CAB), {}, True),
+    "numbers from 1 beside words": (("frame", CODES + 1, None), ("frame", SURE, "abc"), {}, True),
+    "no rows": (("array", HIT, None), ("zero", None, None), {}, False),
+}  # fmt: skip
+
+
+def holder(kind: str, values: Any, names: Any) -> Any:
+    """Return values in memory, or as a collection."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    if kind == "zero":
+        return np.array(None)
+    if kind == "array":
+        return da.from_array(values, chunks=(10, *values.shape[1:]))
+    if kind == "labelled":
+        xr = pytest.importorskip("xarray", reason="needs xarray")
+        return xr.DataArray(values, dims=("row", "class"), coords={"class": list(names)})
+    if kind == "arrow":
+        arrow = pytest.importorskip("pyarrow", reason="needs pyarrow")
+        return arrow.table(dict(zip(names, values.T, strict=True)))
+    if kind == "categories":
+        return pd.Series(pd.Categorical(values, categories=list(names), ordered=True))
+    if values.ndim == 1:
+        held = pd.Series(values, name=names)
+    else:
+        held = pd.DataFrame(values, columns=None if names is None else list(names))
+    if kind == "memory":
+        return held
+    frames = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    return frames.from_pandas(held, npartitions=2)
+
+
+@pytest.mark.parametrize("case", HELD)
+def test_names_are_matched_as_in_memory_or_refused(case: str) -> None:
+    y_true, y_proba, settings, read = HELD[case]
+    options: dict[str, Any] = {**BRIER, **settings}
+    data = holder(*y_true), holder(*y_proba)
+    if not read:
+        with pytest.raises(ValueError, match=r"^(y_true|y_proba|pos_label) = "):
+            propercal.decompose(*data, **options)
+        return
+    wanted = 0.02 if len(y_true[1]) == len(HIT) else 0.04
+    assert propercal.decompose(*data, **options).risk == pytest.approx(wanted, rel=1e-9)
+    in_memory = [each.compute() if hasattr(each, "dask") else each for each in data]
+    assert propercal.decompose(*in_memory, **options).risk == pytest.approx(wanted, rel=1e-9)
+
+
+BRIER: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1, "notion": "classwise"}
+
+
+# The rows repeat, so that no bandwidth is best.
+@pytest.mark.filterwarnings("ignore:the bandwidth search ended")
+def test_partitions_whose_columns_have_another_order_are_matched_by_name() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    frames = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    table = pd.DataFrame(SURE, columns=list("abc"))
+
+    def parts(*tables: Any) -> Any:
+        return frames.from_map(lambda i: tables[i], [0, 1], meta=table[:0], enforce_metadata=False)
+
+    y_true = frames.from_pandas(pd.Series(LETTERS), npartitions=2)
+    turned = parts(table[:15], table[list("cab")][15:])
+    marks = pd.DataFrame(ONE_HOT, columns=list("abc"))
+    for given in (y_true, parts(marks[:15], marks[list("bca")][15:])):
+        for options in (BRIER, {**BRIER, "bandwidth": "auto"}):
+            assert propercal.decompose(given, turned, **options).risk == pytest.approx(0.04, rel=1e-9)
+    others = parts(table[:15], table[15:].set_axis(list("xyz"), axis=1))
+    with pytest.raises(ValueError, match=r"y_proba = columns \['x', 'y', 'z'\].*in partition 1"):
+        propercal.decompose(y_true, others, **BRIER)
+
+
+def test_partitions_of_other_rows_are_refused() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    frames = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+    y_true, y_proba = (frames.from_pandas(made, npartitions=3) for made in (pd.Series(CODES), pd.DataFrame(SURE)))
+
+    def turned(values: Any) -> Any:
+        return frames.concat([values.partitions[i] for i in (1, 0, 2)])
+
+    for pair in ((turned(y_true), y_proba), (y_true, turned(y_proba))):
+        with pytest.raises(ValueError, match="y_true = partitions of the rows"):
+            propercal.decompose(*pair, **BRIER)
+    # Partitions that are numbered from 0 each, as those of files are, say nothing.
+    fresh = y_proba.map_partitions(lambda part: part.reset_index(drop=True))
+    for pair in ((turned(y_true), turned(y_proba)), (y_true, fresh), (y_true.map_partitions(lambda part: part.reset_index(drop=True)), y_proba)):
+        assert propercal.decompose(*pair, **BRIER).risk == pytest.approx(0.04, rel=1e-9)

@@ -222,3 +222,104 @@ def test_scikit_learn_can_clone_them(made: Any) -> None:
     assert copy.set_params(from_logits=False).get_params() == {**made.get_params(), "from_logits": False}
     with pytest.raises(ValueError, match=r"setting = 'form_logits': .*did you mean 'from_logits'"):
         copy.set_params(form_logits=True)
+
+
+HIT = np.array([1, 0] * 10)
+WORDS = np.where(HIT, "fraud", "legit")
+P_HIT = np.where(HIT, 0.9, 0.1)
+BOTH_COLUMNS = np.stack([P_HIT, 1 - P_HIT], axis=1)
+#: What is fitted and what it is applied to, each as values and the names of their columns, and
+#: whether the names say that they are the same columns.
+APPLIED: dict[str, tuple[Any, Any, Any, Any, Any, dict[str, Any], bool]] = {
+    "two columns, then one": (BOTH_COLUMNS, ["fraud", "legit"], WORDS, P_HIT, "fraud", {}, False),
+    "two columns, then one without a name": (BOTH_COLUMNS, ["fraud", "legit"], WORDS, P_HIT, None, {}, False),
+    "the positive class, then the other": (P_HIT, None, WORDS, 1 - P_HIT, "legit", {"pos_label": "fraud"}, False),
+    "the positive class, then both": (P_HIT, None, WORDS, BOTH_COLUMNS, ["fraud", "legit"], {"pos_label": "fraud"}, False),
+    "the positive class by name": (P_HIT, None, WORDS, P_HIT, "fraud", {"pos_label": "fraud"}, True),
+    "class 1, then class 0": (P_HIT, "p_1", HIT, 1 - P_HIT, "p_0", {}, False),
+    "class 0, then class 1": (1 - P_HIT, "p_0", HIT, P_HIT, "p_1", {"pos_label": 0}, False),
+    "class 0, then class 0": (1 - P_HIT, "p_0", HIT, 1 - P_HIT, "p_0", {"pos_label": 0}, True),
+    "one column, then that of class 0": (P_HIT, None, HIT, 1 - P_HIT, "p_0", {}, False),
+    "one column, then its number": (P_HIT, None, HIT, P_HIT, 1, {}, True),
+    "one column, then another name": (P_HIT, "old", HIT, P_HIT, "new", {}, True),
+    "two columns, then opposites": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS, ["pos", "neg"], {}, False),
+    "two columns, then their numbers": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS[:, ::-1], ["p_0", "p_1"], {}, True),
+    "numbers of columns, then names in another order": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS, ["yes", "no"], {}, False),
+    "numbers of columns, then names in order": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS[:, ::-1], ["no", "yes"], {}, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", APPLIED)
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_columns_of_fit_are_recalibrated_or_refused(kind: Any, case: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+
+    def held(values: Any, names: Any) -> Any:
+        if names is None:
+            return values
+        return pd.Series(values, name=names) if values.ndim == 1 else pd.DataFrame(values, columns=names)
+
+    fitted_to, names, y, applied_to, new_names, settings, same = APPLIED[case]
+    noisy = y.copy()
+    noisy[:2] = y[1::-1]
+    fitted = kind(**settings).fit(held(fitted_to, names), noisy)
+    if not same:
+        with pytest.raises(ValueError, match=r"^X = "):
+            fitted.predict_proba(held(applied_to, new_names))
+        return
+    found = fitted.predict_proba(held(applied_to, new_names))
+    # Of classes 0.9 of the rows: what occurred gets more, whatever its column.
+    right = (np.asarray(fitted.classes_)[None, :] == np.asarray(y)[:, None]).argmax(axis=1)
+    assert np.mean(found.argmax(axis=1) == right) == 1
+
+
+@pytest.mark.parametrize("coordinates", [False, True])
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_dimension_of_classes_is_that_of_fit(kind: Any, coordinates: bool) -> None:
+    xr = pytest.importorskip("xarray", reason="needs xarray")
+    logits = np.log(G)
+    coords = {"class": [0, 1, 2]} if coordinates else {}
+    X = xr.DataArray(logits.T, dims=("class", "sample"), coords=coords)
+    y = xr.DataArray(Y, dims="sample")
+    fitted = kind(from_logits=True).fit(X, y)
+    right = kind(from_logits=True).fit(logits, Y).predict_proba(logits)
+    # As many rows as classes: the shape does not say which dimension is which.
+    for n in (1, 2, 3, 200):
+        np.testing.assert_allclose(fitted.predict_proba(X[:, :n]), right[:n], rtol=1e-9)
+        np.testing.assert_allclose(fitted.predict_proba(X[:, :n].T), right[:n], rtol=1e-9)
+    unlabelled = kind(from_logits=True).fit(logits, Y)
+    np.testing.assert_allclose(unlabelled.predict_proba(X), right, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"X = dimensions .*to know which of them"):
+        unlabelled.predict_proba(X[:, :3])
+
+
+class InOrder:
+    """Isotonic regression whose columns stand in an order of its own."""
+
+    def __init__(self, classes: list[Any], columns: list[int] | None = None) -> None:
+        self.classes, self.columns = classes, classes if columns is None else columns
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> InOrder:
+        self.fitted = ClasswiseIsotonic().fit(X, y, sample_weight)
+        self.classes_ = self.classes
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)[:, self.columns]
+
+
+def test_classes_of_a_recalibrator_within_an_estimate_are_those_of_its_columns() -> None:
+    options: dict[str, Any] = {"generator": "brier", "method": "debiased", "n_folds": 4, "random_state": 0}
+    y, g, _ = TemperatureScaledSimplex(3).sample(600, random_state=0)
+    wanted = decompose(y, g, recalibrator=ClasswiseIsotonic(), **options)
+    for made in (InOrder([0, 1, 2]), InOrder([2, 0, 1]), InOrder([1, 0, 2]), ClasswiseIsotonic(labels=[0, 1, 2])):
+        found = decompose(y, g, recalibrator=made, **options)
+        assert found.calibration_error == pytest.approx(wanted.calibration_error, rel=1e-9)
+    for classes in (["a", "b", "c"], [1, 2, 3], [0, 0, 1]):
+        with pytest.raises(ValueError, match="recalibrator = InOrder, whose classes_ are"):
+            decompose(y, g, recalibrator=InOrder(classes, [0, 1, 2]), **options)
+    # Names are said once, of the data; its own would be applied to numbers.
+    for settings in ({"labels": [2, 1, 0]}, {"labels": list("abc")}, {"pos_label": 1}):
+        for kind in BOTH:
+            with pytest.raises(ValueError, match=rf"recalibrator = {kind.__name__} with (labels|pos_label) = "):
+                decompose(y, g, labels=[2, 1, 0], recalibrator=kind(**settings), **options)

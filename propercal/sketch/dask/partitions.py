@@ -8,16 +8,19 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from propercal._data.holders import Held, named
-from propercal._data.labels import read_labels
+from propercal._data.alignment import align
+from propercal._data.columns import names_of
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
-from propercal._data.naming import is_numeral
-from propercal._data.reading import read_numpy
+from propercal._data.naming import Naming
+from propercal._data.reading import USUAL_NAMES, read_numpy
+from propercal.sketch.dask.shards import Columns
 
 _PACKAGES = ("dask", "dask_expr")
 
@@ -33,36 +36,49 @@ class Blocks:
     sizes: list[int] | None
     """Rows of each partition, where they are known."""
     n_classes: int
-    columns: tuple[Any, ...] | None
-    """Names of columns of the predictions, where they say something."""
-    name: Any
-    """The name of the only column of the predictions."""
-    single: bool
-    """Whether there is one."""
-    meta: Any
-    """An empty object of the type of the labels."""
-    categorical: bool
-    """Whether this type names all classes."""
+    said: tuple[Held, Held]
+    """What the types of labels and predictions say, without rows."""
+    frames: tuple[bool, bool]
+    """Whether labels and predictions are tables, whose partitions name columns by themselves."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the predictions are one column."""
+        shape = tuple(self.said[1].values.shape)
+        return len(shape) == 1 or shape[1] == 1
+
+    @property
+    def marked(self) -> bool:
+        """Whether labels are an indicator matrix, of as many columns as there are classes."""
+        shape = self.said[0].values.shape
+        return len(shape) == 2 and shape[1] == self.n_classes
 
     def needs_all_labels(self) -> bool:
         """Tell whether no part of the labels tells which class each of them means."""
-        if self.meta.ndim == 2 and self.meta.shape[1] != 1:
+        labels, proba = self.said
+        if labels.values.ndim == 2 and labels.values.shape[1] != 1:
             return False
-        if getattr(getattr(self.meta, "dtype", None), "kind", "O") not in "biuf":
+        if labels.values.dtype.kind not in "biuf" or self.single:
             return True
-        return self.columns is not None and all(is_numeral(each) for each in self.columns)
+        return not (proba.columns is labels.categories is labels.unordered is None)
 
     def names(
         self, found: Sequence[Any], labels_given: Any = None, pos_label: Any = None
     ) -> list[Any]:
         """Return the class that each column stands for, from all that occur among the labels."""
-        labels: Any = np.array(found, dtype=object)
-        if self.categorical:
-            labels = type(self.meta)(labels, dtype=self.meta.dtype)
-        empty = np.empty(0 if self.single else (0, self.n_classes))
-        proba = Held(empty, columns=self.columns, name=self.name)
-        given = {"labels": labels_given, "proba": proba, "pos_label": pos_label}
-        return list(read_labels(labels, self.n_classes, **given).names)
+        labels, proba = self.said
+        return names_of(found, proba, labels=labels_given, pos_label=pos_label, like=labels)
+
+    def columns(self, labels_given: Any = None, pos_label: Any = None) -> Columns:
+        """Return how partitions must name their columns, and what these mean."""
+        labels, proba = self.said
+        order = None
+        if self.marked:
+            naming = Naming.of(proba, self.n_classes, labels_given, pos_label, USUAL_NAMES)
+            _, order = naming.of_indicator(labels.columns)
+        # The name of a column of labels means nothing in a single partition.
+        of_labels = labels if self.frames[0] and labels.values.ndim == 2 else None
+        return Columns(of_labels, proba if self.frames[1] else None, order)
 
 
 def is_dask(value: object) -> bool:
@@ -75,27 +91,46 @@ def read_blocks(y_true: object, y_proba: object) -> Blocks:
     # The predictions say how rows are divided, where they can.
     if is_dask(y_proba):
         predictions = _checked("y_proba", y_proba)
-        labels = _beside("y_true", y_true, "y_proba", predictions)
+        labels, of_labels = _beside("y_true", y_true, "y_proba", predictions)
+        of_proba = _said("y_proba", predictions)
     else:
         labels = _checked("y_true", y_true)
-        predictions = _beside("y_proba", y_proba, "y_true", labels)
-    n_columns = 1 if predictions.ndim == 1 else int(predictions.shape[1])
-    columns: Any = list(y_proba.columns) if hasattr(type(y_proba), "columns") else None  # type: ignore[attr-defined]
-    single = n_columns == 1
-    name = getattr(y_proba, "name", None) if _is_frame(y_proba) and columns is None else None
-    if single and columns is not None:
-        name = columns[0] if named(columns) is not None else None
+        predictions, of_proba = _beside("y_proba", y_proba, "y_true", labels)
+        of_labels = _said("y_true", labels)
     return Blocks(
         pairs=_pairs(labels, predictions),
         labels=_delayed(labels),
         sizes=_sizes(predictions),
-        n_classes=max(2, n_columns),
-        columns=None if columns is None or single else named(columns),
-        name=name,
-        single=single,
-        meta=labels._meta,
-        categorical=bool(getattr(getattr(labels, "cat", None), "known", False)),
+        n_classes=max(2, int((*of_proba.values.shape, 1)[1])),
+        said=(of_labels, of_proba),
+        frames=(_is_frame(labels), _is_frame(predictions)),
     )
+
+
+def _said(argument: str, values: Any) -> Held:
+    """Return what the type of a collection says of its values, as if it had no rows."""
+    if not _is_frame(values):
+        return Held(np.empty((0, *map(int, values.shape[1:])), dtype=values.dtype))
+    held = replace(hold(argument, values._meta), rows=None, counted=False)
+    if not getattr(getattr(values, "cat", None), "known", False):
+        # Partitions may have other categories than it.
+        return replace(held, categories=None, unordered=None)
+    return held
+
+
+def _in_memory(argument: str, values: object) -> tuple[npt.NDArray[Any], Held]:
+    """Return values in memory, and what their holder says of them, as if it had no rows."""
+    held = hold(argument, values)
+    if is_labelled(values):
+        none = np.empty(0)
+        labels, proba, _ = align(values, none) if argument == "y_true" else align(none, values)
+        held = labels if argument == "y_true" else proba
+    array = read_numpy(argument, held.values)
+    if array.ndim not in (1, 2):
+        raise bad_value(
+            argument, f"an array of shape {array.shape}", "shape (n,) or (n, k)", "reshape it"
+        )
+    return array, replace(held, values=array[:0], rows=None, counted=False)
 
 
 def _checked(argument: str, values: Any) -> Any:
@@ -126,12 +161,13 @@ def _checked(argument: str, values: Any) -> Any:
     return values.rechunk({1: -1})
 
 
-def _beside(argument: str, values: Any, other_argument: str, other: Any) -> Any:
-    """Return `values` as a collection of the same partitions as `other`."""
+def _beside(argument: str, values: Any, other_argument: str, other: Any) -> tuple[Any, Held]:
+    """Return `values` as a collection of the same partitions as `other`, and what they say."""
     sizes = _sizes(other)
     lazy = is_dask(values)
     if lazy:
         values = _checked(argument, values)
+        said = _said(argument, values)
     elif sizes is None:
         raise bad_value(
             argument,
@@ -141,7 +177,7 @@ def _beside(argument: str, values: Any, other_argument: str, other: Any) -> Any:
             f"make it one, or pass {other_argument}.to_dask_array(lengths=True)",
         )
     else:
-        values = read_numpy(argument, values)
+        values, said = _in_memory(argument, values)
     own = _sizes(values) if lazy else [len(values)]
     if sizes and own and sum(sizes) != sum(own):
         raise bad_value(
@@ -152,9 +188,9 @@ def _beside(argument: str, values: Any, other_argument: str, other: Any) -> Any:
         )
     if not lazy:
         arrays: Any = importlib.import_module("dask.array")
-        return arrays.from_array(values, chunks=(tuple(sizes or ()), *values.shape[1:]))
+        return arrays.from_array(values, chunks=(tuple(sizes or ()), *values.shape[1:])), said
     if sizes and own and sizes != own:
-        return values.rechunk({0: tuple(sizes)})
+        return values.rechunk({0: tuple(sizes)}), said
     if values.npartitions != other.npartitions:
         raise bad_value(
             argument,
@@ -162,7 +198,7 @@ def _beside(argument: str, values: Any, other_argument: str, other: Any) -> Any:
             f"{other.npartitions}, of the same rows as those of {other_argument}",
             "repartition one of the two; call compute_chunk_sizes() on arrays of unknown sizes",
         )
-    return values
+    return values, said
 
 
 def _pairs(labels: Any, predictions: Any) -> list[Any]:

@@ -25,6 +25,7 @@ from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.shards import (
     Plan,
     Shard,
+    check_in_place,
     choose,
     join,
     join_names,
@@ -105,17 +106,20 @@ def decompose_blocks(
             "classes, since there is no sketch of canonical calibration",
             f'use "classwise" or "top-label", or {_IN_MEMORY}',
         )
-    plan = replace(plan, n_classes=blocks.n_classes)
     # What is wrong with settings is said before any data are read.
-    if plan.labels is not None or plan.pos_label is not None:
+    columns = blocks.columns(plan.labels, plan.pos_label)
+    plan = replace(plan, n_classes=blocks.n_classes, columns=columns)
+    if blocks.marked:
+        plan = replace(plan, labels=list(range(blocks.n_classes)), pos_label=None)
+    elif plan.labels is not None or plan.pos_label is not None:
         names = blocks.names([], plan.labels, plan.pos_label)
         if plan.labels is not None:
             plan = replace(plan, labels=names, pos_label=None)
     if plan.bandwidths is not None:
         plan.sketches()
-    if plan.labels is None and (blocks.needs_all_labels() or blocks.single):
+    if plan.labels is None and blocks.needs_all_labels():
         plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
-    elif plan.labels is None and blocks.meta.ndim == 1:
+    elif plan.labels is None:
         # A partition that lacks a class could not tell numbers from 0 from others.
         plan = replace(plan, labels=list(range(blocks.n_classes)))
     chosen: list[str] = []
@@ -123,6 +127,7 @@ def decompose_blocks(
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
     whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.pairs)
+    check_in_place(whole.unequal)
     return _results(whole, blocks, plan, chosen, in_memory)
 
 
@@ -149,7 +154,7 @@ def _results(
         finite = all(np.isfinite(getattr(result, term)) for term in TERMS)
         inexact = inexact or (bool(held) and finite)
     if inexact and n <= _most_rows(plan):
-        parts = [plain(block) for block in _dask().compute(blocks.pairs)[0]]
+        parts = [plain(plan.columns, block) for block in _dask().compute(blocks.pairs)[0]]
         whole_true, whole_proba = (np.concatenate([part[i] for part in parts]) for i in range(2))
         given = {"labels": plan.labels, "pos_label": plan.pos_label, "link": plan.link}
         return in_memory(whole_true, whole_proba, **given)
@@ -195,7 +200,9 @@ def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:
     starts = np.concatenate([[0], np.cumsum(sizes)])
     ends = np.searchsorted(rows, starts)
     pieces = [
-        dask.delayed(partial(pick, rows[ends[i] : ends[i + 1]] - starts[i]), pure=False)(i, pair)
+        dask.delayed(
+            partial(pick, plan.columns, rows[ends[i] : ends[i + 1]] - starts[i]), pure=False
+        )(i, pair)
         for i, pair in enumerate(blocks.pairs)
         if ends[i] < ends[i + 1]
     ]

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import ignore_underflow
+from propercal._array import ignore_underflow, like, namespace
 from propercal._data.alignment import align
+from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.holders import Held
 from propercal._data.messages import bad_value, held_warnings
-from propercal._data.naming import Naming
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._data.reading import USUAL_NAMES, read_numpy
+from propercal._data.reading import read_numpy
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
@@ -30,8 +31,23 @@ from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.state import State
 
+Span = tuple[int, int]
+"""The smallest and the largest number of rows."""
+
 #: Warnings that are passed on; the others are counted.
 _MOST_NOTES = 3
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How partitions must name their columns, and which of these mean which class."""
+
+    labels: Held | None = None
+    """What the labels are in all partitions, if these are tables."""
+    proba: Held | None = None
+    """The same for predictions."""
+    order: Sequence[int] | None = None
+    """Where the columns of predictions are among those of an indicator matrix; None as it is."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,7 @@ class Plan:
     pos_label: Any = None
     link: str | None = None
     n_classes: int = 0
+    columns: Columns = Columns()
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
@@ -87,6 +104,8 @@ class Shard(NamedTuple):
     notes: Notes
     separate: frozenset[bool] = frozenset()
     """Whether columns were read as separate problems, of partitions where that matters."""
+    unequal: tuple[tuple[Span, Span], ...] = ()
+    """Rows of labels and predictions, of partitions where these are numbered differently."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -96,19 +115,18 @@ class Shard(NamedTuple):
         return sketches
 
 
-def plain(block: Sequence[object]) -> tuple[Array, Array]:
-    """Return labels and predictions of a partition as arrays.
+def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array]:
+    """Return labels and predictions of a partition as arrays, in the order of all partitions.
 
     They lose the names of their columns, which name classes in the light of all labels alone; an
     indicator matrix has its columns in the order of those of the predictions.
     """
     labels, proba, _ = align(block[0], block[1])
-    y_true, y_proba = read_numpy("y_true", labels.values), proba.values
-    if y_true.ndim == 2 and y_true.shape[1] > 1 and len(y_true):
-        naming = Naming.of(proba, y_true.shape[1], None, None, USUAL_NAMES)
-        if y_proba.ndim == 2 and y_proba.shape[1] == y_true.shape[1]:
-            _, order = naming.of_indicator(labels.columns)
-            y_true = y_true if order is None else y_true[:, order]
+    labels = _as_all("y_true", labels, columns.labels)
+    y_true = read_numpy("y_true", labels.values)
+    y_proba = _as_all("y_proba", proba, columns.proba).values
+    if columns.order is not None and y_true.ndim == 2:
+        y_true = y_true[:, columns.order]
     if len(y_true) != len(y_proba):
         raise bad_value(
             "y_true",
@@ -119,18 +137,41 @@ def plain(block: Sequence[object]) -> tuple[Array, Array]:
     return y_true, y_proba
 
 
+def _as_all(argument: str, held: Held, said: Held | None) -> Held:
+    """Return the columns of a partition in the order of all partitions, or raise."""
+    if said is None:
+        return held
+    single = held.name is not None is not said.name
+    found, known = ([each.name] if single else each.columns for each in (held, said))
+    try:
+        order = order_of_columns(known, found, words=True)
+    except OtherColumnsError as error:
+        raise bad_value(
+            argument,
+            f"columns {list(found or ['without names'])}",
+            f"{list(known or ['without names'])}, as the collection says",
+            "let all partitions have the same columns",
+        ) from error
+    if order is None:
+        return held
+    return replace(
+        held, values=namespace(held.values).take(held.values, like(order, held.values), axis=1)
+    )
+
+
 def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     """Return what a partition adds to the sketches."""
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
-        y_true, y_proba = plain(block)
+        y_true, y_proba = plain(plan.columns, block)
         if len(y_true) > 0:
             for sketch in sketches:
                 sketch.update(y_true, y_proba)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
-    return Shard([sketch._state.arrays() for sketch in sketches], Notes(own, len(own)), separate)
+    states = [sketch._state.arrays() for sketch in sketches]
+    return Shard(states, Notes(own, len(own)), separate, _unequal(block))
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -140,7 +181,40 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
         for sketches in zip(*(shard.restored(plan) for shard in shards), strict=True)
     ]
     notes = reduce(Notes.plus, (shard.notes for shard in shards))
-    return Shard(states, notes, frozenset().union(*(shard.separate for shard in shards)))
+    separate = frozenset[bool]().union(*(shard.separate for shard in shards))
+    unequal = tuple(pair for shard in shards for pair in shard.unequal)
+    return Shard(states, notes, separate, unequal)
+
+
+def _unequal(block: Sequence[object]) -> tuple[tuple[Span, Span], ...]:
+    """Return the rows of labels and predictions of a partition if these have other numbers.
+
+    A partition that is numbered from 0 may have been made without an index, or stand in the place
+    of the first: one partition does not tell.
+    """
+    mine, other = (getattr(each, "index", None) for each in block)
+    if mine is None or other is None:
+        return ()
+    if not (hasattr(mine, "equals") and hasattr(other, "equals")) or mine.equals(other):
+        return ()
+    numbers = [np.asarray(each) for each in (mine, other)]
+    if any(each.dtype.kind not in "iu" or not each.size for each in numbers):
+        return ()
+    first, second = ((int(each.min()), int(each.max())) for each in numbers)
+    return ((first, second),)
+
+
+def check_in_place(unequal: Sequence[tuple[Span, Span]]) -> None:
+    """Raise if partitions have rows of each other."""
+    labels, proba = ([pair[i] for pair in unequal] for i in range(2))
+    if labels != proba and sorted(labels) == sorted(proba):
+        rows = [", ".join(f"{a} to {b}" for a, b in each[:3]) for each in (labels, proba)]
+        raise bad_value(
+            "y_true",
+            f"partitions of the rows {rows[0]}",
+            f"those of y_proba, {rows[1]}",
+            "bring partitions of the two into one order",
+        )
 
 
 def names_in(most: int, partition: int, y_true: object) -> list[Any]:
@@ -160,11 +234,11 @@ def _few(most: int, names: set[Any]) -> list[Any]:
 
 
 def pick(
-    rows: npt.NDArray[np.intp], partition: int, block: Sequence[object]
+    columns: Columns, rows: npt.NDArray[np.intp], partition: int, block: Sequence[object]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return some rows of a partition."""
     with located(partition):
-        y_true, y_proba = plain(block)
+        y_true, y_proba = plain(columns, block)
         return y_true[rows], read_numpy("y_proba", y_proba)[rows]
 
 

@@ -1,0 +1,107 @@
+"""Which class a column of a chunk is of, in the light of the chunks before.
+
+Each chunk is read as :func:`propercal.decompose` would read it if all classes occurred in it. What
+that says must agree with the chunks before; columns are brought into their order by name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from propercal._array import like, namespace
+from propercal._data.columns import is_shuffled, keys, names_of
+from propercal._data.holders import Held
+from propercal._data.messages import bad_value
+from propercal._data.naming import Naming
+from propercal._data.reading import USUAL_NAMES
+
+Given = Sequence[Any]
+
+
+def listed_names(labels: Given | None, n_classes: int, pos_label: Any) -> list[Any] | None:
+    """Return the classes that the caller lists, the positive one of two last, or raise."""
+    if labels is None or pos_label is None or n_classes > 2:
+        return None if labels is None else list(labels)
+    return names_of([], Held(np.empty(0)), labels=labels, pos_label=pos_label)
+
+
+def same_order(names: Given, columns: Given | None) -> bool:
+    """Tell whether classes of these names stand in the order of the columns; None has no names."""
+    if columns is None:
+        return not is_shuffled(names, words=True)
+    proba = Held(np.empty((0, len(names))), columns=tuple(columns))
+    return keys(names_of(names, proba)) == keys(names)
+
+
+def check_as_before(
+    labels: Held, proba: Held, names: Given, known: Given | None, alone: bool, pos_label: Any
+) -> None:
+    """Raise unless columns are of the classes that rows before named, and in a known order.
+
+    `known` are the names of columns before, if they had any; `alone` says that all rows before had
+    one column.
+    """
+    k = len(names)
+    if proba.values.ndim == 1 or proba.values.shape[1] == 1:
+        if proba.name is None and alone:
+            return
+        (name,), (_, positive) = keys([proba.name]), keys(names)
+        if name == positive:
+            return
+        # Memory would say why it refuses other names, and what to do.
+        if name not in keys(names) and keys(names_of(names, proba, pos_label=pos_label)) == keys(
+            names
+        ):
+            return
+        raise _other_classes(
+            "a column " + ("without a name" if proba.name is None else f"named {proba.name!r}"),
+            f"the probability of {names[-1]!r}, as in rows before",
+        )
+    if proba.columns is not None:
+        matched = set(keys(proba.columns)) == set(keys(names))
+        if known is None and not matched and not same_order(names, proba.columns):
+            raise _other_classes(f"columns {list(proba.columns)}", f"those of {list(names)}")
+        return
+    # Class numbers count columns.
+    if list(names) == list(range(k)) and labels.columns is None:
+        return
+    if labels.values.ndim == 2 and labels.values.shape[1] > 1:
+        # Its own names are matched with those before.
+        same = labels.columns is not None or same_order(names, None)
+    else:
+        same = keys(names_of(names, proba, like=labels)) == keys(names)
+    if not same:
+        raise _other_classes("columns without names", f"those of {list(names)}, as in rows before")
+
+
+def beside_columns(labels: Held, proba: Held, listed: Given | None, pos_label: Any) -> Held:
+    """Return an indicator matrix without names under those of the columns that it stands beside."""
+    shape, columns = labels.values.shape, proba.columns
+    if len(shape) != 2 or shape[1] < 2 or labels.columns is not None or columns is None:
+        return labels
+    if tuple(proba.values.shape)[1] != shape[1] or len(set(keys(columns))) < len(columns):
+        return labels
+    naming = Naming.of(proba, int(shape[1]), listed, pos_label, USUAL_NAMES)
+    _, order = naming.of_indicator(None)
+    values = labels.values
+    if order is not None:
+        values = namespace(values).take(values, like(np.array(order), values), axis=1)
+    return replace(labels, values=values, columns=columns)
+
+
+def under_names(labels: Held, columns: Given, names: Given | None) -> Held:
+    """Return an indicator matrix of some columns under the names of their classes."""
+    assert labels.columns is not None  # noqa: S101
+    if names is None or set(keys(names)) == set(keys(columns)):
+        return labels
+    of = dict(zip(keys(columns), names, strict=True))
+    return replace(labels, columns=tuple(of[each] for each in keys(labels.columns)))
+
+
+def _other_classes(found: str, expected: str) -> ValueError:
+    fix = "name columns alike in each update, or pass labels=[...] to the sketch"
+    return bad_value("y_proba", found, expected, fix)
