@@ -139,13 +139,25 @@ def align_all(
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
     placed = [
-        _align(y_true, each, sample_weight, layout, names)
+        _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
     ]
     found = [_carried(each, placed[0]) for each in placed]
     for (a, names_a), (b, names_b) in combinations(zip(found, called, strict=True), 2):
         _check_same_rows(a, b, (names_a, names_b))
     return found
+
+
+def _layout_for(
+    layout: Layout, y_true: object, y_proba: object, others: Sequence[object]
+) -> Layout:
+    """Leave out what is said of dimensions that others have, and neither of these two."""
+    if is_labelled(y_proba) or not any(is_labelled(each) for each in others):
+        return layout
+    if not is_labelled(y_true):
+        return replace(layout, class_dim=None, sample_dims=None)
+    known = layout.class_dim in set(y_true.dims)  # type: ignore[attr-defined]
+    return layout if known else replace(layout, class_dim=None)
 
 
 def _carried(given: _Placed, first: _Placed) -> Aligned:

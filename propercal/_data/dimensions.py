@@ -207,7 +207,7 @@ class Dimensions:
         columns = named(tuple(names))
         if len(names) == 1:
             counted = columns is None and type(names).__name__ == "RangeIndex"
-            return replace(held, name=None if counted else names[0])
+            return replace(held, name=None if counted else next(iter(names)))
         return replace(held, columns=columns)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:

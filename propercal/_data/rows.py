@@ -9,7 +9,6 @@ which.
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,12 +46,17 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
     if not (leveled.is_unique and wanted.is_unique):
         return None
     try:
-        order = leveled.get_indexer(wanted)
+        overlap = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
+        order = _places(leveled, wanted) if overlap else leveled.get_indexer(wanted)
     except (TypeError, ValueError):
-        # Of intervals that overlap, or of types that pandas does not compare.
-        places = {value: i for i, value in enumerate(leveled.tolist())}
-        order = np.array([places.get(value, -1) for value in wanted.tolist()])
+        # Of types that pandas does not compare.
+        order = _places(leveled, wanted)
     return None if (order < 0).any() else order
+
+
+def _places(rows: Any, wanted: Any) -> Order:
+    places = {value: i for i, value in enumerate(rows.tolist())}
+    return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
 
 
 def _with_levels_of(rows: Any, wanted: Any) -> Any:
@@ -142,8 +146,10 @@ def _row_numbers(index: Any) -> Order | None:
 def _whole_number(value: Any) -> int | None:
     if isinstance(value, str):
         return int(value) if value.isdecimal() and len(value) < 16 else None
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 <= value < 2**53:
-        return int(value) if value == int(value) else None
+    if isinstance(value, int):
+        return value if 0 <= value < 2**53 else None
+    if isinstance(value, float) and 0 <= value < 2**53:
+        return int(value) if value.is_integer() else None
     return None
 
 
