@@ -144,7 +144,21 @@ def order_along(
             order, told = _order(argument, each, theirs[name], name, other), True
         elif not _agrees(each if order is None else each[order], theirs[name]):
             raise _contradiction(argument, dim, name, other)
+    if not told:
+        _check_other_names(argument, values, reference, dim, other)
     return order
+
+
+def _check_other_names(
+    argument: str, values: Any, reference: Any, dim: Hashable, other: str
+) -> None:
+    """Refuse coordinates that another array has under another name, and in another order."""
+    own, wanted = coordinate(values, dim), coordinate(reference, dim)
+    pairs = [(own, each) for each in others_along(reference, dim).values() if own is not None]
+    if wanted is not None:
+        pairs += [(each, wanted) for each in others_along(values, dim).values()]
+    if not all(_agrees(*each) for each in pairs):
+        raise _contradiction(argument, dim, dim, other)
 
 
 def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> Order | None:

@@ -150,7 +150,7 @@ class Dimensions:
                 return self._held(argument, values, dims, None)
             return hold(argument, values)
         if _all_counted(dims) or _all_counted(tuple(self.reference.dims)):
-            if dims[:1] == self.samples:
+            if dims and dims[:1] == self.samples:
                 values = self._inorder_of(argument, values, dims[0])
             return self._held(argument, values, dims[:1], dims[1] if len(dims) == 2 else None)
         odd = [dim for dim in dims if dim not in (*self.samples, self.classes)]
@@ -273,7 +273,8 @@ class Dimensions:
         if not is_labelled(weight):
             held = self._unnamed(argument, weight)
             transposed = own != self.samples and len(own) > 1 and not self.ordered
-            if held.rows is None and (transposed or any(o is not None for o in moves.values())):
+            moved = transposed or any(order is not None for order in moves.values())
+            if moved and not self._has_index(held):
                 raise unmatched(argument, "no index", between)
             return held
         for dim, order in moves.items():
@@ -287,6 +288,13 @@ class Dimensions:
             for each in (along, order):
                 weight = weight if each is None else weight.isel({dim: each})
         return self._rows(argument, weight)  # type: ignore[no-any-return]
+
+    def _has_index(self, held: Held) -> bool:
+        """Tell whether rows have an index that the reference has too."""
+        if held.rows is None or index_of(self.reference, self.samples) is not None:
+            return held.rows is not None
+        along = others_along(self.reference, self.samples[0])
+        return any(each.equals(held.rows) for each in along.values())
 
     def check_beside(self, y_true: object, other: Any, called: Names) -> None:
         """Refuse other predictions in an order that labels without names cannot have too."""

@@ -324,7 +324,13 @@ def test_rows_are_matched_by_a_coordinate_of_another_name() -> None:
     check(labels, proba[ORDER], WEIGHTED, sample_weight=array(WEIGHT, "s").assign_coords(id=("s", IDS))[::-1])
     refused("sample_weight = rows with no index", labels, proba[ORDER], sample_weight=WEIGHT)
     refused("y_true = coordinates r1, r2, r3, r4, ... of 'id'", labels[1:], proba[:-1])
+    refused("sample_weight = rows with no index", labels, proba[ORDER], sample_weight=pd.Series(WEIGHT, np.arange(N) + 3))
+    check(labels[::-1], proba, WEIGHTED, sample_weight=W)
     assert pair(labels, proba, proba[ORDER]) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
+    # The same under another name.
+    check(labels, array(PROBA, "s", "k", s=IDS))
+    refused("y_true = coordinates of 's' in another order", labels[ORDER], array(PROBA, "s", "k", s=IDS))
+    refused("y_true = coordinates of 's' in another order", array(LABELS, "s", s=IDS), proba[ORDER])
     # Beside a table it is the index of the dimension that counts.
     check(Y, proba)
     refused(r"y_true = an index in another order than the coordinates 'id' of y_proba.*swap_dims", Y.iloc[ORDER], proba)
@@ -357,3 +363,9 @@ def test_a_missing_value_is_no_dimension() -> None:
     for argument in ("class_dim", "sample_dims"):
         for given in (array(PROBA, "s", "k"), PROBA):
             refused(f"^{argument} = <NA>: expected ", CODES, given, **{argument: pd.NA})
+
+
+def test_labelled_arrays_without_dimensions() -> None:
+    for y, p in ((array(1), PROBA), (LABELS, array(0.5)), (array(1), array(PROBA, "s", "k"))):
+        refused(REFUSED, y, p)
+    refused(REFUSED, LABELS, P, sample_weight=array(1.0))
