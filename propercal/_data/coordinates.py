@@ -78,7 +78,15 @@ def is_text(index: Any) -> bool:
     return all(isinstance(value, str) for value in index.tolist())
 
 
-def class_dim_of(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+def class_dim_of(arrays: Sequence[Any], dims: Sequence[Hashable]) -> Hashable | None:
+    """Return the one of two dimensions that is the classes, as coordinates or else sums tell it."""
+    told = {_named_dim(each, dims) for each in arrays} - {None}
+    if not told:
+        told = {_summed_dim(each, dims) for each in arrays}
+    return told.pop() if len(told) == 1 else None
+
+
+def _named_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
     """Return the one of two dimensions whose coordinate names classes; None if that is not told.
 
     Names in words are told from other coordinates; numbers from 0 from ones that are no such.
@@ -99,7 +107,7 @@ def class_dim_of(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
     return dims[0] if first > second else dims[1]
 
 
-def dim_of_sums(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+def _summed_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
     """Return the only one of two dimensions along which all sums are 1, as over classes; or None.
 
     Labels that have both dimensions are asked too, so that few rows do not look like it by chance.

@@ -15,7 +15,6 @@ from propercal._data.coordinates import (
     class_dim_of,
     classes_of,
     coordinate,
-    dim_of_sums,
     index_of,
     order_along,
     others_along,
@@ -113,8 +112,6 @@ class Dimensions:
             samples, classes = _told(dims, reference, other, argument, called)
         ordered = layout.sample_dims is not None
         return cls(samples, classes, called, reference, y_true, ordered)
-
-    # ------------------------------------------------------------ as rows
 
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
@@ -357,7 +354,7 @@ def _told(
         if len(rest) == 1 and len(others) == len(dims) - 1:
             return tuple(dim for dim in dims if dim in others), rest[0]
         if len(dims) == 2 and others == dims:
-            return _two(dims, reference, other, argument)
+            return _two(dims, (reference, other), argument)
         if not rest and len(others) == len(dims):
             raise _untold(dims, argument)
         raise bad_value(
@@ -369,21 +366,17 @@ def _told(
     if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
         raise _untold(dims, argument)
     if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
-        return _two(dims, reference, None, argument)
+        return _two(dims, (reference,), argument)
     return by_order
 
 
 def _two(
-    dims: tuple[Hashable, ...], reference: Any, other: Any, argument: str
+    dims: tuple[Hashable, ...], arrays: Sequence[Any], argument: str
 ) -> tuple[tuple[Hashable, ...], Hashable]:
-    """Return the dimensions of two arrays that both have two, as coordinates or sums tell them."""
-    arrays = [each for each in (reference, other) if each is not None]
-    told = {class_dim_of(each, dims) for each in arrays} - {None}
-    if not told:
-        told = {dim_of_sums(each, dims) for each in arrays}
-    if len(told) != 1 or None in told:
+    """Return the dimensions of arrays that all have the same two."""
+    classes = class_dim_of(arrays, dims)
+    if classes is None:
         raise _untold(dims, argument)
-    classes = told.pop()
     return tuple(dim for dim in dims if dim != classes), classes
 
 
