@@ -1,24 +1,35 @@
 """Which row is which: labels, predictions and weights in one order of rows, or an error.
 
-Where two of them carry an index, or coordinates, their rows are matched by it. A default range
-index says nothing, unless the other one has the same numbers in another order: then rows were
-shuffled before or after the one was made, and nobody but the caller knows which.
+Where two of them carry an index, or coordinates, their rows are matched by it; labels and
+predictions of which one has none stand side by side. What has none is never matched with two whose
+rows stand in different orders.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from propercal._array import is_numpy, like, namespace
+from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, order_of_columns
-from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout, order_of, some_of
+from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.rows import (
+    Order,
+    check_weight_follows,
+    in_order_of,
+    in_place,
+    n_rows,
+    some_of,
+    unmatched,
+)
 from propercal._typing import Array
 
 
@@ -28,6 +39,25 @@ class Aligned(NamedTuple):
     labels: Held
     proba: Held
     weight: Held | None
+
+    def take(self, order: Order) -> Aligned:
+        """Return rows by their numbers."""
+        weight = None if self.weight is None else self.weight.take(order)
+        return Aligned(self.labels.take(order), self.proba.take(order), weight)
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows; None where the three have different ones."""
+        found = {n_rows(each) for each in self if each is not None}
+        return found.pop() if len(found) == 1 else None
+
+
+class _Placed(NamedTuple):
+    """Aligned data, and where their rows were among the caller's labels."""
+
+    rows: Aligned
+    places: Order | None
+    """None where labels stand as they are given."""
 
 
 def align(
@@ -39,14 +69,21 @@ def align(
     called: Names = USUAL_NAMES,
 ) -> Aligned:
     """Read the three and bring them into one order of rows, or raise."""
+    return _align(y_true, y_proba, sample_weight, layout, called).rows
+
+
+def _align(
+    y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
+) -> _Placed:
+    places = None
     if layout.class_axis is not None:
         y_true, y_proba, sample_weight = _flattened(
             y_true, y_proba, sample_weight, layout.class_axis, called
         )
     elif any(is_labelled(each) for each in (y_true, y_proba, sample_weight)):
-        y_true, y_proba, sample_weight = Dimensions.of(y_true, y_proba, layout, called).read(
-            y_true, y_proba, sample_weight
-        )
+        dimensions = Dimensions.of(y_true, y_proba, layout, called)
+        places = dimensions.places(y_true)
+        y_true, y_proba, sample_weight = dimensions.read(y_true, y_proba, sample_weight)
     elif layout.given:
         name = "class_dim" if layout.class_dim is not None else "sample_dims"
         raise bad_value(
@@ -56,13 +93,18 @@ def align(
             "pass a DataArray of xarray, or class_axis=... for an array",
         )
     proba, labels = hold(called.proba, y_proba), hold(called.labels, y_true)
-    labels = in_order_of(labels, proba, called.labels, called.proba)
+    labels, order = in_order_of(labels, proba, called.labels, called.proba)
+    if order is not None:
+        places = order if places is None else places[order]
     weight = None if sample_weight is None else hold(called.weight, sample_weight)
     if weight is not None:
-        weight = in_order_of(weight, proba, called.weight, called.proba)
+        if order is not None:
+            between = f"{called.labels} and {called.proba}"
+            check_weight_follows(weight, labels, called.weight, between)
+        weight = in_order_of(weight, proba, called.weight, called.proba).held
         if proba.rows is None:
-            weight = in_order_of(weight, labels, called.weight, called.labels)
-    return Aligned(labels, proba, weight)
+            weight = in_order_of(weight, labels, called.weight, called.labels).held
+    return _Placed(Aligned(labels, proba, weight), places)
 
 
 def align_pair(
@@ -76,15 +118,64 @@ def align_pair(
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
     first, second = y_proba
     if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):  # type: ignore[attr-defined]
+        dimensions = Dimensions.of(y_true, first, layout, called[0])
+        dimensions.check_beside(y_true, second, called[1])
         second = second.transpose(*first.dims)  # type: ignore[attr-defined]
-    a, b = (
-        align(y_true, each, sample_weight, layout=layout, called=names)
-        for each, names in zip((first, second), called, strict=True)
+    a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
+    words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
+    return a, b._replace(proba=_with_columns_of(b.proba, a.proba, called, words))
+
+
+def align_all(
+    y_true: object,
+    y_proba: Sequence[object],
+    sample_weight: object,
+    *,
+    layout: Layout = USUAL_LAYOUT,
+    called: Sequence[Names],
+) -> list[Aligned]:
+    """Read several predictions of the same rows, and bring the rows of all into one order.
+
+    Each is matched with the labels by itself, and follows them into the order of the first.
+    """
+    placed = [
+        _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
+        for each, names in zip(y_proba, called, strict=True)
+    ]
+    found = [_carried(each, placed[0]) for each in placed]
+    for (a, names_a), (b, names_b) in combinations(zip(found, called, strict=True), 2):
+        _check_same_rows(a, b, (names_a, names_b))
+    return found
+
+
+def _layout_for(
+    layout: Layout, y_true: object, y_proba: object, others: Sequence[object]
+) -> Layout:
+    """Leave out what is said of dimensions that others have, and neither of these two."""
+    if is_labelled(y_proba) or not any(is_labelled(each) for each in others):
+        return layout
+    if not is_labelled(y_true):
+        return replace(layout, class_dim=None, sample_dims=None)
+    known = layout.class_dim in set(y_true.dims)  # type: ignore[attr-defined]
+    return layout if known else replace(layout, class_dim=None)
+
+
+def _carried(given: _Placed, first: _Placed) -> Aligned:
+    """Bring rows into the order of the first, by where they were among the labels."""
+    n = given.rows.n_rows
+    if n is None or n != first.rows.n_rows or given.places is first.places:
+        return given.rows
+    places, wanted = (
+        np.arange(n) if each is None else each for each in (given.places, first.places)
     )
-    # Predictions without an index have the order of the labels.
-    first_rows = a.labels if a.proba.rows is None else a.proba
-    proba = in_order_of(b.proba, first_rows, called[1].proba, called[0].proba)
-    if proba is not b.proba and a.labels.rows is None:
+    order = np.argsort(places)[wanted]
+    return given.rows if in_place(order) else given.rows.take(order)
+
+
+def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> None:
+    """Refuse predictions in orders that labels without an index cannot both have, or weights."""
+    order = in_order_of(b.proba, a.proba, called[1].proba, called[0].proba).order
+    if order is not None:
         raise bad_value(
             called[1].proba,
             f"rows of the index {some_of(b.proba.rows)}",
@@ -92,8 +183,15 @@ def align_pair(
             "has no index",
             "bring both into the order of the labels",
         )
-    words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
-    return a, Aligned(a.labels, _with_columns_of(proba, a.proba, called, words), a.weight)
+    if a.weight is None or b.weight is None or n_rows(a.weight) != n_rows(b.weight):
+        return
+    of_a, of_b = to_numpy(a.weight.values), to_numpy(b.weight.values)
+    if not ((of_a == of_b) | (of_a != of_a)).all():
+        raise unmatched(
+            called[0].weight,
+            "an index that only one of them has",
+            f"{called[0].proba} and {called[1].proba}",
+        )
 
 
 def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words: bool) -> Held:
@@ -111,53 +209,6 @@ def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words
         return held
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns)
-
-
-def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> Held:
-    """Return `held` with its rows in the order of those of `other`, or raise."""
-    if _size(held) != _size(other):
-        # Whoever needs as many rows of both says so.
-        return held
-    if held.rows is None or other.rows is None:
-        _check_not_shuffled(held, other, argument, other_argument)
-        return held
-    if held.rows.equals(other.rows):
-        return held
-    order = order_of(held.rows, other.rows)
-    if order is None:
-        raise bad_value(
-            argument,
-            f"rows of the index {some_of(held.rows)}",
-            f"the rows of {other_argument}, {some_of(other.rows)}, each of them once",
-            "select the same rows of both, or call .reset_index(drop=True) on both (xarray: "
-            ".drop_vars) if they are in the same order",
-        )
-    return replace(held.take(order), rows=other.rows)
-
-
-def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
-    index, counted = (
-        (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
-    )
-    if index is None or not counted:
-        return
-    numbers = np.asarray(index)
-    usual = np.arange(len(numbers))
-    if numbers.dtype.kind not in "iu" or not np.array_equal(np.sort(numbers), usual):
-        return
-    if not np.array_equal(numbers, usual):
-        raise bad_value(
-            argument,
-            f"rows of the index {some_of(held.rows if held.rows is not None else usual)}",
-            f"the order of {other_argument}, whose index is "
-            f"{some_of(other.rows if other.rows is not None else usual)}",
-            "call .sort_index() on the shuffled one if its rows are to be brought back into "
-            "order, or .reset_index(drop=True) if rows stand side by side as they are",
-        )
-
-
-def _size(held: Held) -> int:
-    return int(held.values.shape[0]) if held.values.ndim else 0
 
 
 def _flattened(

@@ -7,10 +7,38 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from propercal._array import namespace
+from propercal._data.coordinates import (
+    check_grids,
+    class_dim_of,
+    classes_of,
+    coordinate,
+    index_of,
+    order_along,
+    others_along,
+    tells,
+)
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
-from propercal._data.reading import Names, read_array
+from propercal._data.naming import key, of_class_0
+from propercal._data.reading import Names, read_array, read_numpy
+from propercal._data.rows import Order, in_place, order_of, unmatched
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _listed(dims: Hashable | Sequence[Hashable] | None) -> list[Hashable]:
+    if dims is None:
+        return []
+    return list(dims) if isinstance(dims, list | tuple) else [dims]
 
 
 @dataclass(frozen=True)
@@ -21,26 +49,30 @@ class Layout:
     class_dim: Hashable | None = None
     sample_dims: Hashable | Sequence[Hashable] | None = None
 
+    def __post_init__(self) -> None:
+        """Check that dimensions are named by what can be a name."""
+        for argument, given in (
+            ("class_dim", [self.class_dim]),
+            ("sample_dims", _listed(self.sample_dims)),
+        ):
+            for dim in given:
+                if not _is_hashable(dim):
+                    raise bad_value(
+                        argument,
+                        f"a {type(dim).__name__}",
+                        "the name of a dimension"
+                        + (", or a list of them" if argument == "sample_dims" else ""),
+                        "pass a string",
+                    )
+
     @property
     def given(self) -> bool:
         """Whether anything is said."""
-        return self != USUAL_LAYOUT
+        said = (self.class_axis, self.class_dim, self.sample_dims)
+        return any(each is not None for each in said)
 
 
 USUAL_LAYOUT = Layout()
-
-
-def order_of(rows: Any, wanted: Any) -> Any:
-    """Return where each of `wanted` is among `rows`; None if not each is there once."""
-    if not (rows.is_unique and wanted.is_unique):
-        return None
-    order = rows.get_indexer(wanted)
-    return None if (order < 0).any() else order
-
-
-def some_of(index: Any) -> str:
-    values = [str(value) for value in index[:4]]
-    return ", ".join(values) + (", ..." if len(index) > len(values) else "")
 
 
 @dataclass(frozen=True)
@@ -51,7 +83,11 @@ class Dimensions:
     classes: Hashable | None
     called: Names
     reference: Any
-    """The labelled array that has them all: predictions, or else labels."""
+    """The labelled array that has them all: predictions, or else labels; None for neither."""
+    labels: Any = None
+    """Labels, as they are given."""
+    ordered: bool = False
+    """Whether the caller says in which order the dimensions of samples are."""
 
     @classmethod
     def of(cls, y_true: object, y_proba: object, layout: Layout, called: Names) -> Dimensions:
@@ -59,13 +95,13 @@ class Dimensions:
         reference: Any = y_proba if is_labelled(y_proba) else y_true
         argument = called.proba if is_labelled(y_proba) else called.labels
         if not is_labelled(reference):
-            return cls((), None, called, None)
+            return cls((), None, called, None, y_true)
         dims = tuple(reference.dims)
         for name, given in (
             ("class_dim", [] if layout.class_dim is None else [layout.class_dim]),
             ("sample_dims", _listed(layout.sample_dims)),
         ):
-            if missing := [dim for dim in given if dim not in dims]:
+            if missing := [dim for dim in given if dim not in set(dims)]:
                 raise bad_value(
                     name, repr(missing[0]), f"a dimension of {argument}: {_names(dims)}", "name one"
                 )
@@ -74,7 +110,8 @@ class Dimensions:
         else:
             other = y_true if reference is y_proba else None
             samples, classes = _told(dims, reference, other, argument, called)
-        return cls(samples, classes, called, reference)
+        ordered = layout.sample_dims is not None
+        return cls(samples, classes, called, reference, y_true, ordered)
 
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
@@ -82,16 +119,36 @@ class Dimensions:
         return (
             self._rows(called.labels, y_true),
             self._rows(called.proba, y_proba),
-            None if weight is None else self._rows(called.weight, weight),
+            None if weight is None else self._weight(weight),
         )
 
+    def places(self, y_true: Any) -> Order | None:
+        """Return where each row was among labels, None for labels without dimensions."""
+        if not is_labelled(y_true):
+            return None
+        dims = tuple(y_true.dims)
+        if _all_counted(dims) or _all_counted(tuple(self.reference.dims)):
+            first = y_true.isel(dict.fromkeys(dims[1:], 0), drop=True)
+        elif self.classes in dims:
+            first = y_true.isel({self.classes: 0}, drop=True)
+        else:
+            first = y_true
+        numbered = first.copy(data=np.arange(first.size).reshape(first.shape))
+        found: Order = self._rows(self.called.labels, numbered).values
+        return found
+
     def _rows(self, argument: str, values: Any) -> Any:
-        if self.reference is None:
-            return hold(argument, values)
         if not is_labelled(values):
             return self._unnamed(argument, values)
         dims = tuple(values.dims)
+        if self.reference is None:
+            coordinates = all(coordinate(values, dim) is not None for dim in dims)
+            if len(dims) == 1 or coordinates:
+                return self._held(argument, values, dims, None)
+            return hold(argument, values)
         if _all_counted(dims) or _all_counted(tuple(self.reference.dims)):
+            if dims and dims[:1] == self.samples:
+                values = self._inorder_of(argument, values, dims[0])
             return self._held(argument, values, dims[:1], dims[1] if len(dims) == 2 else None)
         odd = [dim for dim in dims if dim not in (*self.samples, self.classes)]
         missing = [dim for dim in self.samples if dim not in dims]
@@ -102,28 +159,27 @@ class Dimensions:
                 f"those of the samples, {_names(self.samples)}",
                 "rename them, or pass sample_dims=... and class_dim=...",
             )
-        for dim in missing:
-            values = values.expand_dims({dim: self.reference.sizes[dim]})
         for dim in self.samples:
-            values = self._inorder_of(argument, values, dim)
+            if dim in missing:
+                along = coordinate(self.reference, dim)
+                size = self.reference.sizes[dim]
+                values = values.expand_dims({dim: size if along is None else along})
+            else:
+                values = self._inorder_of(argument, values, dim)
+        check_grids(argument, values, self.reference, self._other)
         return self._held(
             argument, values, self.samples, self.classes if self.classes in dims else None
         )
 
+    @property
+    def _other(self) -> str:
+        """What the reference is called."""
+        return self.called.labels if self.reference is self.labels else self.called.proba
+
     def _inorder_of(self, argument: str, values: Any, dim: Hashable) -> Any:
-        """Bring a dimension of samples into the order of its coordinate in the reference."""
-        own, wanted = _coordinate(values, dim), _coordinate(self.reference, dim)
-        if own is None or wanted is None or len(own) != len(wanted) or own.equals(wanted):
-            return values
-        order = order_of(own, wanted)
-        if order is None:
-            raise bad_value(
-                argument,
-                f"coordinates {some_of(own)} of {dim!r}",
-                f"those of {self.called.proba}, {some_of(wanted)}, each of them once",
-                f"select the same ones, or drop them by .drop_vars({dim!r})",
-            )
-        return values.isel({dim: order})
+        """Bring a dimension of samples into the order that the reference has."""
+        order = order_along(argument, values, self.reference, dim, self._other)
+        return values if order is None else values.isel({dim: order})
 
     def _held(
         self, argument: str, values: Any, samples: Sequence[Hashable], classes: Hashable | None
@@ -139,24 +195,130 @@ class Dimensions:
             size = prod(values.sizes[dim] for dim in samples)
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
-        names = None if classes is None else _coordinate(values, classes, other_names=True)
-        held = replace(held, values=array, rows=_index(values, samples))
+        held = replace(held, values=array, rows=index_of(values, samples))
+        if classes is None:
+            return held if argument == self.called.weight else self._named(argument, held, values)
+        names = classes_of(argument, values, classes)
         if names is None:
             return held
         columns = named(tuple(names))
         if len(names) == 1:
-            return replace(held, name=None if columns is None else columns[0])
+            counted = columns is None and type(names).__name__ == "RangeIndex"
+            return replace(held, name=None if counted else next(iter(names)))
         return replace(held, columns=columns)
+
+    def _named(self, argument: str, held: Held, values: Any) -> Held:
+        """Note the class that a vector was selected by, which xarray keeps as a coordinate."""
+        scalars = {
+            name: each.item() for name, each in values.coords.items() if not each.dims and each.size
+        }
+        if argument != self.called.proba or not scalars:
+            return held
+        occurred = {key(each) for each in _values(self.called.labels, self.labels)}
+        found = {n: v for n, v in scalars.items() if key(v) in occurred or of_class_0(v)}
+        if len({key(each) for each in found.values()}) > 1:
+            raise bad_value(
+                argument,
+                f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
+                "to know which of them is the class that it is the probability of",
+                "drop the others by .drop_vars",
+            )
+        return replace(held, name=next(iter(found.values()))) if found else held
 
     def _unnamed(self, argument: str, values: object) -> Held:
         """Read an array without names as samples, in the order of the reference."""
         held = hold(argument, values)
+        if self.reference is None:
+            return held
         sizes = tuple(self.reference.sizes[dim] for dim in self.samples)
         shape = tuple(held.values.shape)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
+        if len(self.samples) == 1 and held.rows is not None:
+            self._check_index(argument, held)
         return held
+
+    def _check_index(self, argument: str, held: Held) -> None:
+        """Refuse an index that a coordinate of another name has in another order."""
+        dim = self.samples[0]
+        if coordinate(self.reference, dim) is not None:
+            return
+        for name, each in others_along(self.reference, dim).items():
+            order = order_of(held.rows, each)
+            if order is not None and not in_place(order):
+                raise bad_value(
+                    argument,
+                    f"an index in another order than the coordinates {name!r} of {self._other}",
+                    "rows in one order",
+                    f"make that the index of the dimension, by .swap_dims({{{dim!r}: {name!r}}})",
+                )
+
+    # ------------------------------------------------------------ weights, and other predictions
+
+    def _weight(self, weight: Any) -> Held:
+        """Return weights as rows, or raise where labels were moved and weights cannot follow."""
+        argument = self.called.weight
+        y_true, between = self.labels, f"{self.called.labels} and {self.called.proba}"
+        if not is_labelled(y_true) or self.reference is y_true:
+            return self._rows(argument, weight)  # type: ignore[no-any-return]
+        own = tuple(dim for dim in y_true.dims if dim in self.samples)
+        moves = {
+            dim: order_along(self.called.labels, y_true, self.reference, dim, self._other)
+            for dim in own
+        }
+        if not is_labelled(weight):
+            held = self._unnamed(argument, weight)
+            transposed = own != self.samples and len(own) > 1 and not self.ordered
+            moved = transposed or any(order is not None for order in moves.values())
+            if moved and not self._has_index(held):
+                raise unmatched(argument, "no index", between)
+            return held
+        for dim, order in moves.items():
+            if dim not in weight.dims or tells(weight, self.reference, dim):
+                continue
+            along = None
+            if tells(weight, y_true, dim):
+                along = order_along(argument, weight, y_true, dim, self.called.labels)
+            elif order is not None:
+                raise unmatched(argument, f"no coordinates of {dim!r}", between)
+            for each in (along, order):
+                weight = weight if each is None else weight.isel({dim: each})
+        return self._rows(argument, weight)  # type: ignore[no-any-return]
+
+    def _has_index(self, held: Held) -> bool:
+        """Tell whether rows have an index that the reference has too."""
+        if held.rows is None or index_of(self.reference, self.samples) is not None:
+            return held.rows is not None
+        along = others_along(self.reference, self.samples[0])
+        return any(each.equals(held.rows) for each in along.values())
+
+    def check_beside(self, y_true: object, other: Any, called: Names) -> None:
+        """Refuse other predictions in an order that labels without names cannot have too."""
+        by_name = is_labelled(y_true) or hold(called.labels, y_true).rows is not None
+        for dim in self.samples:
+            theirs = order_along(called.proba, other, self.reference, dim, self.called.proba)
+            if theirs is None or (is_labelled(y_true) and tells(y_true, other, dim)):
+                continue
+            if is_labelled(y_true) or not by_name:
+                raise unmatched(
+                    called.labels,
+                    f"no coordinates of {dim!r}",
+                    f"{self.called.proba} and {called.proba}",
+                )
+        transposed = tuple(dim for dim in other.dims if dim in self.samples) != self.samples
+        if transposed and not by_name and not self.ordered:
+            raise unmatched(
+                called.labels, "no dimensions", f"{self.called.proba} and {called.proba}"
+            )
+
+
+def _values(argument: str, values: object) -> list[Any]:
+    """Return the different values of labels, of any that can be told apart."""
+    try:
+        return list(set(np.ravel(read_numpy(argument, hold(argument, values).values)).tolist()))
+    except TypeError:
+        return []
 
 
 def _said(
@@ -192,7 +354,7 @@ def _told(
         if len(rest) == 1 and len(others) == len(dims) - 1:
             return tuple(dim for dim in dims if dim in others), rest[0]
         if len(dims) == 2 and others == dims:
-            return by_order
+            return _two(dims, (reference, other), argument)
         if not rest and len(others) == len(dims):
             raise _untold(dims, argument)
         raise bad_value(
@@ -203,7 +365,19 @@ def _told(
         )
     if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
         raise _untold(dims, argument)
+    if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
+        return _two(dims, (reference,), argument)
     return by_order
+
+
+def _two(
+    dims: tuple[Hashable, ...], arrays: Sequence[Any], argument: str
+) -> tuple[tuple[Hashable, ...], Hashable]:
+    """Return the dimensions of arrays that all have the same two."""
+    classes = class_dim_of(arrays, dims)
+    if classes is None:
+        raise _untold(dims, argument)
+    return tuple(dim for dim in dims if dim != classes), classes
 
 
 def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
@@ -211,48 +385,14 @@ def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
         argument,
         f"dimensions {_names(dims)}",
         "to know which of them is that of the classes",
-        "pass class_dim=..., or sample_dims=..., which are all where each number is a sample",
+        "pass class_dim=..., or sample_dims=..., which are all where each number is a sample; or "
+        "arrays without names, .to_numpy(), of shape (n, k)",
     )
-
-
-def _index(values: Any, samples: Sequence[Hashable]) -> Any:
-    """Return an index of the rows, where all dimensions of samples have coordinates."""
-    parts = [_coordinate(values, dim) for dim in samples]
-    if not parts or any(part is None for part in parts):
-        return None
-    if len(parts) == 1:
-        return parts[0]
-    import pandas as pd
-
-    return pd.MultiIndex.from_product(parts)
-
-
-def _coordinate(values: Any, dim: Hashable, *, other_names: bool = False) -> Any:
-    """Return the coordinate of a dimension as an index, also where xarray has made none of it.
-
-    One of another name, the only one along the dimension, may stand for it.
-    """
-    if dim in values.indexes:
-        return values.indexes[dim]
-    along = [name for name, each in values.coords.items() if each.dims == (dim,)]
-    if dim in along:
-        along = [dim]
-    elif not other_names or len(along) != 1:
-        return None
-    import pandas as pd
-
-    return pd.Index(values.coords[along[0]].to_numpy())
 
 
 def _all_counted(dims: Sequence[Hashable]) -> bool:
     """Tell whether dimensions have the names that xarray gives of its own accord."""
     return all(dim == f"dim_{i}" for i, dim in enumerate(dims))
-
-
-def _listed(dims: Hashable | Sequence[Hashable] | None) -> list[Hashable]:
-    if dims is None:
-        return []
-    return list(dims) if isinstance(dims, list | tuple) else [dims]
 
 
 def _names(dims: Sequence[Hashable]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
-from propercal._data.alignment import align
+from propercal._data.alignment import align_all
+from propercal._data.holders import hold
 from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.notions import Problem
@@ -117,17 +118,17 @@ def layer_sharpness(
     automatic = isinstance(bandwidth, str) and bandwidth == "auto"
     gamma = None if automatic else check_bandwidth(bandwidth)
     check_flag("standardise", standardise)
-    outcomes = read_values(y_true)
-    names = _class_names(outcomes, labels)
-    layers = []
-    for i, activation in enumerate(activations):
-        called = f"activations[{i}]"
-        held = align(y_true, activation, sample_weight, called=Names(proba=called))
-        layer = _coordinates(called, held.proba.values, np.shape(outcomes)[:1])
-        layers.append((layer, held.labels, held.weight))
+    names = _class_names(y_true, labels)
+    called = [Names(proba=f"activations[{i}]") for i in range(len(activations))]
+    layers = [
+        (_coordinates(name.proba, held.proba.values, held.labels.values.shape[:1]), held)
+        for name, held in zip(
+            called, align_all(y_true, activations, sample_weight, called=called), strict=True
+        )
+    ]
     return [
-        _sharpness(layer, labelled, chosen, gamma, standardise, weight, names)
-        for layer, labelled, weight in layers
+        _sharpness(layer, held.labels, chosen, gamma, standardise, held.weight, names)
+        for layer, held in layers
     ]
 
 
@@ -232,14 +233,25 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
     return values
 
 
-def _class_names(outcomes: npt.NDArray[Any], labels: Sequence[Any] | None) -> Sequence[Any]:
+def _sorted(names: Iterable[Any]) -> list[Any]:
+    # By type first, so that a mix of types reaches the check that explains it.
+    return sorted(names, key=lambda name: (type(name).__name__, name))
+
+
+def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     """Return the classes: as given, the columns of a one-hot matrix, or the labels that occur."""
     if labels is not None:
         return labels
+    held = hold("y_true", y_true)
+    outcomes = read_values(held)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:
-        return range(outcomes.shape[1])
-    # By type first, so that a mix of types reaches the check that explains it.
-    names = sorted(set(outcomes.ravel().tolist()), key=lambda name: (type(name).__name__, name))
+        return range(outcomes.shape[1]) if held.columns is None else _sorted(held.columns)
+    if outcomes.dtype.kind == "O" and not all(
+        isinstance(each, Hashable) for each in outcomes.ravel()
+    ):
+        # Which the reader of labels explains.
+        return range(2)
+    names = _sorted(set(outcomes.ravel().tolist()))
     if len(names) < 2:
         raise bad_value(
             "y_true",

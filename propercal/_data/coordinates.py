@@ -1,0 +1,212 @@
+"""Coordinates of labelled arrays: what names their rows, and what names their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from propercal._data.holders import named
+from propercal._data.messages import bad_value
+from propercal._data.rows import Order, in_place, order_of, some_of
+
+
+def coordinate(values: Any, dim: Hashable) -> Any:
+    """Return the coordinate of a dimension as an index, also where xarray has made none of it."""
+    if dim in values.indexes:
+        return values.indexes[dim]
+    return _as_index(values, dim) if dim in values.coords else None
+
+
+def _as_index(values: Any, name: Hashable) -> Any:
+    import pandas as pd
+
+    return pd.Index(values.coords[name].to_numpy())
+
+
+def others_along(values: Any, dim: Hashable) -> dict[Hashable, Any]:
+    """Return the coordinates of other names along a dimension."""
+    levels = set(getattr(values.indexes.get(dim), "names", ()))
+    return {
+        name: _as_index(values, name)
+        for name, each in values.coords.items()
+        if each.dims == (dim,) and name != dim and name not in levels
+    }
+
+
+def index_of(values: Any, samples: Sequence[Hashable]) -> Any:
+    """Return an index of the rows, where all dimensions of samples have coordinates."""
+    parts = [coordinate(values, dim) for dim in samples]
+    if not parts or any(part is None for part in parts):
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    import pandas as pd
+
+    return pd.MultiIndex.from_product(parts, names=list(samples))
+
+
+def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
+    """Return what names the classes along a dimension; None for nothing.
+
+    A coordinate of another name may stand for one that is missing, or for class numbers if it is
+    text.
+    """
+    own = coordinate(values, dim)
+    if own is not None and named(tuple(own)) is not None:
+        return own
+    others = others_along(values, dim)
+    if own is not None:
+        others = {name: each for name, each in others.items() if is_text(each)}
+    found = list(others.values())
+    if not found:
+        return own
+    if any(not each.equals(found[0]) for each in found):
+        raise bad_value(
+            argument,
+            f"coordinates {', '.join(map(repr, others))} of {dim!r}",
+            "to know which of them names the classes",
+            f"drop the others by .drop_vars, or make one of them the index: .set_xindex, or "
+            f".rename to {dim!r}",
+        )
+    return found[0]
+
+
+def is_text(index: Any) -> bool:
+    """Tell whether all values of a coordinate are strings."""
+    return all(isinstance(value, str) for value in index.tolist())
+
+
+def class_dim_of(arrays: Sequence[Any], dims: Sequence[Hashable]) -> Hashable | None:
+    """Return the one of two dimensions that is the classes, as coordinates or else sums tell it."""
+    told = {_named_dim(each, dims) for each in arrays} - {None}
+    if not told:
+        told = {_summed_dim(each, dims) for each in arrays}
+    return told.pop() if len(told) == 1 else None
+
+
+def _named_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+    """Return the one of two dimensions whose coordinate names classes; None if that is not told.
+
+    Names in words are told from other coordinates; numbers from 0 from ones that are no such.
+    """
+    kinds = []
+    for dim in dims:
+        own = coordinate(values, dim)
+        along = [*([] if own is None else [own]), *others_along(values, dim).values()]
+        words = any(is_text(each) for each in along)
+        numbers = own is not None and named(tuple(own)) is None
+        kinds.append(2 if words else 1 if numbers else 0)
+    first, second = kinds
+    if first == second:
+        return None
+    # Beside a dimension without a coordinate numbers may count samples too.
+    if max(kinds) == 1 and any(coordinate(values, dim) is None for dim in dims):
+        return None
+    return dims[0] if first > second else dims[1]
+
+
+def _summed_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+    """Return the only one of two dimensions along which all sums are 1, as over classes; or None.
+
+    Labels that have both dimensions are asked too, so that few rows do not look like it by chance.
+    """
+    try:
+        numbers = np.asarray(values.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    found = [
+        dim
+        for axis, dim in enumerate(dims)
+        if np.allclose(np.nansum(numbers, axis=axis), 1, rtol=0, atol=1e-3)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def tells(values: Any, reference: Any, dim: Hashable) -> bool:
+    """Tell whether both have coordinates along a dimension that match their places."""
+    if all(coordinate(each, dim) is not None for each in (values, reference)):
+        return True
+    return bool(set(others_along(values, dim)) & set(others_along(reference, dim)))
+
+
+def order_along(
+    argument: str, values: Any, reference: Any, dim: Hashable, other: str
+) -> Order | None:
+    """Return the order along a dimension that matches its coordinates with those of another array.
+
+    None stands for the order there is. A coordinate of another name that both have tells where
+    the dimension itself has none.
+    """
+    if values.sizes[dim] != reference.sizes[dim]:
+        return None
+    own, wanted = coordinate(values, dim), coordinate(reference, dim)
+    told = own is not None and wanted is not None
+    order = _order(argument, own, wanted, dim, other) if told else None
+    theirs = others_along(reference, dim)
+    for name, each in others_along(values, dim).items():
+        if name not in theirs:
+            continue
+        if not told:
+            order, told = _order(argument, each, theirs[name], name, other), True
+        elif not _agrees(each if order is None else each[order], theirs[name]):
+            raise _contradiction(argument, dim, name, other)
+    if not told:
+        _check_other_names(argument, values, reference, dim, other)
+    return order
+
+
+def _check_other_names(
+    argument: str, values: Any, reference: Any, dim: Hashable, other: str
+) -> None:
+    """Refuse coordinates that another array has under another name, and in another order."""
+    own, wanted = coordinate(values, dim), coordinate(reference, dim)
+    pairs = [(own, each) for each in others_along(reference, dim).values() if own is not None]
+    if wanted is not None:
+        pairs += [(each, wanted) for each in others_along(values, dim).values()]
+    if not all(_agrees(*each) for each in pairs):
+        raise _contradiction(argument, dim, dim, other)
+
+
+def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> Order | None:
+    order = order_of(own, wanted)
+    if order is None:
+        raise bad_value(
+            argument,
+            f"coordinates {some_of(own)} of {name!r}",
+            f"those of {other}, {some_of(wanted)}, each of them once",
+            f"select the same ones, or drop them by .drop_vars({name!r})",
+        )
+    return None if in_place(order) else order
+
+
+def _agrees(own: Any, wanted: Any) -> bool:
+    """Tell whether a coordinate does not say another order of the same rows."""
+    if own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+        return True
+    return order_of(own, wanted) is None
+
+
+def _contradiction(argument: str, dim: Hashable, name: Hashable, other: str) -> ValueError:
+    return bad_value(
+        argument,
+        f"coordinates of {name!r} in another order along {dim!r}",
+        f"the order of {other}, as another coordinate along {dim!r} says",
+        f"drop the wrong one by .drop_vars({name!r}) or .drop_vars({dim!r})",
+    )
+
+
+def check_grids(argument: str, values: Any, reference: Any, other: str) -> None:
+    """Refuse coordinates along several dimensions that say another order of the same places."""
+    import pandas as pd
+
+    for name, each in values.coords.items():
+        theirs = reference.coords.get(name)
+        if theirs is None or len(each.dims) < 2 or set(each.dims) != set(theirs.dims):
+            continue
+        own, wanted = (
+            pd.Index(x.transpose(*theirs.dims).to_numpy().ravel()) for x in (each, theirs)
+        )
+        if len(own) == len(wanted) and not _agrees(own, wanted):
+            raise _contradiction(argument, ", ".join(map(str, each.dims)), name, other)

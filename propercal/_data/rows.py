@@ -1,0 +1,171 @@
+"""The index of rows: which row of one argument is which of another, or an error.
+
+Rows are matched by the values of an index, whatever its dtype, and levels of an index by their
+names. A default range index says nothing, unless the other one has the same numbers in another
+order: then rows were shuffled before or after the one was made, and nobody but the caller knows
+which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.holders import Held
+from propercal._data.messages import bad_value
+
+Order = npt.NDArray[np.intp]
+
+
+class InOrder(NamedTuple):
+    """Data whose rows were brought into an order."""
+
+    held: Held
+    order: Order | None
+    """Where each row was before; None where all stand as they did."""
+
+
+def some_of(index: Any) -> str:
+    """Return the first values of an index in words."""
+    values = [str(value) for value in index[:4]]
+    return ", ".join(values) + (", ..." if len(index) > len(values) else "")
+
+
+def order_of(rows: Any, wanted: Any) -> Order | None:
+    """Return where each of `wanted` is among `rows`; None if not each is there once."""
+    if len(rows) != len(wanted):
+        return None
+    leveled = _with_levels_of(rows, wanted)
+    if leveled is None:
+        return np.arange(len(rows)) if rows.equals(wanted) else None
+    if leveled.equals(wanted):
+        return np.arange(len(rows))
+    if not (leveled.is_unique and wanted.is_unique):
+        return None
+    try:
+        overlap = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
+        order = _places(leveled, wanted) if overlap else leveled.get_indexer(wanted)
+    except (TypeError, ValueError):
+        # Of types that pandas does not compare.
+        order = _places(leveled, wanted)
+    return None if (order < 0).any() else order
+
+
+def _places(rows: Any, wanted: Any) -> Order:
+    places = {value: i for i, value in enumerate(rows.tolist())}
+    return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
+
+
+def _with_levels_of(rows: Any, wanted: Any) -> Any:
+    """Return `rows` with its levels in the order of those of `wanted`; None if names differ."""
+    names, others = list(rows.names), list(wanted.names)
+    if len(names) == len(others) == 1 or names == others:
+        return rows
+    if None in names or len(set(names)) != len(names) or set(names) != set(others):
+        return None
+    return rows.reorder_levels(others)
+
+
+def in_place(order: Order) -> bool:
+    """Tell whether rows stand in their order."""
+    return bool(np.array_equal(order, np.arange(len(order))))
+
+
+def n_rows(held: Held) -> int:
+    """Return the number of rows."""
+    return int(held.values.shape[0]) if held.values.ndim else 0
+
+
+def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> InOrder:
+    """Return `held` with its rows in the order of those of `other`, or raise."""
+    if n_rows(held) != n_rows(other):
+        # Whoever needs as many rows of both says so.
+        return InOrder(held, None)
+    if held.rows is None or other.rows is None:
+        _check_not_shuffled(held, other, argument, other_argument)
+        return InOrder(held, None)
+    order = order_of(held.rows, other.rows)
+    if order is None:
+        raise _other_rows(held.rows, other.rows, argument, other_argument)
+    if in_place(order):
+        return InOrder(held, None)
+    return InOrder(replace(held.take(order), rows=other.rows), order)
+
+
+def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> ValueError:
+    if rows.nlevels == wanted.nlevels > 1 and _with_levels_of(rows, wanted) is None:
+        return bad_value(
+            argument,
+            f"rows of an index of levels {list(rows.names)}",
+            f"levels {list(wanted.names)}, as {other_argument} has",
+            "name the levels of both alike, by .rename_axis(index=[...])",
+        )
+    return bad_value(
+        argument,
+        f"rows of the index {some_of(rows)}",
+        f"the rows of {other_argument}, {some_of(wanted)}, each of them once",
+        "select the same rows of both, or call .reset_index(drop=True) on both (xarray: "
+        ".drop_vars) if they are in the same order",
+    )
+
+
+def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    index, counted = (
+        (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
+    )
+    if index is None or not counted:
+        return
+    numbers = _row_numbers(index)
+    if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
+        return
+    usual = np.arange(len(numbers))
+    raise bad_value(
+        argument,
+        f"rows of the index {some_of(held.rows if held.rows is not None else usual)}",
+        f"the order of {other_argument}, whose index is "
+        f"{some_of(other.rows if other.rows is not None else usual)}",
+        "call .sort_index() on the shuffled one if its rows are to be brought back into "
+        "order, or .reset_index(drop=True) if rows stand side by side as they are",
+    )
+
+
+def _row_numbers(index: Any) -> Order | None:
+    """Return the values of an index as whole numbers, whatever their type; None if they are not."""
+    numbers = []
+    for value in index.tolist():
+        number = _whole_number(value)
+        if number is None:
+            return None
+        numbers.append(number)
+    return np.array(numbers, dtype=np.intp)
+
+
+def _whole_number(value: Any) -> int | None:
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() and len(value) < 16 else None
+    if isinstance(value, int):
+        return value if 0 <= value < 2**53 else None
+    if isinstance(value, float) and 0 <= value < 2**53:
+        return int(value) if value.is_integer() else None
+    return None
+
+
+def check_weight_follows(weight: Held, labels: Held, argument: str, between: str) -> None:
+    """Refuse weights without an index beside two whose rows stand in different orders."""
+    if weight.rows is not None or n_rows(weight) != n_rows(labels):
+        return
+    raise unmatched(argument, "a default index" if weight.counted else "no index", between)
+
+
+def unmatched(argument: str, found: str, between: str) -> ValueError:
+    """Build the error for rows that nothing matches with one of two orders."""
+    return bad_value(
+        argument,
+        f"rows with {found}",
+        f"an index or coordinates: rows of {between} stand in different orders, and nothing says "
+        f"which of them {argument} has",
+        "give it the index of its rows, or bring all into one order first",
+    )
