@@ -22,9 +22,9 @@ from propercal._data.coordinates import (
 )
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
-from propercal._data.naming import key, of_class_0
 from propercal._data.reading import Names, read_array, read_numpy
 from propercal._data.rows import Order, in_place, order_of, unmatched
+from propercal._data.tokens import key, of_class_0
 
 
 def _is_hashable(value: object) -> bool:

@@ -36,6 +36,9 @@ class Held:
     """Whether the rows have a default range index."""
     name: Any = None
     """The name of a single column."""
+    first: bool = False
+    """Whether its name is 0 because tables number their columns: it may be the only one, or the
+    first of several."""
     categories: tuple[Any, ...] | None = None
     """The names of all classes, of a categorical column that orders them."""
     unordered: tuple[Any, ...] | None = None
@@ -124,7 +127,8 @@ def _of_pandas(argument: str, values: Any) -> Held:
     if len(columns) == 1:
         # The one column may be categorical, or hold lists.
         first = _of_pandas(argument, values.iloc[:, 0])
-        # Column 0 may be the only one, or the first of several: which is for names to ask.
+        if _is_default(values.columns):
+            return replace(first, name=None, first=True)
         return replace(first, name=columns[0])
     return replace(held, columns=named(columns))
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
-from propercal._data.messages import bad_value, some_names, some_rows
+from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._data.tokens import (
     ascending,
@@ -71,6 +71,11 @@ class Naming:
                 repr(pos_label),
                 f"None where {called.proba} has a column for each class",
                 "pass labels=[...], the class of every column",
+            )
+        if proba.first and single and pos_label is None and labels is None:
+            warn(
+                f"{called.proba} is one column numbered 0, as tables number their first: it is "
+                "taken for the probability of class 1. Pass pos_label=1, or 0, to say which."
             )
         names = check_names(labels, n_classes, called)
         columns = None if single else proba.columns

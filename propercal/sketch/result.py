@@ -68,12 +68,10 @@ def decomposition(
     found = estimates(state, panels, bandwidth, generator, method)
     terms, bias, extra_variance = _terms(state, generator, method, found)
     _warn(terms, state, generator, bandwidth, mean_error(found))
+    _warn_few_rows(state, generator, method)
     n = state.n_samples
     marginal = _marginal_variance(state, generator)
     errors = {"risk": math.sqrt(state.loss_variance() / n)}
-    unbounded = np.isinf(generator.loss(np.eye(2)[0], np.eye(2)[1]))
-    if method.corrects_bias and unbounded and np.isfinite(state.loss).all() and state.loss[0] > 0:
-        warn_few_rows(float(state.loss[0] ** 2 / state.loss[1]), n, generator)
     if marginal is not None:
         errors["uncertainty"] = math.sqrt(marginal / n + extra_variance)
     lower = None
@@ -198,6 +196,13 @@ def _warn(
             f"at a bandwidth of {bandwidth:.3g}. Use a larger one, or decompose() if the data fit "
             "into memory."
         )
+
+
+def _warn_few_rows(state: State, generator: BregmanGenerator, method: Method) -> None:
+    unbounded = np.isinf(generator.loss(np.eye(2)[0], np.eye(2)[1]))
+    if method.corrects_bias and unbounded and np.isfinite(state.loss).all() and state.loss[0] > 0:
+        few = float(state.loss[0] ** 2 / state.loss[1])
+        warn_few_rows(few, state.n_samples, generator)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -80,6 +80,7 @@ def test_chunks_of_a_sketch_are_right_or_refused(first: str, second: str) -> Non
 @pytest.mark.parametrize("first", KINDS)
 @pytest.mark.parametrize("kind", [ClasswiseIsotonic, TemperatureScaling])
 def test_what_a_recalibrator_is_applied_to_is_right_or_refused(kind: Any, first: str, second: str) -> None:
+    pytest.importorskip("sklearn")
     if "letters" in (first, second) and {first, second} & {"array", "default"}:
         pytest.skip("of two sides of which one has names, columns stand as they are")
     fitted = kind()

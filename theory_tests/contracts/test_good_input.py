@@ -303,9 +303,11 @@ def test_the_one_column_of_a_frame_is_the_positive_class(column: Any, y_true: An
 
 def test_column_0_may_be_of_class_0() -> None:
     # The only column of a frame, or the first of two that was selected: pandas calls both 0.
-    frame = pd.DataFrame({0: [0.8, 0.3, 0.6]})
+    frame = pd.DataFrame([0.8, 0.3, 0.6])
+    with pytest.warns(UserWarning, match="y_proba is one column numbered 0, .* taken for the probability of class 1"):
+        assert risk_of([1, 1, 0], frame) == pytest.approx(-np.log([0.8, 0.3, 0.4]).mean())
     with pytest.raises(ValueError, match=r"^y_proba = a column named 0: .*pass pos_label=0 or pos_label=1"):
-        risk_of([1, 1, 0], frame)
+        risk_of([1, 1, 0], pd.DataFrame({0: [0.8, 0.3, 0.6]}))
     for positive, risk in ((1, [0.8, 0.3, 0.4]), (0, [0.2, 0.7, 0.6])):
         found = propercal.decompose([1, 1, 0], frame, pos_label=positive, method="risk", bandwidth=0.1)
         assert found.risk == pytest.approx(-np.log(risk).mean())
