@@ -154,7 +154,9 @@ def read_predictions(
             f"{path}: file type {''.join(path.suffixes[-2:]) or 'without a suffix'}: expected "
             f"{_FORMATS}; convert the file, or rename it if only its name is wrong."
         )
-    return _READERS[suffix](path, packed, columns)
+    # What pandas and pyarrow decode late fails here.
+    with formats.damage_said(path, suffix.removeprefix(".")):
+        return _READERS[suffix](path, packed, columns)
 
 
 @dataclasses.dataclass(frozen=True)

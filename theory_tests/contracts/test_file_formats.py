@@ -256,3 +256,16 @@ def test_a_terminal_is_told_and_not_commanded(tmp_path: Path, capsys: pytest.Cap
     assert "\x1b" not in shown.out + shown.err
     assert r"a\x1b[31m\nb.csv" in shown.out
     assert r"lab\x1b[2Jel" in shown.err
+
+
+def test_text_that_is_none_in_a_parquet_file(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    offsets = pa.py_buffer(np.array([0, 1, 2], dtype=np.int32).tobytes())
+    label = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"\xe2a"))
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"label": label, "a": [0.5, 0.2], "b": [0.5, 0.8]}), path)
+    with pytest.raises(ValueError, match="not a readable parquet file") as caught:
+        read_predictions(path)
+    assert str(caught.value).startswith(f"{path}: ")
