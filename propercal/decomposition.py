@@ -18,19 +18,10 @@ from propercal.result import Decomposition
 from propercal.sketch.dask import as_plan, decompose_blocks, is_dask
 
 
-class DataOptions(Settings, total=False):
+class DataOptions(Settings, Reading, total=False):
     """Keyword arguments beside the generator and the method."""
 
     notion: str | Notion
-    from_logits: bool
-    sample_weight: object
-    labels: Sequence[Any] | None
-    pos_label: Any
-    link: str | None
-    ignore_index: Any
-    class_axis: int | None
-    class_dim: Hashable | None
-    sample_dims: Hashable | Sequence[Hashable] | None
     confidence_level: float
 
 

@@ -14,7 +14,7 @@ from propercal._data.alignment import align_pair
 from propercal._data.dimensions import Layout
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, validate
+from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions, standard_error
@@ -99,18 +99,9 @@ class PairedDifference:
         return "\n".join(lines)
 
 
-class _Options(Settings, total=False):
+class _Options(Settings, Reading, total=False):
     notion: str | Notion
     method: MethodLike
-    from_logits: bool
-    sample_weight: object
-    labels: Sequence[Any] | None
-    pos_label: Any
-    link: str | None
-    ignore_index: Any
-    class_axis: int | None
-    class_dim: Hashable | None
-    sample_dims: Hashable | Sequence[Hashable] | None
     confidence_level: float
 
 

@@ -78,7 +78,6 @@ def mutants(draw: st.DrawFn, intact: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", INTACT)
-@pytest.mark.filterwarnings("ignore")
 def test_a_reader_of_mutated_files(name: str, tmp_path: Path) -> None:
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")

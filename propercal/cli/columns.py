@@ -1,0 +1,191 @@
+"""Columns of a table of predictions: labels, weights, classes, and what is none of these."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.holders import Held
+from propercal._data.labels import read_labels
+from propercal._data.reading import Names
+from propercal.cli.formats import listed, reason
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LABEL_COLUMNS = ("label", "labels")
+_BOOLEANS = {"false": False, "true": True}
+#: A whole number, without zeros that are part of a name.
+_WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
+_CALLED = Names(labels="labels", proba="the table")
+#: Names of columns that number rows or say where they come from, in lower case.
+_ROW_NAMES = {"id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid"}
+_NO_CLASSES = _ROW_NAMES | {"sample_id", "sampleid", "fold", "split"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """What the caller says of the columns of a table, or of the arrays of a file."""
+
+    label: str | None
+    weight: str | None
+    drop: tuple[str, ...]
+    from_logits: bool
+    pos_label: str | None = None
+
+    def check_drop(self, path: Path, names: Sequence[str]) -> None:
+        """Raise if a column to drop is none of the file."""
+        missing = [name for name in self.drop if name not in names]
+        if missing:
+            raise ValueError(
+                f"{path}: drop = {listed(missing)}: expected some of the columns {listed(names)}."
+            )
+
+    def check_arrays(self, path: Path) -> None:
+        """Raise where a file of arrays is treated as a table."""
+        if self.label is not None:
+            raise ValueError(
+                f"{path}: label_column = {self.label!r}: {path.suffix} files have no columns; "
+                "store labels under the name 'labels' and leave label_column out."
+            )
+        if self.pos_label is not None:
+            raise ValueError(
+                f"{path}: pos_label = {self.pos_label!r}: {path.suffix} files have no columns; "
+                "store labels 0 and 1 beside the probability of 1, and leave it out."
+            )
+        if self.drop:
+            raise ValueError(
+                f"{path}: drop = {listed(self.drop)}: {path.suffix} files have no columns; "
+                "leave it out."
+            )
+
+    def check_logits(self, path: Path, key: str) -> None:
+        """Raise where an array is taken for what its name says that it is not."""
+        if self.from_logits and key != "logits":
+            raise ValueError(
+                f"{path}: {key!r} with from_logits = True: expected 'logits'; rename it, or leave "
+                "from_logits out."
+            )
+
+
+def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise where a column numbers rows rather than to be a class that occurs."""
+    odd = [name for name in class_names if name.lower() in _NO_CLASSES and name not in labels]
+    if odd:
+        raise ValueError(
+            f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
+            f"drop ({' '.join(f'--drop {name}' for name in odd)} on the command line), or rename "
+            "it if it holds the probabilities of one."
+        )
+
+
+def weights_of(
+    path: Path, table: pd.DataFrame, weight_column: str | None
+) -> npt.NDArray[np.float64] | None:
+    """Return the weights of rows, None where no column has them."""
+    if weight_column is None:
+        return None
+    if weight_column not in table.columns:
+        raise ValueError(
+            f"{path}: weight_column = {weight_column!r}: expected one of the columns "
+            f"{listed(list(table.columns))}."
+        )
+    return numbers_of(path, table, weight_column)
+
+
+def find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
+    """Return the name of the column of labels, or raise."""
+    wanted = _LABEL_COLUMNS if label_column is None else (label_column,)
+    found = [column for column in columns if column in wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"{path}: label columns {listed(found)}: expected one; name it with label_column "
+            "(--label-column on the command line) and remove the other."
+        )
+    raise ValueError(
+        f"{path}: columns {listed(columns)}: expected a label column named "
+        f"{' or '.join(map(repr, wanted))}; name yours with label_column (--label-column on the "
+        "command line)."
+    )
+
+
+def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
+    """Return a column of numbers, or raise."""
+    # pandas gives this name to a column without a header, such as an index written along.
+    if not column or column.startswith("Unnamed: "):
+        raise ValueError(
+            f"{path}: a column without a name: expected a label column and named class columns; "
+            "name it, or write the table without its index."
+        )
+    values = table[column]
+    try:
+        return values.replace("", "nan").to_numpy(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
+            "column but those of labels and weights to hold the probabilities of a class; name "
+            "the others with drop, label_column or weight_column (--drop, --label-column, "
+            "--weight-column on the command line)."
+        ) from error
+
+
+def codes_of(
+    path: Path, labels: list[str], class_names: Sequence[str], columns: Columns
+) -> npt.NDArray[np.int64]:
+    """Return the place of each row's class column, as labels beside a table of predictions have."""
+    missing = [row for row, label in enumerate(labels) if not label]
+    if missing:
+        raise ValueError(
+            f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
+            "from 0 below the header): expected a label in every row; remove those rows."
+        )
+    k = len(class_names)
+    proba = Held(
+        np.empty((0, k)),
+        columns=tuple(class_names) if k > 1 else None,
+        name=class_names[0] if k == 1 else None,
+    )
+    try:
+        found = read_labels(
+            _values(labels),
+            max(2, k),
+            proba=proba,
+            pos_label=_value(columns.pos_label),
+            called=_CALLED,
+        )
+    except ValueError as error:
+        said = str(error).rpartition("; ")[0]
+        raise ValueError(
+            f"{path}: {said}; rename the columns, recode the labels, or name the label of a single "
+            "column with pos_label (--pos-label on the command line)."
+        ) from error
+    assert found.codes is not None  # noqa: S101  # labels of one column
+    return found.codes
+
+
+def _values(labels: Sequence[str]) -> npt.NDArray[Any]:
+    """Return labels as numbers or booleans where all are written so."""
+    if all(label.lower() in _BOOLEANS for label in labels):
+        return np.array([_BOOLEANS[label.lower()] for label in labels])
+    if all(re.fullmatch(_WHOLE, label) for label in labels):
+        return np.array([int(label.partition(".")[0]) for label in labels], dtype=object)
+    return np.array(labels, dtype=str)
+
+
+def _value(label: str | None) -> Any:
+    return None if label is None else _values([label]).tolist()[0]
+
+
+def text_of(value: object) -> str:
+    """Return a label as text, empty where it is missing."""
+    import pandas as pd
+
+    return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
