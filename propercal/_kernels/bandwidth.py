@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._array import LOG_ZERO, device, ignore_underflow, like, namespace, one_hot, to_numpy
+from propercal._data.arguments import with_reading
 from propercal._data.messages import unknown_name, warn
 from propercal._data.notions import Problems, as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions import Reading, validate
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import Kernel, as_kernel, has_features
@@ -28,6 +29,7 @@ _INFINITE_ROW = 1e9
 
 
 @ignore_underflow
+@with_reading
 def select_bandwidth(
     y_true: object,
     y_proba: object,
@@ -35,15 +37,7 @@ def select_bandwidth(
     generator: Any = "log",
     notion: str = "canonical",
     criterion: str = "risk",
-    from_logits: bool = False,
-    sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
-    pos_label: Any = None,
-    link: str | None = None,
-    ignore_index: Any = None,
-    class_axis: int | None = None,
-    class_dim: Hashable | None = None,
-    sample_dims: Hashable | Sequence[Hashable] | None = None,
+    **reading: Unpack[Reading],
 ) -> float:
     r"""Choose the bandwidth γ of the Dirichlet kernel by a leave-one-out criterion.
 
@@ -111,15 +105,7 @@ def select_bandwidth(
     predictions = validate(
         y_true,
         y_proba,
-        from_logits=from_logits,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        link=link,
-        ignore_index=ignore_index,
-        class_axis=class_axis,
-        class_dim=class_dim,
-        sample_dims=sample_dims,
+        **reading,
         one_class=not reduction.per_class,
     )
     return CRITERIA[criterion](reduction.problems(predictions), as_kernel("dirichlet"), chosen)

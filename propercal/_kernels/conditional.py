@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 from propercal._array import ignore_underflow, namespace, read_only, sum_last, sum_of_others
+from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem, as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_bandwidth, check_flag
 from propercal._kernels import linear, tiles
 from propercal._kernels.algorithm import check_algorithm
@@ -75,6 +75,7 @@ def _check_tolerance(tolerance: object) -> float:
 
 
 @ignore_underflow
+@with_reading
 def conditional_mean(
     y_true: object,
     y_proba: object,
@@ -85,15 +86,7 @@ def conditional_mean(
     exclude_self: bool = True,
     algorithm: str = "auto",
     tolerance: float = linear.TOLERANCE,
-    from_logits: bool = False,
-    sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
-    pos_label: Any = None,
-    link: str | None = None,
-    ignore_index: Any = None,
-    class_axis: int | None = None,
-    class_dim: Hashable | None = None,
-    sample_dims: Hashable | Sequence[Hashable] | None = None,
+    **reading: Unpack[Reading],
 ) -> Array:
     r"""Estimate E[Y | g(X)], what really happens where the model predicts as it does.
 
@@ -178,15 +171,7 @@ def conditional_mean(
     predictions = validate(
         y_true,
         y_proba,
-        from_logits=from_logits,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        link=link,
-        ignore_index=ignore_index,
-        class_axis=class_axis,
-        class_dim=class_dim,
-        sample_dims=sample_dims,
+        **reading,
         one_class=not reduction.per_class,
         keep_weightless=True,
     )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, no_gradient, slices, to_numpy
+from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
-from propercal._data.predictions import Predictions, validate
+from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state
 from propercal._typing import Array
 from propercal.generators import as_generator
@@ -71,6 +72,7 @@ class CalibrationTest:
 
 
 @ignore_underflow
+@with_reading
 def calibration_test(
     y_true: object,
     y_proba: object,
@@ -78,16 +80,8 @@ def calibration_test(
     generator: GeneratorLike = "log",
     notion: str = "canonical",
     n_resamples: int = 999,
-    from_logits: bool = False,
-    sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
-    pos_label: Any = None,
-    link: str | None = None,
-    ignore_index: Any = None,
-    class_axis: int | None = None,
-    class_dim: Hashable | None = None,
-    sample_dims: Hashable | Sequence[Hashable] | None = None,
     random_state: Any = None,
+    **reading: Unpack[Reading],
 ) -> CalibrationTest:
     r"""Test whether predicted probabilities are calibrated.
 
@@ -191,15 +185,7 @@ def calibration_test(
     predictions = validate(
         y_true,
         y_proba,
-        from_logits=from_logits,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        link=link,
-        ignore_index=ignore_index,
-        class_axis=class_axis,
-        class_dim=class_dim,
-        sample_dims=sample_dims,
+        **reading,
         one_class=not reduction.per_class,
     )
     with no_gradient(predictions.prob):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from itertools import islice
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
+from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, validate
+from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_confidence_level
 from propercal._kernels.bins import bin_numbers
 from propercal.plotting.axes import add_legend, axes_for
@@ -29,6 +29,7 @@ _FULL_GAP = 0.25
 _NOTIONS = ("top-label", "classwise")
 
 
+@with_reading
 def reliability_diagram(
     y_true: object,
     y_proba: object,
@@ -37,16 +38,8 @@ def reliability_diagram(
     event: int | None = None,
     n_bins: int = 15,
     confidence_level: float = 0.95,
-    from_logits: bool = False,
-    sample_weight: object = None,
-    labels: Sequence[Any] | None = None,
-    pos_label: Any = None,
-    link: str | None = None,
-    ignore_index: Any = None,
-    class_axis: int | None = None,
-    class_dim: Hashable | None = None,
-    sample_dims: Hashable | Sequence[Hashable] | None = None,
     ax: Axes | None = None,
+    **reading: Unpack[Reading],
 ) -> Axes:
     r"""Draw how often the predicted event occurred, in bins of equal width of its probability.
 
@@ -98,15 +91,7 @@ def reliability_diagram(
     predictions = validate(
         y_true,
         y_proba,
-        from_logits=from_logits,
-        sample_weight=sample_weight,
-        labels=labels,
-        pos_label=pos_label,
-        link=link,
-        ignore_index=ignore_index,
-        class_axis=class_axis,
-        class_dim=class_dim,
-        sample_dims=sample_dims,
+        **reading,
         one_class=notion != _NOTIONS[1] and event is None,
     )
     predicted, occurred, name = _event(predictions, as_notion(notion), event)

@@ -74,3 +74,14 @@ def test_an_argument_of_reading_is_heeded(name: str, case: str) -> None:
         pytest.skip("not of these data")
     found = FUNCTIONS[name](*given, notion=notion, **settings)
     np.testing.assert_allclose(found, FUNCTIONS[name](*plain, notion=notion), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "function", [propercal.select_bandwidth, propercal.conditional_mean, propercal.calibration_test, reliability_diagram]
+)
+def test_an_argument_that_is_none_is_refused_with_the_nearest(function: Callable[..., Any]) -> None:
+    name = function.__name__
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'sample_weights'; did you mean 'sample_weight'\?$"):
+        function(Y, P, sample_weights=None)
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'one_class'$"):
+        function(Y, P, one_class=True)
