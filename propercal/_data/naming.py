@@ -17,7 +17,8 @@ import numpy.typing as npt
 from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, some_rows, warn
-from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
+from propercal._data.settings import check_names
 from propercal._data.tokens import (
     ascending,
     bearers,
@@ -375,25 +376,6 @@ class Naming:
                 "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
-
-
-def check_names(
-    labels: object, n_classes: int, called: Names = USUAL_NAMES
-) -> tuple[Any, ...] | None:
-    """Return the names of classes as a tuple, or raise."""
-    if labels is None:
-        return None
-    values = read_numpy("labels", labels)
-    names = tuple(np.atleast_1d(values).tolist())
-    hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
-    if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
-        raise bad_value(
-            "labels",
-            list(names) if values.ndim else names[0],
-            f"a list of {n_classes} different names, one per column of {called.proba}",
-            "list the class of every column, in the order of the columns",
-        )
-    return names
 
 
 def _opposite(positive: Any) -> Any:

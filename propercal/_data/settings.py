@@ -1,4 +1,4 @@
-"""Checks of settings: flags, bandwidths, seeds and levels."""
+"""Checks of settings: flags, bandwidths, seeds, levels and lists of names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from propercal._data.messages import bad_value
+from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
 
 
 def check_flag(argument: str, value: object) -> None:
@@ -55,3 +56,22 @@ def check_confidence_level(confidence_level: object) -> float:
             "confidence_level", repr(confidence_level), "a number between 0 and 1", "0.95 is usual"
         )
     return float(confidence_level)
+
+
+def check_names(
+    labels: object, n_classes: int, called: Names = USUAL_NAMES
+) -> tuple[Any, ...] | None:
+    """Return the names of classes as a tuple, or raise."""
+    if labels is None:
+        return None
+    values = read_numpy("labels", labels)
+    names = tuple(np.atleast_1d(values).tolist())
+    hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
+    if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
+        raise bad_value(
+            "labels",
+            list(names) if values.ndim else names[0],
+            f"a list of {n_classes} different names, one per column of {called.proba}",
+            "list the class of every column, in the order of the columns",
+        )
+    return names

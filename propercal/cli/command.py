@@ -6,15 +6,21 @@ import argparse
 import contextlib
 import io
 import json
-import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from propercal._data.messages import unknown_name
+from propercal.cli.arguments import (
+    bandwidth,
+    generator_named,
+    known,
+    one_of,
+    positive,
+    whole_number,
+)
 from propercal.cli.output import Table, one_line, record, shown
 from propercal.cli.verification import TIMEOUT, verify
 
@@ -159,31 +165,31 @@ def _add_decompose(commands: argparse._SubParsersAction[Any]) -> None:
     decompose.add_argument(
         "--generator",
         action="append",
-        type=_generator,
+        type=generator_named,
         metavar="NAME",
         help=f"{', '.join(available())}, or package.module:object for your "
         "own; repeat it for several (default: log)",
     )
     decompose.add_argument(
         "--notion",
-        type=_known(as_notion),
+        type=known(as_notion),
         help="canonical (all probabilities at once), classwise (one class against the rest, mean "
         "over classes) or top-label (default: canonical)",
     )
     decompose.add_argument(
         "--method",
-        type=_known(lambda text: _one_of(METHODS, text)),
+        type=known(lambda text: one_of(METHODS, text)),
         help="debiased (with an interval), or one of the published estimates, direct and risk, "
         "which are biased in different ways (default: debiased)",
     )
     decompose.add_argument(
         "--kernel",
-        type=_known(as_kernel),
+        type=known(as_kernel),
         help="dirichlet, uniform-bins or quantile-bins (default: dirichlet)",
     )
     decompose.add_argument(
         "--bandwidth",
-        type=_bandwidth,
+        type=bandwidth,
         metavar="auto|NUMBER",
         help="bandwidth of the kernel, 1 / number of bins for binning; auto chooses it from the "
         "data (default: auto)",
@@ -234,85 +240,23 @@ def _add_verify(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--n-classes",
         nargs="+",
-        type=_whole_number(2),
+        type=whole_number(2),
         metavar="K",
         help="numbers of classes to try (default: 2 3 5)",
     )
     parser.add_argument(
         "--max-examples",
-        type=_whole_number(1),
+        type=whole_number(1),
         metavar="N",
         help="triples of points at which every law is checked (default: 100)",
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=positive("a positive number of seconds"),
         default=TIMEOUT,
         metavar="SECONDS",
         help=f"time for each law, after which it fails (default: {TIMEOUT:g})",
     )
-
-
-def _generator(spec: str) -> BregmanGenerator:
-    from propercal.cli.generator_spec import load_generator
-
-    try:
-        return load_generator(spec)
-    except (ValueError, TypeError, ImportError) as error:
-        raise argparse.ArgumentTypeError(one_line(error)) from error
-
-
-def _known(check: Callable[[str], object]) -> Callable[[str], str]:
-    """Make an argument type of a function that raises ValueError for an unknown name."""
-
-    def checked(text: str) -> str:
-        try:
-            check(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(one_line(error)) from error
-        return text
-
-    return checked
-
-
-def _one_of(names: Collection[str], text: str) -> None:
-    if text not in names:
-        raise unknown_name("method", text, names)
-
-
-def _bandwidth(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected auto or a positive number")
-    return value
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a positive number of seconds")
-    return value
-
-
-def _whole_number(least: int) -> Callable[[str], int]:
-    def checked(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, {least} or more")
-        return number
-
-    return checked
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -330,7 +274,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _decompose(options: argparse.Namespace) -> int:
-    generators = options.generator or [_generator("log")]
+    generators = options.generator or [generator_named("log")]
     table = None if options.json else Table(options.files, generators)
     records: list[dict[str, Any]] = []
     code = DONE

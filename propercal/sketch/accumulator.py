@@ -10,9 +10,13 @@ import numpy as np
 from propercal._array import ignore_underflow, no_gradient
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value
-from propercal._data.naming import check_names
 from propercal._data.notions import as_notion
-from propercal._data.settings import check_bandwidth, check_confidence_level, check_flag
+from propercal._data.settings import (
+    check_bandwidth,
+    check_confidence_level,
+    check_flag,
+    check_names,
+)
 from propercal._kernels.panels import Panels, make_panels
 from propercal._threads import Lock
 from propercal.generators import as_generator
