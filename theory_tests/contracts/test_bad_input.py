@@ -246,6 +246,11 @@ def test_rows_slightly_off_are_used_as_they_are(name: str, backend: str) -> None
     # Used as they are: the Brier score of the very numbers given, not of renormalised ones.
     wanted = float(((p - np.eye(K)[Y]) ** 2).sum(1).mean())
     assert float(result.risk) == pytest.approx(wanted, rel=1e-14)
+    with pytest.warns(UserWarning, match="y_proba"):
+        result = propercal.decompose(Y, given, generator="log", method="risk", bandwidth=0.1)
+    # −F(q) − ⟨∇F(q), y − q⟩ of F = Σ p log p where Σ q is not 1.
+    wanted = float((p.sum(1) - 1 - np.log(p[np.arange(len(Y)), Y])).mean())
+    assert float(result.risk) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_a_warning_points_at_the_caller() -> None:
