@@ -123,8 +123,8 @@ def xlogx(x: Array) -> Array:
 def log_softmax(scores: Array) -> Array:
     """Logarithm of exp(scores) over its sum along the last axis."""
     xp = namespace(scores)
-    shifted = scores - xp.max(scores, axis=-1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
+    shifted = scores - _max_last(scores)[..., None]
+    return shifted - xp.log(sum_last(xp.exp(shifted))[..., None])
 
 
 def gammaln(x: Array) -> Array:
@@ -150,6 +150,19 @@ def counts(numbers: Array, size: int) -> np.ndarray[Any, Any]:
     if is_torch(numbers):
         return to_numpy(numbers.bincount(minlength=size))
     return np.bincount(to_numpy(numbers), minlength=size)
+
+
+def segment_sums(values: Array, number: Array, size: int) -> Array:
+    """(size, q) sums of those of `values` (n, q) that have each `number` (n,)."""
+    if is_torch(values):
+        return values.new_zeros((size, values.shape[1])).index_add_(0, number, values)
+    order = np.argsort(number, kind="stable")
+    starts = np.searchsorted(number[order], np.arange(size))
+    result = np.zeros((size, values.shape[1]), dtype=values.dtype)
+    there = np.diff(np.append(starts, len(order))) > 0
+    if there.any():
+        result[there] = np.add.reduceat(values[order], starts[there], axis=0)
+    return result
 
 
 def contiguous(x: Array) -> Array:
@@ -250,6 +263,12 @@ def sum_last(x: Array) -> Array:
     if is_numpy(x) and 1 < x.shape[-1] <= _SHORT:
         return reduce(np.add, (x[..., i] for i in range(x.shape[-1])))
     return namespace(x).sum(x, axis=-1)
+
+
+def _max_last(x: Array) -> Array:
+    if is_numpy(x) and 1 < x.shape[-1] <= _SHORT:
+        return reduce(np.maximum, (x[..., i] for i in range(x.shape[-1])))
+    return namespace(x).max(x, axis=-1)
 
 
 def sum_of_others(weight: Array) -> Array:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace
 from propercal._data.weights import in_rows
 from propercal._methods.fold_sums import Sources
+from propercal._methods.table import Table
 from propercal._threads import n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.family import Family, Recalibration, TrainingSet
+from propercal.recalibration.family import Family, Recalibration, TrainingSets
 from propercal.recalibration.stacking import Floats, stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
 _THREADED_ROWS = 2048
+
+LeftOut = frozenset[int]
+
+
+class Fits(Protocol):
+    """Families, fitted without some folds at a time."""
+
+    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
+        """Return what some families, fitted without `left_out`, make of adjacent sources."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +46,20 @@ class CrossFits:
     """(n, k) one-hot labels."""
     weight: Array
     """(n,) weights that sum to 1."""
-    fits: dict[frozenset[int], list[Recalibration]]
+    n_families: int
+    fits: Fits
 
     def stacks(self, generators: Sequence[BregmanGenerator]) -> list[list[Floats]]:
         """Return the weights of the families for each fold, chosen on the others, by generator."""
         xp = namespace(self.outcome)
         rows = self.sources.folds
+        every = range(self.n_families)
         result = []
         for f in range(len(rows)):
             others = [e for e in range(len(rows)) if e != f]
-            parts = [self._predictions(frozenset({f, e}), rows[e]) for e in others]
+            parts = [
+                xp.stack(self.fits.predicted(frozenset({f, e}), every, rows[e])) for e in others
+            ]
             candidates = xp.concat(parts, axis=1)
             outcome = xp.concat([self.outcome[rows[e], :] for e in others], axis=0)
             weight = xp.concat([self.weight[rows[e]] for e in others])
@@ -52,41 +67,63 @@ class CrossFits:
             result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
 
-    def combined(self, left_out: frozenset[int], weights: Sequence[Floats]) -> list[Array]:
+    def combined(self, left_out: LeftOut, weights: Sequence[Floats]) -> list[Array]:
         """(n, k) means of the families, fitted without `left_out`, for each of some `weights`."""
-        used = {
-            i: fit(self.sources.points)
-            for i, fit in enumerate(self.fits[left_out])
-            if any(each[i] > 0 for each in weights)
-        }
+        used = [i for i in range(self.n_families) if any(each[i] > 0 for each in weights)]
+        whole = slice(0, self.outcome.shape[0])
+        found = dict(zip(used, self.fits.predicted(left_out, used, whole), strict=True))
         return [
-            sum(float(each[i]) * prob for i, prob in used.items() if each[i] > 0)
+            sum(float(each[i]) * prob for i, prob in found.items() if each[i] > 0)
             for each in weights
         ]
 
-    def _predictions(self, left_out: frozenset[int], rows: slice) -> Array:
-        """(m, r, k) what each family, fitted without `left_out`, makes of some rows."""
+
+@dataclass(frozen=True)
+class _OfRows:
+    """Fits to rows, which are evaluated where they are asked for."""
+
+    sources: Sources
+    fits: Mapping[LeftOut, list[Recalibration]]
+
+    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
         points = self.sources.points.part(rows)
-        return namespace(self.outcome).stack([fit(points) for fit in self.fits[left_out]])
+        return [self.fits[left_out][i](points)[0, ...] for i in families]
 
 
-def cross_fit(
+@dataclass(frozen=True)
+class _OfTable:
+    """Fits to a table, evaluated at its points once."""
+
+    table: Table
+    number: Mapping[LeftOut, int]
+    at_points: list[Array]
+    """(b or 1, m, k) for each family."""
+
+    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
+        place, b = self.table.place[rows], self.number[left_out]
+        take = namespace(place).take
+        found = [self.at_points[i] for i in families]
+        return [take(prob[min(b, prob.shape[0] - 1), ...], place, axis=0) for prob in found]
+
+
+def _left_out(n_folds: int) -> list[LeftOut]:
+    folds = range(n_folds)
+    return [frozenset({f}) for f in folds] + [frozenset(each) for each in combinations(folds, 2)]
+
+
+def cross_fit_rows(
     sources: Sources, outcome: Array, weight: Array, families: Sequence[Family]
 ) -> CrossFits:
     """Fit the families without each fold and without each pair of folds."""
-    folds = range(sources.n_folds)
-    left_out = [frozenset({f}) for f in folds]
-    left_out += [frozenset(pair) for pair in combinations(folds, 2)]
+    left_out = _left_out(sources.n_folds)
     xp = namespace(outcome)
-    counted = in_rows(weight)
+    counts = outcome * in_rows(weight)[:, None]
 
-    def fitted(out: frozenset[int]) -> list[Recalibration]:
+    def fitted(out: LeftOut) -> list[Recalibration]:
         rows = like(np.flatnonzero(~np.isin(sources.fold, list(out))), outcome)
-        train = TrainingSet(
+        train = TrainingSets(
             sources.points.take(rows),
-            xp.take(outcome, rows, axis=0),
-            xp.take(sources.label, rows),
-            xp.take(counted, rows),
+            xp.take(counts, rows, axis=0)[None, ...],
             sources.weight is None,
         )
         return [train.fit(family) for family in families]
@@ -96,4 +133,17 @@ def cross_fit(
             fits = list(pool.map(fitted, left_out))
     else:
         fits = [fitted(out) for out in left_out]
-    return CrossFits(sources, outcome, weight, dict(zip(left_out, fits, strict=True)))
+    found = _OfRows(sources, dict(zip(left_out, fits, strict=True)))
+    return CrossFits(sources, outcome, weight, len(families), found)
+
+
+def cross_fit_table(
+    table: Table, outcome: Array, weight: Array, families: Sequence[Family]
+) -> CrossFits:
+    """Do the same for a table, all fits of a family side by side."""
+    left_out = _left_out(table.sources.n_folds)
+    train = TrainingSets(table.points, table.counts_without(left_out), table.sources.weight is None)
+    at_points = [train.fit(family)(table.points) for family in families]
+    number = {out: i for i, out in enumerate(left_out)}
+    found = _OfTable(table, number, at_points)
+    return CrossFits(table.sources, outcome, weight, len(families), found)

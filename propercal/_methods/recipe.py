@@ -36,6 +36,8 @@ class Recipe:
     algorithm: str = "auto"
     """Of the kernel sums: "auto", "exact" or "linear"."""
     kernel_name: str = "none"
+    of_points: bool = True
+    """Whether the families take sums over rows of equal predictions for the rows."""
 
 
 def make_recipe(
@@ -66,6 +68,7 @@ def make_recipe(
         check_random_state(random_state),
         algorithm,
         "none" if kernel is None else kernel,
+        recalibrator is None and algorithm != "exact",
     )
 
 

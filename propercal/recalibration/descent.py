@@ -3,55 +3,128 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace
+from propercal._typing import Array
 
 _MAX_STEPS = 30
 _MAX_HALVINGS = 12
 #: The share of the fall that the slope promises with which a step is content (Armijo's rule).
 _SHARE = 1e-4
 
-Point = TypeVar("Point")
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.intp]
+
+
+class _Points(NamedTuple):
+    """Points that several descents have come to."""
+
+    number: Numbers
+    """(a,) of the descents, ascending."""
+    point: Array
+    """(a, d)."""
+    value: Floats
+    """(a,) their losses."""
+    belongings: Array
+    """(a, ...) what the loss was computed from."""
+
+    def part(self, which: Numbers) -> _Points:
+        return _Points(
+            self.number[which],
+            _rows(self.point, which),
+            self.value[which],
+            _rows(self.belongings, which),
+        )
+
+
+def _rows(x: Array, which: Numbers) -> Array:
+    return namespace(x).take(x, like(which, x), axis=0)
 
 
 def descend(
-    start: Point,
-    evaluate: Callable[[Point], tuple[float, Any]],
-    propose: Callable[[Point, Any], tuple[float, Callable[[float], Point]]],
-    done: Callable[[float, float], bool],
-) -> Point:
-    """Minimise a loss.
+    start: Array,
+    evaluate: Callable[[Array, Numbers], tuple[Floats, Array]],
+    propose: Callable[[Array, Array, Numbers], tuple[Floats, Array]],
+    done: Callable[[Floats, Floats], npt.NDArray[np.bool_]],
+) -> Array:
+    """Minimise several losses side by side.
 
     Parameters
     ----------
-    start : Point
-        Where to begin.
+    start : array (b, d)
+        Where each descent begins.
     evaluate : callable
-        From a point to its loss and what `propose` needs there, such as predictions.
+        From points (a, d) and the numbers (a,) of their descents to the losses (a,) and what
+        `propose` needs there (a, ...), such as predictions.
     propose : callable
-        From a point and what belongs to it to the fall of the loss that the slope promises for a
-        whole step, and a function from the length of a step, at most 1, to its end.
+        From points, what belongs to them, and their numbers to the falls of the losses that the
+        slope promises for whole steps (a,), and the steps (a, d), of which at most the whole is
+        taken.
     done : callable
-        From the promised fall and the loss after the step to whether no more is worth it.
+        From the promised falls and the losses after the steps to whether no more is worth it.
 
     Returns
     -------
-    Point
-        The last point whose loss fell, or `start`.
+    array (b, d)
+        The last points at which the losses fell, or `start`.
     """
-    point = start
-    value, belongings = evaluate(start)
+    number = np.arange(start.shape[0])
+    at = _Points(number, start, *evaluate(start, number))
+    ended: list[_Points] = []
     for _ in range(_MAX_STEPS):
-        gain, end = propose(point, belongings)
-        length = 1.0
-        for _ in range(_MAX_HALVINGS):
-            candidate = end(length)
-            new_value, found = evaluate(candidate)
-            if new_value <= value - _SHARE * length * gain:
-                point, value, belongings = candidate, new_value, found
-                break
-            length /= 2
-        else:
+        gain, step = propose(at.point, at.belongings, at.number)
+        found, moved = _search(at, gain, step, evaluate)
+        stuck = np.setdiff1d(np.arange(len(at.number)), moved)
+        if stuck.size:
+            ended.append(at.part(stuck))
+        over = done(gain[moved], found.value)
+        if over.any():
+            ended.append(found.part(np.flatnonzero(over)))
+        at = found.part(np.flatnonzero(~over)) if over.any() else found
+        if len(at.number) == 0:
             break
-        if done(gain, value):
+    parts = [*ended, at]
+    xp = namespace(start)
+    order = np.argsort(np.concatenate([part.number for part in parts]))
+    return _rows(xp.concat([part.point for part in parts], axis=0), order)
+
+
+def _search(
+    at: _Points,
+    gain: Floats,
+    step: Array,
+    evaluate: Callable[[Array, Numbers], tuple[Floats, Array]],
+) -> tuple[_Points, Numbers]:
+    """Return where steps lead that are short enough, and which of the points they start from."""
+    xp = namespace(step)
+    trying, length = np.arange(len(at.number)), 1.0
+    found: list[_Points] = []
+    moved: list[Numbers] = []
+    for _ in range(_MAX_HALVINGS):
+        point = _rows(at.point, trying) + length * _rows(step, trying)
+        new = _Points(at.number[trying], point, *evaluate(point, at.number[trying]))
+        fell = new.value <= at.value[trying] - _SHARE * length * gain[trying]
+        if fell.any():
+            found.append(new if fell.all() else new.part(np.flatnonzero(fell)))
+            moved.append(trying[fell])
+        trying = trying[~fell]
+        if trying.size == 0:
             break
-    return point
+        length /= 2
+    if not found:
+        return at.part(trying[:0]), trying[:0]
+    if len(found) == 1:
+        return found[0], moved[0]
+    together = _Points(
+        np.concatenate([each.number for each in found]),
+        xp.concat([each.point for each in found], axis=0),
+        np.concatenate([each.value for each in found]),
+        namespace(at.belongings).concat([each.belongings for each in found], axis=0),
+    )
+    positions = np.concatenate(moved)
+    ascending = np.argsort(positions)
+    return together.part(ascending), positions[ascending]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import like, to_numpy
+from propercal._array import like, namespace, to_numpy
 from propercal._data.messages import bad_value
 from propercal._typing import Array
-from propercal.recalibration.family import Family, Recalibration, TrainingSet
+from propercal.recalibration.family import Family, Recalibration, TrainingRows, TrainingSets
 from propercal.recalibration.parameters import Parameters
 from propercal.recalibration.points import LOG_FLOOR, Points
 
@@ -33,25 +33,36 @@ def as_family(argument: str, recalibrator: Any) -> Family:
             )
     _check_unnamed(argument, recalibrator)
 
-    def family(train: TrainingSet) -> Recalibration:
-        fitted = copy.deepcopy(recalibrator)
-        label = to_numpy(train.label)
-        options = {} if train.uniform else {"sample_weight": to_numpy(train.weight)}
-        try:
-            result = fitted.fit(to_numpy(train.points.prob), label, **options)
-        except ValueError as error:
-            raise bad_value(
-                argument,
-                f"{type(fitted).__name__}, whose fit failed without some folds ({error})",
-                f"one that can be fitted to {len(label)} rows of classes {np.unique(label)}",
-                "collect more rows of the rare classes, or leave it out for the built-in ones",
-            ) from error
-        fitted = fitted if result is None else result
-        n_classes = int(train.outcome.shape[1])
-        classes = _classes(argument, fitted, np.unique(label), n_classes)
-        return lambda points: _predicted(argument, fitted, classes, n_classes, points)
+    def family(train: TrainingSets) -> Recalibration:
+        n_classes = train.n_classes
+        fitted = []
+        for rows in train.rows():
+            each = _fit(argument, recalibrator, rows, uniform=train.uniform)
+            classes = _classes(argument, each, np.unique(rows.label), n_classes)
+            fitted.append((each, classes))
+
+        def recalibration(points: Points) -> Array:
+            found = [_predicted(argument, *each, n_classes, points) for each in fitted]
+            return namespace(points.prob).stack(found)
+
+        return recalibration
 
     return family
+
+
+def _fit(argument: str, recalibrator: Any, rows: TrainingRows, *, uniform: bool) -> Any:
+    fitted = copy.deepcopy(recalibrator)
+    options = {} if uniform else {"sample_weight": rows.weight}
+    try:
+        result = fitted.fit(rows.prob, rows.label, **options)
+    except ValueError as error:
+        raise bad_value(
+            argument,
+            f"{type(fitted).__name__}, whose fit failed without some folds ({error})",
+            f"one that can be fitted to {len(rows.label)} rows of classes {np.unique(rows.label)}",
+            "collect more rows of the rare classes, or leave it out for the built-in ones",
+        ) from error
+    return fitted if result is None else result
 
 
 def _check_unnamed(argument: str, recalibrator: Any) -> None:

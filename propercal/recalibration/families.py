@@ -7,14 +7,15 @@ sample moves it little. They are meant to be averaged (:mod:`propercal.recalibra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from propercal._array import device, like, namespace
+import numpy as np
+
+from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
-from propercal.recalibration.family import Recalibration, TrainingSet
+from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points, softmax
 
 #: Larger systems of equations are not solved; the families that need one are left out.
@@ -37,63 +38,52 @@ def smooth_fits(n_classes: int) -> bool:
     return len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM
 
 
-def identity(_: TrainingSet) -> Recalibration:
+def identity(_: TrainingSets) -> Recalibration:
     """No change."""
-    return lambda points: points.prob
+    return lambda points: points.prob[None, ...]
 
 
-def temperature(train: TrainingSet) -> _Scores:
+def temperature(train: TrainingSets) -> _Scores:
     """Scores a log g_i (Guo et al. 2017, arXiv:1706.04599)."""
-    terms = _temperature_terms(train.points)
-    one = like([1.0], train.outcome)
-    return _fitted(train, _temperature_terms, terms, start=one, ridge=1e-3 * one)
+    one = namespace(train.counts).ones_like(train.counts[:, :1, 0])
+    return _fitted(train, _temperature_terms, start=one, ridge=1e-3 * one)
 
 
-def equivariant(train: TrainingSet) -> _Scores:
+def equivariant(train: TrainingSets) -> _Scores:
     """Scores a log g_i + b g_i + c ‖g‖² log g_i, the same for every class."""
-    (slope,) = train.fit(temperature).coefficients
-    start = namespace(train.outcome).stack([slope, 0 * slope, 0 * slope])
-    ridge = like(EQUIVARIANT_RIDGE, train.outcome)
-    return _fitted(
-        train, equivariant_terms, equivariant_terms(train.points), start=start, ridge=ridge
-    )
+    slope = train.fit(temperature).coefficients
+    start = slope * like([[1.0, 0.0, 0.0]], slope, slope.dtype)
+    ridge = _each(train, EQUIVARIANT_RIDGE)
+    return _fitted(train, equivariant_terms, start=start, ridge=ridge)
 
 
-def vector(train: TrainingSet) -> _Scores:
+def vector(train: TrainingSets) -> _Scores:
     """Scores a_i log g_i + c_i, drawn to temperature scaling (Guo et al. 2017)."""
-    (slope,) = train.fit(temperature).coefficients
-    k = train.outcome.shape[1]
-    start = like([1.0, 0.0] * k, train.outcome) * slope
+    slope = train.fit(temperature).coefficients
+    start = slope * _each(train, (1.0, 0.0) * train.n_classes)
+    return _fitted(train, _vector_terms, start=start, ridge=0 * start + 1.0)
+
+
+def smooth(train: TrainingSets) -> _Scores:
+    """Equivariant scores plus a smooth function of g_i for each class, as a cosine series.
+
+    The coefficient of log g_i is drawn to 0 in units of the spread of these logarithms.
+    """
+    k = train.n_classes
+    ridge = _each(train, SMOOTH_RIDGE * k)
+    in_logs = _each(train, (1.0, *(0.0 for _ in SMOOTH_RIDGE[1:])) * k)
+    ridge = ridge * (1 + in_logs * (_spreads(train)[:, None] ** 2 - 1))
     return _fitted(
-        train, _vector_terms, _vector_terms(train.points), start=start, ridge=0 * start + 1.0
+        train, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant)
     )
 
 
-def smooth(train: TrainingSet) -> _Scores:
-    """Equivariant scores plus a smooth function of g_i for each class, as a cosine series."""
-    scale = spread(train.points.log_prob)
-
-    def make_terms(points: Points) -> logit.ClassTerms:
-        return smooth_terms(points, scale)
-
-    k = train.outcome.shape[1]
-    base = train.fit(equivariant)
-    return _fitted(
-        train,
-        make_terms,
-        make_terms(train.points),
-        start=like([0.0] * (len(SMOOTH_RIDGE) * k), train.outcome),
-        ridge=like(SMOOTH_RIDGE * k, train.outcome),
-        base=base,
-    )
-
-
-def mixture(train: TrainingSet) -> Recalibration:
+def mixture(train: TrainingSets) -> Recalibration:
     """Mix classes, r_i = Σ_c g_c M_ci, as confusions between labels do."""
-    return _Mixture(_mixing(train, train.points.prob))
+    return _Mixture(_mixing(train, train.points.prob[None, ...]))
 
 
-def tempered_mixture(train: TrainingSet) -> Recalibration:
+def tempered_mixture(train: TrainingSets) -> Recalibration:
     """Mix what temperature scaling gives."""
     tempered = train.fit(temperature)
     return _Mixture(_mixing(train, tempered(train.points)), before=tempered)
@@ -101,42 +91,44 @@ def tempered_mixture(train: TrainingSet) -> Recalibration:
 
 @dataclass(frozen=True)
 class _Scores:
-    """Softmax of scores that are linear in coefficients, on top of those of `base`."""
+    """Softmax of scores that are linear in coefficients (b, d), on top of those of `base`."""
 
     make_terms: Callable[[Points], logit.Terms]
     coefficients: Array
     base: _Scores | None = None
 
     def scores(self, points: Points) -> Array:
+        """(b, k, n)."""
         scores = self.make_terms(points).scores(self.coefficients)
         return scores if self.base is None else self.base.scores(points) + scores
 
     def __call__(self, points: Points) -> Array:
-        return softmax(self.scores(points))
+        scores = self.scores(points)
+        return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
 
 
 @dataclass(frozen=True)
 class _Mixture:
     matrix: Array
+    """(b, k, k)."""
     before: Recalibration | None = None
 
     def __call__(self, points: Points) -> Array:
-        return (points.prob if self.before is None else self.before(points)) @ self.matrix
+        prob = points.prob[None, ...] if self.before is None else self.before(points)
+        return namespace(prob).matmul(prob, self.matrix)
 
 
 def _fitted(
-    train: TrainingSet,
-    make_terms: Callable[[Points], Any],
-    terms: logit.Terms,
+    train: TrainingSets,
+    make_terms: Callable[[Points], logit.Terms],
     *,
     start: Array,
     ridge: Array,
     base: _Scores | None = None,
 ) -> _Scores:
     coefficients = logit.fit(
-        terms,
-        train.outcome,
-        train.weight,
+        make_terms(train.points),
+        train.by_class,
         start=start,
         ridge=ridge,
         offset=None if base is None else base.scores(train.points),
@@ -144,30 +136,37 @@ def _fitted(
     return _Scores(make_terms, coefficients, base)
 
 
+def _each(train: TrainingSets, values: tuple[float, ...]) -> Array:
+    """(b, d) the same values for each training set."""
+    xp = namespace(train.counts)
+    one = like(values, train.counts, train.counts.dtype)
+    return xp.broadcast_to(one[None, :], (train.counts.shape[0], len(values)))
+
+
 def _temperature_terms(points: Points) -> logit.SharedTerms:
-    return logit.SharedTerms(points.log_prob[None, ...])
+    return logit.SharedTerms(points.log_prob.T[None, ...])
 
 
 def equivariant_terms(points: Points) -> logit.SharedTerms:
     """Log g, g and ‖g‖² log g."""
     xp = namespace(points.prob)
-    g, log_g = points.prob, points.log_prob
-    square = xp.sum(g * g, axis=1, keepdims=True)
+    g, log_g = points.prob.T, points.log_prob.T
+    square = xp.sum(g * g, axis=0, keepdims=True)
     return logit.SharedTerms(xp.stack([log_g, g, log_g * square]))
 
 
 def _vector_terms(points: Points) -> logit.ClassTerms:
     xp = namespace(points.prob)
     log_g = points.log_prob.T
-    return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=2))
+    return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))
 
 
-def smooth_terms(points: Points, scale: float) -> logit.ClassTerms:
+def smooth_terms(points: Points, scale: float = 1.0) -> logit.ClassTerms:
     """(log g) / scale, 1, and cosines of g, of growing frequency, for each class."""
     xp = namespace(points.prob)
     g, log_g = points.prob.T, points.log_prob.T
     waves = [xp.cos(math.pi * s * g) for s in range(1, _N_WAVES + 1)]
-    return logit.ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=2))
+    return logit.ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=1))
 
 
 def spread(values: Array) -> float:
@@ -175,21 +174,51 @@ def spread(values: Array) -> float:
     return max(float(namespace(values).std(values)), 1e-6)
 
 
-def _mixing(train: TrainingSet, prob: Array) -> Array:
-    """Fit the matrix M by expectation maximisation, with a prior of one label on its diagonal."""
+def _spreads(train: TrainingSets) -> Array:
+    """(b,) standard deviation over rows and classes of log g."""
+    xp = namespace(train.counts)
+    log_g, weight = train.points.log_prob, xp.sum(train.counts, axis=2)
+    total = xp.sum(weight, axis=1, keepdims=True)
+    weight = weight / xp.where(total > 0, total, 1.0)
+    mean = xp.mean(weight @ log_g, axis=1)
+    away = log_g[None, ...] - mean[:, None, None]
+    variance = xp.sum(weight * xp.mean(away * away, axis=2), axis=1)
+    return xp.clip(xp.sqrt(variance), min=1e-6)
+
+
+def _mixing(train: TrainingSets, prob: Array) -> Array:
+    """Fit matrices M (b, k, k) by expectation maximisation to points (b or 1, n, k).
+
+    The prior is one label on the diagonal of each.
+    """
     xp = namespace(prob)
-    k = prob.shape[1]
+    k = train.n_classes
     eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
     prior = eye + 0.2 / k
-    matrix = 0.9 * eye + 0.1 / k
-    weighted = train.outcome * train.weight[:, None]
+    matrix = xp.broadcast_to(0.9 * eye + 0.1 / k, (train.counts.shape[0], k, k))
+    settled = xp.zeros((train.counts.shape[0], 1, 1), dtype=xp.bool, device=device(prob))
+    seen = list(_seen_by_class(train, prob))
     for _ in range(_MIXTURE_STEPS):
-        share = prob * xp.take(matrix, train.label, axis=1).T
-        share = share / xp.sum(share, axis=1, keepdims=True)
-        counts = share.T @ weighted + prior
-        new = counts / xp.sum(counts, axis=1, keepdims=True)
-        change = float(xp.max(xp.abs(new - matrix)))
-        matrix = new
-        if change < _MIXTURE_TOLERANCE:
+        columns = []
+        for j, (there, counts) in enumerate(seen):
+            column = matrix[:, :, j : j + 1]
+            ratio = counts / xp.matmul(there, column)
+            columns.append(column * xp.matmul(xp.permute_dims(there, (0, 2, 1)), ratio))
+        expected = xp.concat(columns, axis=2) + prior
+        new = expected / xp.sum(expected, axis=2, keepdims=True)
+        change = xp.max(xp.abs(new - matrix), axis=(1, 2), keepdims=True)
+        # What has come to rest stays, whatever the other sets still need.
+        matrix = xp.where(settled, matrix, new)
+        settled = settled | (change < _MIXTURE_TOLERANCE)
+        if bool(xp.all(settled)):
             break
     return matrix
+
+
+def _seen_by_class(train: TrainingSets, prob: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield for each class the points (b or 1, m, k) at which it was seen, and counts (b, m, 1)."""
+    xp = namespace(prob)
+    seen = to_numpy(xp.sum(train.counts, axis=0)) > 0
+    for j in range(train.n_classes):
+        rows = like(np.flatnonzero(seen[:, j]), train.counts)
+        yield xp.take(prob, rows, axis=1), xp.take(train.counts[:, :, j], rows, axis=1)[..., None]

@@ -1,42 +1,74 @@
-"""What a family of recalibrations is: a function of training rows that returns a fitted map."""
+"""What a family of recalibrations is: a function of training sets that returns fitted maps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
+from propercal._array import namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.points import Points
 
 
 class Recalibration(Protocol):
-    """A fitted recalibration."""
+    """Fitted recalibrations, one for each training set."""
 
     def __call__(self, points: Points) -> Array:
-        """(n, k) recalibrated probabilities."""
+        """(b, n, k) recalibrated probabilities; (1, n, k) where all training sets give the same."""
+
+
+class TrainingRows(NamedTuple):
+    """A training set as rows, for recalibrators that take nothing else."""
+
+    prob: np.ndarray[Any, Any]
+    """(n, k)."""
+    label: np.ndarray[Any, Any]
+    """(n,)."""
+    weight: np.ndarray[Any, Any]
+    """(n,)."""
 
 
 @dataclass(frozen=True)
-class TrainingSet:
-    """Rows on which families are fitted; what one family needs of another is fitted once."""
+class TrainingSets:
+    """Training sets of the same points, on which families are fitted side by side.
+
+    What one family needs of another is fitted once.
+    """
 
     points: Points
-    outcome: Array
-    """(n, k) one-hot labels."""
-    label: Array
-    """(n,) class numbers."""
-    weight: Array
-    """(n,) weights, in units of rows."""
+    """n points."""
+    counts: Array
+    """(b, n, k) weights of the labels seen at each point, in units of rows; a point without any is
+    not in the set."""
     uniform: bool
-    """Whether all weights are equal."""
+    """Whether all rows have one weight."""
     _fitted: dict[Any, Any] = field(default_factory=dict)
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return int(self.counts.shape[2])
+
+    @property
+    def by_class(self) -> Array:
+        """(b, k, n) the counts, as fits of scores take them."""
+        return namespace(self.counts).permute_dims(self.counts, (0, 2, 1))
+
+    def rows(self) -> Iterator[TrainingRows]:
+        """Yield each set as rows, those of a point in the order of their classes."""
+        prob, counts = to_numpy(self.points.prob), to_numpy(self.counts)
+        for each in counts:
+            point, label = np.nonzero(each)
+            yield TrainingRows(prob[point], label, each[point, label])
+
     def fit(self, family: Family) -> Any:
-        """Return the recalibration of a family, fitted to these rows."""
+        """Return the recalibrations of a family, fitted to these sets."""
         if family not in self._fitted:
             self._fitted[family] = family(self)
         return self._fitted[family]
 
 
-Family = Callable[[TrainingSet], Recalibration]
+Family = Callable[[TrainingSets], Recalibration]

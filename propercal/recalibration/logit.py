@@ -1,84 +1,97 @@
-"""Multinomial logit models with few coefficients, fitted by penalised maximum likelihood."""
+"""Multinomial logit models with few coefficients, fitted by penalised maximum likelihood.
+
+Several training sets of the same points are fitted side by side. Classes come before points in
+every array, so that no sum runs along a short last axis.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from propercal._array import device, log_softmax, namespace
+from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration.descent import descend
+from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Log likelihood, in nats of the whole sample, that a further step may still be worth.
 _TOLERANCE = 1e-4
 
 
 class Terms(Protocol):
-    """Scores (n, k) that are linear in coefficients (d,)."""
+    """Scores (b, k, n) that are linear in coefficients (b, d), for b sets of coefficients."""
 
     def scores(self, coefficients: Array) -> Array:
-        """(n, k) scores."""
+        """(b, k, n) scores."""
 
     def products(self, residual: Array) -> Array:
-        """(d,) sums over rows and classes of term × residual (n, k)."""
+        """(b, d) sums over points and classes of term × residual (b, k, n)."""
 
     def information(self, prob: Array, weight: Array) -> Array:
-        """(d, d) weighted sum over rows of the covariance of the terms under `prob`."""
+        """(b, d, d) sums over points, weighted (b, n), of the terms' covariances under `prob`."""
 
 
 @dataclass(frozen=True)
 class SharedTerms:
-    """Terms (d, n, k) whose coefficients are the same for every class."""
+    """Terms (d, k, n) whose coefficients are the same for every class."""
 
     values: Array
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        return xp.tensordot(coefficients, self.values, axes=1)
+        return namespace(self.values).tensordot(coefficients, self.values, axes=1)
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        return xp.reshape(self.values, (self.values.shape[0], -1)) @ xp.reshape(residual, (-1,))
+        d = self.values.shape[0]
+        return xp.reshape(residual, (residual.shape[0], -1)) @ xp.reshape(self.values, (d, -1)).T
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        d = self.values.shape[0]
-        weighted = self.values * prob
+        d, b = self.values.shape[0], prob.shape[0]
+        weighted = self.values[None, ...] * prob[:, None, ...]
         means = xp.sum(weighted, axis=2)
-        flat = xp.reshape(weighted * weight[:, None], (d, -1))
-        return flat @ xp.reshape(self.values, (d, -1)).T - (means * weight) @ means.T
+        flat = xp.reshape(weighted * weight[:, None, None, :], (b, d, -1))
+        second = xp.matmul(flat, xp.reshape(self.values, (d, -1)).T)
+        return second - xp.matmul(
+            means * weight[:, None, :], xp.permute_dims(means, (0, 2, 1))
+        )
 
 
 @dataclass(frozen=True)
 class ClassTerms:
-    """Terms (k, n, s) with coefficients of their own for each class, k s in all."""
+    """Terms (k, s, n) with coefficients of their own for each class, k s in all."""
 
     values: Array
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        k, _, s = self.values.shape
-        return xp.matmul(self.values, xp.reshape(coefficients, (k, s, 1)))[..., 0].T
+        k, s, _ = self.values.shape
+        own = xp.permute_dims(xp.reshape(coefficients, (-1, k, s)), (1, 0, 2))
+        return xp.permute_dims(xp.matmul(own, self.values), (1, 0, 2))
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        return xp.reshape(xp.matmul(residual.T[:, None, :], self.values), (-1,))
+        by_class = xp.permute_dims(residual, (1, 0, 2))
+        sums = xp.matmul(by_class, xp.permute_dims(self.values, (0, 2, 1)))
+        return xp.reshape(xp.permute_dims(sums, (1, 0, 2)), (residual.shape[0], -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        k, n, s = self.values.shape
-        weighted = self.values * prob.T[..., None]
-        blocks = xp.matmul(xp.permute_dims(weighted * weight[:, None], (0, 2, 1)), self.values)
+        k, s, n = self.values.shape
+        b = prob.shape[0]
+        weighted = self.values[None, ...] * prob[:, :, None, :]
+        heavy = weighted * weight[:, None, None, :]
+        blocks = xp.matmul(heavy, xp.permute_dims(self.values, (0, 2, 1)))
         eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
-        diagonal = xp.reshape(eye[:, None, :, None] * blocks[:, :, None, :], (k * s, k * s))
-        flat = xp.reshape(xp.permute_dims(weighted, (1, 0, 2)), (n, k * s))
-        return diagonal - (flat * weight[:, None]).T @ flat
+        diagonal = eye[None, :, None, :, None] * blocks[:, :, :, None, :]
+        flat = xp.permute_dims(xp.reshape(weighted, (b, k * s, n)), (0, 2, 1))
+        return xp.reshape(diagonal, (b, k * s, k * s)) - xp.matmul(
+            xp.reshape(heavy, (b, k * s, n)), flat
+        )
 
 
 @dataclass(frozen=True)
 class GroupTerms:
-    """Terms (s, n, k), the same for every class, with coefficients of their own for each group."""
+    """Terms (s, k, n), the same for every class, with coefficients of their own for each group."""
 
     values: Array
     group: Array
@@ -86,73 +99,84 @@ class GroupTerms:
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        s = self.values.shape[0]
-        own = self.group @ xp.reshape(coefficients, (-1, s))
-        return sum(own[:, i : i + 1] * self.values[i, ...] for i in range(s))
+        b, s = coefficients.shape[0], self.values.shape[0]
+        by_term = xp.permute_dims(xp.reshape(coefficients, (b, -1, s)), (0, 2, 1))
+        own = xp.matmul(by_term, self.group.T)
+        return sum(own[:, i, None, :] * self.values[i, ...] for i in range(s))
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        return xp.reshape(self.group.T @ xp.sum(self.values * residual, axis=2).T, (-1,))
+        sums = xp.sum(self.values[None, ...] * residual[:, None, ...], axis=2)
+        by_group = xp.permute_dims(xp.matmul(sums, self.group), (0, 2, 1))
+        return xp.reshape(by_group, (residual.shape[0], -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
-        s, n, _ = self.values.shape
-        c = self.group.shape[1]
-        weighted = self.values * prob
+        s, _, n = self.values.shape
+        b, c = prob.shape[0], self.group.shape[1]
+        weighted = self.values[None, ...] * prob[:, None, ...]
         means = xp.sum(weighted, axis=2)
-        second = xp.stack([xp.sum(weighted * self.values[i, ...], axis=2) for i in range(s)])
-        covariance = (second - means[:, None, :] * means[None, :, :]) * weight
-        blocks = xp.reshape(self.group.T @ xp.reshape(covariance, (s * s, n)).T, (c, s, s))
+        second = xp.stack(
+            [xp.sum(weighted * self.values[i, ...], axis=2) for i in range(s)], axis=1
+        )
+        covariance = second - means[:, :, None, :] * means[:, None, :, :]
+        covariance = xp.reshape(covariance * weight[:, None, None, :], (b, s * s, n))
+        blocks = xp.permute_dims(xp.matmul(covariance, self.group), (0, 2, 1))
+        blocks = xp.reshape(blocks, (b, c, 1, s, s))
         eye = xp.eye(c, dtype=prob.dtype, device=device(prob))
-        return xp.reshape(eye[:, None, :, None] * blocks[:, :, None, :], (c * s, c * s))
+        diagonal = xp.permute_dims(eye[None, :, :, None, None] * blocks, (0, 1, 3, 2, 4))
+        return xp.reshape(diagonal, (b, c * s, c * s))
 
 
 def fit(
     terms: Terms,
-    outcome: Array,
-    weight: Array,
+    counts: Array,
     *,
     start: Array,
     ridge: Array,
     offset: Array | None = None,
 ) -> Array:
-    """Minimise Σ_h w_h log loss + ½ Σ_d ridge_d (θ_d − start_d)², by Newton steps.
+    """Minimise Σ counts · log loss + ½ Σ_d ridge_d (θ_d − start_d)², by Newton steps.
 
     Parameters
     ----------
     terms : Terms
-        Of n rows.
-    outcome : array (n, k)
-        One-hot labels.
-    weight : array (n,)
-        Weights, in units of rows.
-    start, ridge : array (d,)
+        Of n points.
+    counts : array (b, k, n)
+        Weights of the labels seen at each point, in units of rows, for b training sets.
+    start, ridge : array (b, d)
         Where the coefficients are drawn to, and how strongly (> 0).
-    offset : array (n, k), optional
+    offset : array (b, k, n), optional
         What is added to the scores.
 
     Returns
     -------
-    array (d,)
-        The coefficients.
+    array (b, d)
+        The coefficients of each training set.
     """
-    xp = namespace(outcome)
-    eye = xp.eye(start.shape[0], dtype=start.dtype, device=device(start))
+    xp = namespace(counts)
+    b, d = start.shape
+    eye = xp.eye(d, dtype=start.dtype, device=device(start))
+    weight = xp.sum(counts, axis=1)
 
-    def evaluate(coefficients: Array) -> tuple[float, Array]:
+    def of(values: Array, number: Numbers) -> Array:
+        return values if len(number) == b else xp.take(values, like(number, values), axis=0)
+
+    def evaluate(coefficients: Array, number: Numbers) -> tuple[Floats, Array]:
         scores = terms.scores(coefficients)
-        log_prob = log_softmax(scores if offset is None else offset + scores)
-        loss = -xp.sum(weight * xp.sum(outcome * log_prob, axis=1))
-        penalty = 0.5 * xp.sum(ridge * (coefficients - start) ** 2)
-        return float(loss + penalty), log_prob
+        scores = scores if offset is None else of(offset, number) + scores
+        shifted = scores - xp.max(scores, axis=1, keepdims=True)
+        log_prob = shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+        loss = -xp.sum(of(counts, number) * log_prob, axis=(1, 2))
+        drawn = of(ridge, number) * (coefficients - of(start, number)) ** 2
+        return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
 
-    def propose(coefficients: Array, log_prob: Array) -> tuple[float, Callable[[float], Array]]:
-        prob = xp.exp(log_prob)
-        gradient = terms.products(weight[:, None] * (prob - outcome))
-        gradient = gradient + ridge * (coefficients - start)
-        step = xp.linalg.solve(
-            terms.information(prob, weight) + eye * ridge[:, None], gradient[:, None]
-        )[:, 0]
-        return float(xp.sum(gradient * step)), lambda length: coefficients - length * step
+    def propose(coefficients: Array, log_prob: Array, number: Numbers) -> tuple[Floats, Array]:
+        prob, own = xp.exp(log_prob), of(weight, number)
+        gradient = terms.products(own[:, None, :] * prob - of(counts, number))
+        gradient = gradient + of(ridge, number) * (coefficients - of(start, number))
+        curvature = terms.information(prob, own) + eye * of(ridge, number)[:, :, None]
+        step = xp.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        return to_numpy(xp.sum(gradient * step, axis=1)), -step
 
     return descend(start, evaluate, propose, lambda gain, _: gain < _TOLERANCE)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import numpy.typing as npt
 
 from propercal._array import by_rows, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.descent import descend
+from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
-
-Floats = npt.NDArray[np.float64]
 
 
 def stacking_weights(
@@ -50,11 +45,12 @@ def stacking_weights(
 
     flat = xp.reshape(candidates * weight[:, None], (m, n * k))
 
-    def evaluate(a: Floats) -> tuple[float, Array]:
-        q = xp.tensordot(like(a, candidates), candidates, axes=1)
-        return float(xp.sum(weight * by_rows(generator.loss, q, outcome))), q
+    def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
+        q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
+        return np.array([float(xp.sum(weight * by_rows(generator.loss, q, outcome)))]), q[None, ...]
 
-    def propose(a: Floats, q: Array) -> tuple[float, Callable[[float], Floats]]:
+    def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
+        q = q[0, ...]
         error = by_rows(generator.hessian_times, q, outcome - q, width=k * k)
         slope = -to_numpy(flat @ xp.reshape(error, (-1,)))
         bent = [
@@ -62,11 +58,12 @@ def stacking_weights(
             for i in range(m)
         ]
         curvature = to_numpy(flat @ xp.stack(bent, axis=1))
-        target = _simplex_minimum(slope - curvature @ a, curvature)
-        return float(slope @ (a - target)), lambda length: a + length * (target - a)
+        step = _simplex_minimum(slope - curvature @ a[0], curvature) - a[0]
+        return np.array([-float(slope @ step)]), step[None, :]
 
-    even: Floats = np.full(m, 1 / m)
-    return descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
+    even: Floats = np.full((1, m), 1 / m)
+    found = descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
+    return np.asarray(found[0])
 
 
 def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:

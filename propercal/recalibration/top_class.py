@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.families import temperature
-from propercal.recalibration.family import Recalibration, TrainingSet
+from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points, softmax
 
 #: Rows, as the prediction expects them, that are added to each level of a monotone family.
@@ -26,26 +27,32 @@ _LEAST_WEIGHT = 1e-200
 #: How strongly slope and shift of a predicted class are drawn to temperature scaling.
 _RIDGE = (1.0, 1.0)
 
+Floats = npt.NDArray[np.float64]
 
-def by_predicted_class(train: TrainingSet) -> Recalibration:
+
+def by_predicted_class(train: TrainingSets) -> Recalibration:
     """Scores a_c log g_i + b_c 1[i = c], with c the most probable class.
 
     For labels that are noisier where one class is predicted than where another is (Frenkel &
     Goldberger 2021, doi:10.23919/EUSIPCO54536.2021.9616219, whose scores have no shift).
     """
-    (slope,) = train.fit(temperature).coefficients
+    slope = train.fit(temperature).coefficients
+    k = train.n_classes
     # The points keep double precision where labels do not.
-    points, k = train.points, train.outcome.shape[1]
     start, ridge = (
-        like(pair * k, points.prob, points.prob.dtype) for pair in ([1.0, 0.0], list(_RIDGE))
+        slope * like([pair * k], slope, slope.dtype) for pair in ([1.0, 0.0], [0.0, 0.0])
     )
-    coefficients = logit.fit(
-        _terms(points), train.outcome, train.weight, start=start * slope, ridge=ridge
-    )
-    return lambda new: softmax(_terms(new).scores(coefficients))
+    ridge = ridge + like([list(_RIDGE) * k], ridge, ridge.dtype)
+    coefficients = logit.fit(_terms(train.points), train.by_class, start=start, ridge=ridge)
+
+    def recalibration(points: Points) -> Array:
+        scores = _terms(points).scores(coefficients)
+        return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
+
+    return recalibration
 
 
-def monotone_confidence(train: TrainingSet) -> Recalibration:
+def monotone_confidence(train: TrainingSets) -> Recalibration:
     """Let the largest probability be any increasing function of itself; others keep their ratios.
 
     For jumps, which smooth families lack: the function is an isotonic regression, constant between
@@ -54,14 +61,15 @@ def monotone_confidence(train: TrainingSet) -> Recalibration:
     return _monotone(train, _predicted_class)
 
 
-def monotone(train: TrainingSet) -> Recalibration:
+def monotone(train: TrainingSets) -> Recalibration:
     """Let the probability of the second of two classes be any increasing function of itself."""
     return _monotone(train, _second_class)
 
 
 def _terms(points: Points) -> logit.GroupTerms:
     predicted = _predicted_class(points)
-    return logit.GroupTerms(namespace(predicted).stack([points.log_prob, predicted]), predicted)
+    values = namespace(predicted).stack([points.log_prob.T, predicted.T])
+    return logit.GroupTerms(values, predicted)
 
 
 def _predicted_class(points: Points) -> Array:
@@ -99,36 +107,65 @@ def _split(points: Points, chosen: Callable[[Points], Array]) -> _Split:
     return _Split(share, xp.sum(own, axis=1), xp.sum(others, axis=1))
 
 
-def _monotone(train: TrainingSet, chosen: Callable[[Points], Array]) -> Recalibration:
-    from scipy.optimize import isotonic_regression
-
+def _monotone(train: TrainingSets, chosen: Callable[[Points], Array]) -> Recalibration:
     split = _split(train.points, chosen)
     xp = namespace(split.prob)
-    hit = xp.sum(split.chosen * train.outcome, axis=1)
-    each_row = xp.clip(train.weight, min=_LEAST_WEIGHT)
-    weight, hits, *expected = (
-        to_numpy(each_row * x) for x in (xp.ones_like(hit), hit, 1 - hit, split.prob, split.rest)
-    )
-    # Equal predictions stay together whatever the last digits of their logarithms.
-    at, row = np.unique(to_numpy(split.logit).round(_DIGITS), return_inverse=True)
-    each = np.bincount(row, weight)
-    fitted = isotonic_regression(np.bincount(row, hits) / each, weights=each).x
-    # Nor may rounding part levels that are equal.
-    last = np.flatnonzero(np.diff(fitted) > _ROUNDING)
-    level = np.searchsorted(last, row)
-    count, up, down, mean, others = (np.bincount(level, x) for x in (weight, hits, *expected))
-    high, low = (
-        like((seen + _PRIOR * prior / count) / (count + _PRIOR), split.prob)
-        for seen, prior in ((up, mean), (down, others))
-    )
-    # Half-way between the last point of a level and the first of the next.
-    edges = like((at[last] + at[last + 1]) / 2, split.prob)
+    weight = to_numpy(xp.sum(train.counts, axis=2))
+    hits = to_numpy(xp.sum(split.chosen * train.counts, axis=2))
+    points = _Isotonic(*(to_numpy(x) for x in (split.logit, split.prob, split.rest)))
+    steps = [
+        [like(x, split.prob) for x in points.fitted(*each)]
+        for each in zip(weight, hits, strict=True)
+    ]
 
     def recalibration(points: Points) -> Array:
         new = _split(points, chosen)
-        # At an edge itself half of each: which level is lower is up to the order of classes.
-        below, above = (xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE))
-        up, down = ((xp.take(x, below) + xp.take(x, above))[:, None] / 2 for x in (high, low))
-        return new.chosen * up + (1 - new.chosen) * points.prob * (down / new.rest[:, None])
+        own = new.chosen
+        result = []
+        for edges, high, low in steps:
+            # At an edge itself half of each: which level is lower is up to the order of classes.
+            places = [xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE)]
+            up, down = ((xp.take(x, places[0]) + xp.take(x, places[1])) / 2 for x in (high, low))
+            others = points.prob * (down / new.rest)[:, None]
+            result.append(own * up[:, None] + (1 - own) * others)
+        return xp.stack(result)
 
     return recalibration
+
+
+class _Isotonic(NamedTuple):
+    """Points at which an increasing function of the logit is fitted."""
+
+    logit: Floats
+    prob: Floats
+    rest: Floats
+
+    def fitted(self, weight: Floats, hits: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return edges between levels, and the probabilities of each of the class and the others.
+
+        `weight` (n,) is that of the rows at each point, `hits` (n,) that of those that occurred.
+        """
+        from scipy.optimize import isotonic_regression
+
+        there = np.flatnonzero(weight > 0)
+        if there.size == 0:
+            return np.empty(0), self.prob[:1], self.rest[:1]
+        # Beside heavy rows light ones may underflow to 0 where they are multiplied.
+        weight = np.maximum(weight[there], _LEAST_WEIGHT)
+        hits = np.minimum(hits[there], weight)
+        # Equal predictions stay together whatever the last digits of their logarithms.
+        at, row = np.unique(self.logit[there].round(_DIGITS), return_inverse=True)
+        each = np.bincount(row, weight)
+        fitted = isotonic_regression(np.bincount(row, hits) / each, weights=each).x
+        # Nor may rounding part levels that are equal.
+        last = np.flatnonzero(np.diff(fitted) > _ROUNDING)
+        level = np.searchsorted(last, row)
+        expected = weight * self.prob[there], weight * self.rest[there]
+        counts = (np.bincount(level, x) for x in (weight, hits, weight - hits, *expected))
+        count, up, down, mean, others = counts
+        high, low = (
+            (seen + _PRIOR * prior / count) / (count + _PRIOR)
+            for seen, prior in ((up, mean), (down, others))
+        )
+        # Half-way between the last point of a level and the first of the next.
+        return (at[last] + at[last + 1]) / 2, high, low

@@ -1,0 +1,183 @@
+"""Tables: rows of equal or nearly equal predictions, summed up by fold and label.
+
+What is fitted, chosen and summed by kernels depends on the points of the table and the weights
+there, so that it costs the same whatever the number of rows is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace, one_hot, segment_sums, to_numpy
+from propercal._data.notions import Problem
+from propercal._kernels import linear
+from propercal._kernels.binning import LARGEST_EXACT, SPACING, bins
+from propercal._kernels.kernels import DirichletKernel
+from propercal._methods.fold_sums import Sources
+from propercal._methods.recipe import Recipe
+from propercal._typing import Array
+from propercal.recalibration.points import LOG_FLOOR, Points, interior
+
+Numbers = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+#: Bins are narrow beside kernels of this bandwidth, and narrower for narrower ones.
+_BANDWIDTH = 0.006
+#: All pairs of points are looked at, and kept.
+_LARGEST = 4096
+#: Numbers in an array of points by class.
+_LARGEST_ARRAY = 20_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by point, fold and label: cells, which are the sources and targets of a problem."""
+
+    points: Points
+    """(m)."""
+    sources: Sources
+    """The c cells, sorted by fold and label, and their weights: sums over rows."""
+    place: Array
+    """(c,) the point of each cell."""
+    weight: Array
+    """(c,) weight of the rows of a cell."""
+    squares: Array
+    """(c,) sum of the squares of these weights."""
+    own: Array
+    """(c,) weight of one row of the cell: their mean, weighted by themselves."""
+    shared: Array
+    """(m,) whether a point has more than one row."""
+    cell: Numbers
+    """(n,) the cell of each row."""
+    exact: bool
+    """Whether all rows of a point have the same prediction."""
+
+    def counts_without(self, left_out: Sequence[frozenset[int]]) -> Array:
+        """(b, m, k) weights by point and label without some folds, in units of rows."""
+        sources = self.sources
+        labels = one_hot(sources.label, sources.n_classes, self.weight.dtype)
+        scale = namespace(self.weight).sum(self.weight) / namespace(self.weight).sum(self.squares)
+        weighted = labels * (self.weight * scale)[:, None]
+        by_fold = [
+            segment_sums(weighted[rows, :], self.place[rows], self.points.prob.shape[0])
+            for rows in sources.folds
+        ]
+        return namespace(weighted).stack(
+            [sum(each for f, each in enumerate(by_fold) if f not in out) for out in left_out]
+        )
+
+
+class Cells(NamedTuple):
+    """Sums over the rows of each point, fold and label that occur, in the order of all three."""
+
+    number: Numbers
+    """(c,) (fold · k + label) · m + point."""
+    size: Floats
+    """(c,) rows."""
+    weight: Floats
+    """(c,) Σ w."""
+    squares: Floats
+    """(c,) Σ w²."""
+
+
+def make_table(problem: Problem, folds: Numbers, recipe: Recipe) -> Table | None:
+    """Return the table of a problem whose rows are dealt to folds; None where there is no good one.
+
+    The points are the predictions where these are few. Else those of two classes are put in bins
+    of the log-odds, and a point is the mean of a bin.
+    """
+    if not recipe.of_points:
+        return None
+    if linear.obstacle(DirichletKernel(), problem.prob, problem.log_prob) is None:
+        grouped = _binned(problem, recipe)
+    else:
+        grouped = _repeated(problem)
+    if grouped is None:
+        return None
+    row_point, points, exact = grouped
+    k, m = problem.n_classes, points.prob.shape[0]
+    number = (folds * k + to_numpy(problem.label)) * m + row_point
+    counts = np.bincount(number, minlength=recipe.n_folds * k * m)
+    used = counts > 0
+    cell = (np.cumsum(used) - 1)[number]
+    size = counts[used].astype(np.float64)
+    weight = squares = size
+    if not problem.uniform:
+        each = to_numpy(problem.weight)
+        # Squares may underflow where weights do not.
+        each = each / each.max()
+        weight, squares = np.bincount(cell, each), np.bincount(cell, each * each)
+    cells = Cells(np.flatnonzero(used), size, weight, squares)
+    return table_of(points, cells, recipe.n_folds, k, row_cell=cell, exact=exact)
+
+
+def table_of(
+    points: Points,
+    cells: Cells,
+    n_folds: int,
+    n_classes: int,
+    *,
+    row_cell: Numbers,
+    exact: bool,
+) -> Table:
+    """Return the table of cells that have been summed up."""
+    rest, place = np.divmod(cells.number, points.prob.shape[0])
+    fold, label = np.divmod(rest, n_classes)
+    alone = cells.size == 1
+    own = np.where(alone, cells.weight, cells.squares / np.where(alone, 1.0, cells.weight))
+    shared = np.bincount(place, cells.size, points.prob.shape[0]) > 1
+    place, label, shared = (like(each, points.prob) for each in (place, label, shared))
+    weight, squares, own = (
+        like(each, points.prob, points.prob.dtype) for each in (cells.weight, cells.squares, own)
+    )
+    uniform = bool((cells.weight == cells.size).all() and (cells.squares == cells.size).all())
+    sources = Sources(
+        points.take(place), label, None if uniform else weight, fold, n_folds, n_classes
+    )
+    return Table(points, sources, place, weight, squares, own, shared, row_cell, exact)
+
+
+_Grouped = tuple[Numbers, Points, bool] | None
+
+
+def _binned(problem: Problem, recipe: Recipe) -> _Grouped:
+    """Return the point of each row, the points, and whether they are the predictions."""
+    xp = namespace(problem.log_prob)
+    log_prob = xp.clip(problem.log_prob, min=LOG_FLOOR)
+    log_odds = log_prob[:, 1] - log_prob[:, 0]
+    narrowest = min(recipe.bandwidths, default=_BANDWIDTH)
+    number, nodes = bins(
+        log_odds,
+        spacing=SPACING * min(1.0, math.sqrt(narrowest / _BANDWIDTH)),
+        weight=None if problem.uniform else problem.weight,
+    )
+    if len(nodes) > _LARGEST:
+        return None
+    exact = bool((to_numpy(log_odds) == nodes[number]).all())
+    return number, points_at(like(nodes, problem.prob)), exact
+
+
+def points_at(log_odds: Array) -> Points:
+    """Return the pairs (1 − g, g) of log-odds (m,)."""
+    xp = namespace(log_odds)
+    return interior(xp.stack([0 * log_odds, log_odds], axis=1))
+
+
+def _repeated(problem: Problem) -> _Grouped:
+    """Do so for predictions of several classes, where few are distinct."""
+    n, k = problem.prob.shape
+    most = min(LARGEST_EXACT, n // 2, _LARGEST_ARRAY // k)
+    log_prob = to_numpy(problem.log_prob)
+    first = log_prob[:: max(1, n // (4 * LARGEST_EXACT))]
+    if len(np.unique(first[:, 0])) > most:
+        return None
+    values, number = np.unique(log_prob, axis=0, return_inverse=True)
+    if len(values) > most:
+        return None
+    return number.ravel(), interior(like(values, problem.prob)), True
