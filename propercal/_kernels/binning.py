@@ -14,9 +14,9 @@ from propercal._typing import Array
 
 #: Distinct predictions up to which each is a point by itself.
 LARGEST_EXACT = 2000
-#: Width of a bin near z = 0. It grows as z / 4 where |z| is large, and g nearly 0 or 1.
-SPACING = 0.05
-_LINEAR = 4.0
+#: Width of a bin near z = 0. It grows as z / 2 where |z| is large, and g nearly 0 or 1.
+SPACING = 0.0125
+_LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
 _LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
@@ -37,7 +37,7 @@ def bins(
     r"""Number the points of a table in order of their log-odds.
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
-    one :math:`\lfloor \operatorname{asinh}(z / 4) \cdot 4 / \text{spacing} \rfloor`, a grid that
+    one :math:`\lfloor \operatorname{asinh}(z / 2) \cdot 2 / \text{spacing} + ½ \rfloor`, a grid that
     does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
     at quantiles.
 
@@ -63,7 +63,8 @@ def bins(
     distinct = _few_distinct(z, largest_exact)
     if distinct is not None:
         return distinct
-    numbers = np.floor(np.arcsinh(z / _LINEAR) * (_LINEAR / spacing)).astype(np.intp)
+    # Bins lie around 0, so that the order of two classes matters nowhere.
+    numbers = np.rint(np.arcsinh(z / _LINEAR) * (_LINEAR / spacing)).astype(np.intp)
     numbers = _without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
     for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:

@@ -14,13 +14,13 @@ from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fi
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
-from propercal._methods.table import Table, make_table
+from propercal._methods.table import Grouped, Table, group_rows, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.points import LOG_FLOOR, interior
+from propercal.recalibration.points import LOG_FLOOR, Points, interior
 from propercal.recalibration.stacking import Floats
 
 #: Effective counts with which the kernel correction is drawn to its base.
@@ -57,7 +57,8 @@ def one_step(
     with no_gradient(problem.prob), one_blas_thread:
         xp = namespace(problem.prob)
         folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state)
-        table = make_table(problem, folds, recipe)
+        grouped = group_rows(problem, recipe)
+        table = make_table(problem, folds, recipe, grouped)
         if table is not None:
             return _of_rows(problem, table, generators, of_table(table, generators, recipe))
         order = np.lexsort((to_numpy(problem.label), folds))
@@ -66,7 +67,7 @@ def one_step(
         weight = xp.take(problem.weight, index)
         label = xp.take(problem.label, index)
         sources = Sources(
-            interior(xp.take(problem.log_prob, index, axis=0)),
+            _points(problem, grouped).take(index),
             label,
             None if problem.uniform else weight,
             folds[order],
@@ -84,6 +85,14 @@ def one_step(
         found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
         for found in results
     ]
+
+
+def _points(problem: Problem, grouped: Grouped | None) -> Points:
+    points = interior(problem.log_prob)
+    if grouped is None:
+        return points
+    group = like(grouped.number, problem.prob)
+    return Points(points.prob, points.log_prob, group, grouped.points)
 
 
 def of_table(

@@ -86,19 +86,26 @@ class Cells(NamedTuple):
     """(c,) Σ w²."""
 
 
-def make_table(problem: Problem, folds: Numbers, recipe: Recipe) -> Table | None:
+class Grouped(NamedTuple):
+    """Rows by points that stand for them."""
+
+    number: Numbers
+    """(n,) the point of each row."""
+    points: Points
+    """(m)."""
+    exact: bool
+    """Whether these are the predictions themselves."""
+
+
+def make_table(
+    problem: Problem, folds: Numbers, recipe: Recipe, grouped: Grouped | None
+) -> Table | None:
     """Return the table of a problem whose rows are dealt to folds; None where there is no good one.
 
     The points are the predictions where these are few. Else those of two classes are put in bins
     of the log-odds, and a point is the mean of a bin.
     """
-    if not recipe.of_points:
-        return None
-    if linear.obstacle(DirichletKernel(), problem.prob, problem.log_prob) is None:
-        grouped = _binned(problem, recipe)
-    else:
-        grouped = _repeated(problem)
-    if grouped is None:
+    if grouped is None or not recipe.of_points or grouped.points.prob.shape[0] > _LARGEST:
         return None
     row_point, points, exact = grouped
     k, m = problem.n_classes, points.prob.shape[0]
@@ -143,11 +150,14 @@ def table_of(
     return Table(points, sources, place, weight, squares, own, shared, row_cell, exact)
 
 
-_Grouped = tuple[Numbers, Points, bool] | None
+def group_rows(problem: Problem, recipe: Recipe) -> Grouped | None:
+    """Return the rows by points; None where predictions of several classes are all different."""
+    if linear.obstacle(DirichletKernel(), problem.prob, problem.log_prob) is None:
+        return _binned(problem, recipe)
+    return _repeated(problem)
 
 
-def _binned(problem: Problem, recipe: Recipe) -> _Grouped:
-    """Return the point of each row, the points, and whether they are the predictions."""
+def _binned(problem: Problem, recipe: Recipe) -> Grouped:
     xp = namespace(problem.log_prob)
     log_prob = xp.clip(problem.log_prob, min=LOG_FLOOR)
     log_odds = log_prob[:, 1] - log_prob[:, 0]
@@ -157,10 +167,8 @@ def _binned(problem: Problem, recipe: Recipe) -> _Grouped:
         spacing=SPACING * min(1.0, math.sqrt(narrowest / _BANDWIDTH)),
         weight=None if problem.uniform else problem.weight,
     )
-    if len(nodes) > _LARGEST:
-        return None
     exact = bool((to_numpy(log_odds) == nodes[number]).all())
-    return number, points_at(like(nodes, problem.prob)), exact
+    return Grouped(number, points_at(like(nodes, problem.prob)), exact)
 
 
 def points_at(log_odds: Array) -> Points:
@@ -169,7 +177,7 @@ def points_at(log_odds: Array) -> Points:
     return interior(xp.stack([0 * log_odds, log_odds], axis=1))
 
 
-def _repeated(problem: Problem) -> _Grouped:
+def _repeated(problem: Problem) -> Grouped | None:
     """Do so for predictions of several classes, where few are distinct."""
     n, k = problem.prob.shape
     most = min(LARGEST_EXACT, n // 2, _LARGEST_ARRAY // k)
@@ -180,4 +188,4 @@ def _repeated(problem: Problem) -> _Grouped:
     values, number = np.unique(log_prob, axis=0, return_inverse=True)
     if len(values) > most:
         return None
-    return number.ravel(), interior(like(values, problem.prob)), True
+    return Grouped(number.ravel(), interior(like(values, problem.prob)), exact=True)

@@ -21,14 +21,22 @@ class Points:
     log_prob: Array
     """(n, k) logarithms, at least about LOG_FLOOR."""
 
+    group: Array | None = None
+    """(n,) the number of what stands for each point where nearly equal ones are not told apart."""
+    nodes: Points | None = None
+    """What stands for them."""
+
     def take(self, rows: Array) -> Points:
         """Return some rows, by their numbers."""
         xp = namespace(self.prob)
-        return Points(xp.take(self.prob, rows, axis=0), xp.take(self.log_prob, rows, axis=0))
+        group = None if self.group is None else xp.take(self.group, rows)
+        prob, log_prob = (xp.take(x, rows, axis=0) for x in (self.prob, self.log_prob))
+        return Points(prob, log_prob, group, self.nodes)
 
     def part(self, rows: slice) -> Points:
         """Return adjacent rows."""
-        return Points(self.prob[rows, :], self.log_prob[rows, :])
+        group = None if self.group is None else self.group[rows]
+        return Points(self.prob[rows, :], self.log_prob[rows, :], group, self.nodes)
 
 
 def interior(log_prob: Array) -> Points:

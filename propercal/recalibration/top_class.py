@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace, to_numpy
+from propercal._array import like, namespace, segment_sums, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.families import temperature
@@ -108,29 +108,41 @@ def _split(points: Points, chosen: Callable[[Points], Array]) -> _Split:
 
 
 def _monotone(train: TrainingSets, chosen: Callable[[Points], Array]) -> Recalibration:
-    split = _split(train.points, chosen)
+    nodes, counts = _pooled(train)
+    split = _split(nodes, chosen)
     xp = namespace(split.prob)
-    weight = to_numpy(xp.sum(train.counts, axis=2))
-    hits = to_numpy(xp.sum(split.chosen * train.counts, axis=2))
-    points = _Isotonic(*(to_numpy(x) for x in (split.logit, split.prob, split.rest)))
+    weight = to_numpy(xp.sum(counts, axis=2))
+    hits = to_numpy(xp.sum(split.chosen * counts, axis=2))
+    at = _Isotonic(*(to_numpy(x) for x in (split.logit, split.prob, split.rest)))
     steps = [
-        [like(x, split.prob) for x in points.fitted(*each)]
-        for each in zip(weight, hits, strict=True)
+        [like(x, split.prob) for x in at.fitted(*each)] for each in zip(weight, hits, strict=True)
     ]
 
     def recalibration(points: Points) -> Array:
         new = _split(points, chosen)
-        own = new.chosen
+        own, logit = new.chosen, new.logit
+        if points.nodes is not None:
+            logit = xp.take(_split(points.nodes, chosen).logit, points.group)
         result = []
         for edges, high, low in steps:
             # At an edge itself half of each: which level is lower is up to the order of classes.
-            places = [xp.searchsorted(edges, new.logit + x) for x in (-_AT_EDGE, _AT_EDGE)]
+            places = [xp.searchsorted(edges, logit + x) for x in (-_AT_EDGE, _AT_EDGE)]
             up, down = ((xp.take(x, places[0]) + xp.take(x, places[1])) / 2 for x in (high, low))
             others = points.prob * (down / new.rest)[:, None]
             result.append(own * up[:, None] + (1 - own) * others)
         return xp.stack(result)
 
     return recalibration
+
+
+def _pooled(train: TrainingSets) -> tuple[Points, Array]:
+    """Return the points between which steps may lie, and counts (b, m, k) there."""
+    points, counts = train.points, train.counts
+    if points.nodes is None:
+        return points, counts
+    m = points.nodes.prob.shape[0]
+    sums = [segment_sums(counts[b, ...], points.group, m) for b in range(counts.shape[0])]
+    return points.nodes, namespace(counts).stack(sums)
 
 
 class _Isotonic(NamedTuple):
