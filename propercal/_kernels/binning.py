@@ -37,9 +37,9 @@ def bins(
     r"""Number the points of a table in order of their log-odds.
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
-    one :math:`\lfloor \operatorname{asinh}(z / 2) \cdot 2 / \text{spacing} + ½ \rfloor`, a grid that
-    does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
-    at quantiles.
+    one sign and one :math:`\lfloor \operatorname{asinh}(|z| / 2) \cdot 2 / \text{spacing}
+    \rfloor`, a grid that does not depend on the data, unless a bin holds more than 1/20 of the
+    rows: that one is divided at quantiles.
 
     Parameters
     ----------
@@ -63,8 +63,7 @@ def bins(
     distinct = _few_distinct(z, largest_exact)
     if distinct is not None:
         return distinct
-    # Bins lie around 0, so that the order of two classes matters nowhere.
-    numbers = np.rint(np.arcsinh(z / _LINEAR) * (_LINEAR / spacing)).astype(np.intp)
+    numbers = grid_numbers(z, spacing)
     numbers = _without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
     for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:
@@ -76,6 +75,16 @@ def bins(
     weights = None if weight is None else np.asarray(to_numpy(weight), dtype=np.float64)
     mass = np.bincount(numbers, weights)
     return numbers, np.bincount(numbers, z if weights is None else z * weights) / mass
+
+
+def grid_numbers(z: Floats, spacing: float = SPACING) -> Numbers:
+    """Return the numbers (n,) of the bins of log-odds on the grid.
+
+    The bins below 0 mirror those above, and 0 is by itself: neither does the order of two classes
+    matter, nor has a bin rows of which different classes are the most probable.
+    """
+    bins_away = np.floor(np.arcsinh(np.abs(z) / _LINEAR) * (_LINEAR / spacing)) + 1
+    return (np.sign(z) * bins_away).astype(np.intp)
 
 
 def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:
