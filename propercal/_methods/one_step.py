@@ -95,9 +95,7 @@ def _points(problem: Problem, grouped: Grouped | None) -> Points:
     return Points(points.prob, points.log_prob, group, grouped.points)
 
 
-def of_table(
-    table: Table, generators: Sequence[BregmanGenerator], recipe: Recipe
-) -> list[OneStep]:
+def of_table(table: Table, generators: Sequence[BregmanGenerator], recipe: Recipe) -> list[OneStep]:
     """Estimate the refinement of a table, by cells."""
     sources = table.sources
     xp = namespace(table.weight)
@@ -133,9 +131,7 @@ def _of_rows(
     return results
 
 
-def _within_bins(
-    problem: Problem, table: Table, generator: BregmanGenerator, cell: Array
-) -> Array:
+def _within_bins(problem: Problem, table: Table, generator: BregmanGenerator, cell: Array) -> Array:
     """(n,) by how much the loss of a prediction exceeds that of the point that stands for it."""
     xp = namespace(problem.prob)
     k = problem.n_classes
@@ -162,9 +158,7 @@ def _in_fold_order(
     outer = [fits.combined(frozenset({f}), stacks[f]) for f in range(recipe.n_folds)]
     candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
     kernels = (
-        []
-        if recipe.kernel is None
-        else [(gamma, kernel_of(gamma)) for gamma in recipe.bandwidths]
+        [] if recipe.kernel is None else [(gamma, kernel_of(gamma)) for gamma in recipe.bandwidths]
     )
     for e in range(recipe.n_folds):
         bases, columns = _bases(fits, stacks, outer, e)

@@ -51,9 +51,7 @@ class SharedTerms:
         means = xp.sum(weighted, axis=2)
         flat = xp.reshape(weighted * weight[:, None, None, :], (b, d, -1))
         second = xp.matmul(flat, xp.reshape(self.values, (d, -1)).T)
-        return second - xp.matmul(
-            means * weight[:, None, :], xp.permute_dims(means, (0, 2, 1))
-        )
+        return second - xp.matmul(means * weight[:, None, :], xp.permute_dims(means, (0, 2, 1)))
 
 
 @dataclass(frozen=True)

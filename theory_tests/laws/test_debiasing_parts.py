@@ -197,37 +197,53 @@ def test_variance_terms_are_traces_with_the_hessian(generator: BregmanGenerator)
 
 
 # ------------------------------------------------------------------ fits
-def descended(loss: Any, slope: Any, step: Any, start: float) -> tuple[float, list[float]]:
-    """Where `descend` ends by steps `step(x)`, and the points at which it looked."""
-    seen: list[float] = []
+def descended(loss: Any, slope: Any, step: Any, starts: list[float]) -> tuple[list[float], list[list[float]]]:
+    """Where `descend` ends by steps `step(x)`, and the points at which it looked, of each start."""
+    seen: list[list[float]] = [[] for _ in starts]
 
-    def evaluate(x: float) -> tuple[float, float]:
-        seen.append(x)
-        return loss(x), x
+    def evaluate(x: Any, number: Any) -> tuple[Any, Any]:
+        assert (np.diff(number) > 0).all()
+        for i, each in zip(number, x[:, 0], strict=True):
+            seen[i].append(float(each))
+        return loss(x[:, 0]), x
 
-    def propose(x: float, same: float) -> tuple[float, Any]:
-        assert x == same
-        return -slope(x) * step(x), lambda length: x + length * step(x)
+    def propose(x: Any, same: Any, number: Any) -> tuple[Any, Any]:
+        np.testing.assert_array_equal(x, same)
+        assert len(number) == len(x)
+        return -slope(x[:, 0]) * step(x[:, 0]), step(x)
 
-    return descend(start, evaluate, propose, lambda gain, _: gain < 1e-20), seen
+    found = descend(np.array(starts)[:, None], evaluate, propose, lambda gain, _: gain < 1e-20)
+    return found[:, 0].tolist(), seen
 
 
 def test_a_descent_halves_steps_until_the_loss_falls() -> None:
     # A whole step to the bottom; eight times it, of which an eighth is the first that lowers the loss enough.
     for times in (1, 8):
-        found, seen = descended(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), 1.0)
-        assert found == 3
+        found, (seen,) = descended(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), [1.0])
+        assert found == [3]
         assert seen[1] == 1 + 2 * times
     # x − log x is not a number below 0, where whole steps of the slope would lead.
     with np.errstate(invalid="ignore"):
-        found, seen = descended(lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1), 5.0)
-    assert min(seen) < 0 < found
-    assert found == pytest.approx(1, abs=1e-5)
+        found, (seen,) = descended(lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1), [5.0])
+    assert min(seen) < 0 < found[0]
+    assert found[0] == pytest.approx(1, abs=1e-5)
 
 
 def test_a_descent_without_a_way_down_stays() -> None:
-    found, seen = descended(lambda x: x**2, lambda x: 2 * x, lambda x: x, 1.0)
-    assert (found, min(seen), len(seen)) == (1.0, 1.0, 13)
+    found, (seen,) = descended(lambda x: x**2, lambda x: 2 * x, lambda x: x, [1.0])
+    assert (found, min(seen), len(seen)) == ([1.0], 1.0, 13)
+
+
+def test_descents_side_by_side_go_where_each_goes_alone() -> None:
+    """Those that need shorter steps, or end first, do not disturb the others."""
+    curve = (lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1))
+    starts = [0.5, 5.0, 1.0, 1.3, 40.0]
+    with np.errstate(invalid="ignore"):
+        together, seen = descended(*curve, starts)
+        for start, end, looked in zip(starts, together, seen, strict=True):
+            (alone,), (path,) = descended(*curve, [start])
+            assert end == alone
+            assert looked == path
 
 
 @pytest.mark.parametrize("kind", ["shared", "by class", "by group"])
@@ -237,39 +253,43 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
     n, d = 50, 3 if kind == "shared" else 2 * K
     group = rng.integers(0, K, n)
     terms: Any = {
-        "shared": logit.SharedTerms(rng.standard_normal((d, n, K))),
-        "by class": logit.ClassTerms(rng.standard_normal((K, n, 2))),
-        "by group": logit.GroupTerms(rng.standard_normal((2, n, K)), np.eye(K)[group]),
+        "shared": logit.SharedTerms(rng.standard_normal((d, K, n))),
+        "by class": logit.ClassTerms(rng.standard_normal((K, 2, n))),
+        "by group": logit.GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[group]),
     }[kind]
-    y, weight = rng.integers(0, K, n), rng.uniform(0, 3, n)
-    outcome = np.eye(K)[y]
-    start, ridge = rng.standard_normal(d), rng.uniform(0.1, 3, d)
-    offset = rng.standard_normal((n, K)) if with_offset else None
+    counts = rng.uniform(0, 3, (2, K, n)) * (rng.random((2, K, n)) < 0.5)
+    start, ridge = rng.standard_normal((2, d)), rng.uniform(0.1, 3, (2, d))
+    offset = rng.standard_normal((2, K, n)) if with_offset else None
 
-    def scores(theta: Any) -> Any:
+    def scores(theta: Any, b: int) -> Any:
         by_hand = {
-            "shared": lambda: np.einsum("d,dnk->nk", theta, terms.values),
-            "by class": lambda: np.einsum("ks,kns->nk", theta.reshape(K, 2), terms.values),
-            "by group": lambda: np.einsum("ns,snk->nk", theta.reshape(K, 2)[group], terms.values),
+            "shared": lambda: np.einsum("d,dkn->kn", theta, terms.values),
+            "by class": lambda: np.einsum("ks,ksn->kn", theta.reshape(K, 2), terms.values),
+            "by group": lambda: np.einsum("ns,skn->kn", theta.reshape(K, 2)[group], terms.values),
         }[kind]()
-        return by_hand if offset is None else by_hand + offset
+        return by_hand if offset is None else by_hand + offset[b]
 
-    def loss(theta: Any) -> Any:
-        s = scores(theta)
-        return weight @ (logsumexp(s, axis=1) - s[np.arange(n), y])
+    def loss(theta: Any, b: int) -> Any:
+        s = scores(theta, b)
+        return (counts[b] * (logsumexp(s, axis=0) - s)).sum()
 
-    def objective(theta: Any) -> Any:
-        return loss(theta) + ridge @ (theta - start) ** 2 / 2
+    found = logit.fit(terms, counts, start=start, ridge=ridge, offset=offset)
+    both = np.stack([scores(start[b], b) for b in range(2)])
+    prob, weight = np.exp(both - logsumexp(both, axis=1, keepdims=True)), counts.sum(axis=1)
+    products = terms.products(weight[:, None] * prob - counts)
+    information = terms.information(prob, weight)
+    for b in range(2):
 
-    found = logit.fit(terms, outcome, weight, start=start, ridge=ridge, offset=offset)
-    best = minimize(objective, start, method="BFGS", options={"gtol": 1e-7})
-    assert objective(found) == pytest.approx(best.fun, abs=1e-6)
-    np.testing.assert_allclose(found, best.x, atol=1e-3)
+        def objective(theta: Any, b: int = b) -> Any:
+            return loss(theta, b) + ridge[b] @ (theta - start[b]) ** 2 / 2
 
-    prob = np.exp(log_softmax(scores(start)))
-    np.testing.assert_allclose(terms.products(weight[:, None] * (prob - outcome)), derivative(loss, start), atol=1e-6)
-    second = derivative(lambda theta: derivative(loss, theta, 1e-3), start, 1e-3)
-    np.testing.assert_allclose(terms.information(prob, weight), second, atol=1e-4)
+        best = minimize(objective, start[b], method="BFGS", options={"gtol": 1e-7})
+        assert objective(found[b]) == pytest.approx(best.fun, abs=1e-6)
+        np.testing.assert_allclose(found[b], best.x, atol=1e-3)
+        slope = derivative(lambda theta, b=b: loss(theta, b), start[b])
+        np.testing.assert_allclose(products[b], slope, atol=1e-6)
+        second = derivative(lambda theta, b=b: derivative(lambda t: loss(t, b), theta, 1e-3), start[b], 1e-3)
+        np.testing.assert_allclose(information[b], second, atol=1e-4)
 
 
 # ------------------------------------------------------------------ stacking
