@@ -156,6 +156,8 @@ def segment_sums(values: Array, number: Array, size: int) -> Array:
     """(size, q) sums of those of `values` (n, q) that have each `number` (n,)."""
     if is_torch(values):
         return values.new_zeros((size, values.shape[1])).index_add_(0, number, values)
+    if not is_numpy(values):
+        return like(segment_sums(to_numpy(values), to_numpy(number), size), values)
     order = np.argsort(number, kind="stable")
     starts = np.searchsorted(number[order], np.arange(size))
     result = np.zeros((size, values.shape[1]), dtype=values.dtype)

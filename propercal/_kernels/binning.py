@@ -34,7 +34,7 @@ def bins(
     spacing: float = SPACING,
     weight: Array | None = None,
 ) -> tuple[Numbers, Floats]:
-    r"""Number the points of a table in order of their log-odds.
+    r"""Give each row a point of a table; points are numbered in the order of their log-odds.
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
     one sign and one :math:`\lfloor \operatorname{asinh}(|z| / 2) \cdot 2 / \text{spacing}
@@ -84,7 +84,8 @@ def grid_numbers(z: Floats, spacing: float = SPACING) -> Numbers:
     matter, nor has a bin rows of which different classes are the most probable.
     """
     bins_away = np.floor(np.arcsinh(np.abs(z) / _LINEAR) * (_LINEAR / spacing)) + 1
-    return (np.sign(z) * bins_away).astype(np.intp)
+    numbers: Numbers = (np.sign(z) * bins_away).astype(np.intp)
+    return numbers
 
 
 def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:

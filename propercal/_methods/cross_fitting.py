@@ -17,8 +17,9 @@ from propercal._methods.table import Table
 from propercal._threads import n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.recalibration.descent import Floats
 from propercal.recalibration.family import Family, Recalibration, TrainingSets
-from propercal.recalibration.stacking import Floats, stacking_weights
+from propercal.recalibration.stacking import stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
 _THREADED_ROWS = 2048

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
 from propercal._kernels.algorithm import joint_algorithm
+from propercal._kernels.kernels import BilinearKernel
 from propercal._methods.candidates import Bases, Candidates, OneStep
 from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fit_table
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
@@ -20,8 +22,8 @@ from propercal._methods.terms import OneStepRows
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.recalibration.descent import Floats
 from propercal.recalibration.points import LOG_FLOOR, Points, interior
-from propercal.recalibration.stacking import Floats
 
 #: Effective counts with which the kernel correction is drawn to its base.
 PRIORS = (3.0, 20.0, 120.0)
@@ -77,8 +79,8 @@ def one_step(
         outcome = one_hot(label, problem.n_classes, problem.prob.dtype)
         fits = cross_fit_rows(sources, outcome, weight, recipe.families(problem.n_classes))
 
-        def kernel_of(gamma: float) -> FoldKernel:
-            return fold_kernel(sources, recipe.kernel, gamma, recipe.algorithm)
+        def kernel_of(kernel: BilinearKernel, gamma: float) -> FoldKernel:
+            return fold_kernel(sources, kernel, gamma, recipe.algorithm)
 
         results = _in_fold_order(fits, generators, recipe, kernel_of)
     return [
@@ -103,9 +105,7 @@ def of_table(table: Table, generators: Sequence[BregmanGenerator], recipe: Recip
     fits = cross_fit_table(
         table, outcome, table.weight / xp.sum(table.weight), recipe.families(sources.n_classes)
     )
-    return _in_fold_order(
-        fits, generators, recipe, lambda gamma: TableSums(table, recipe.kernel, gamma)
-    )
+    return _in_fold_order(fits, generators, recipe, partial(TableSums, table))
 
 
 def _of_rows(
@@ -151,14 +151,16 @@ def _in_fold_order(
     fits: CrossFits,
     generators: Sequence[BregmanGenerator],
     recipe: Recipe,
-    kernel_of: Callable[[float], FoldKernel],
+    kernel_of: Callable[[BilinearKernel, float], FoldKernel],
 ) -> list[OneStep]:
     rows = fits.sources.folds
     stacks = fits.stacks(generators)
     outer = [fits.combined(frozenset({f}), stacks[f]) for f in range(recipe.n_folds)]
     candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
     kernels = (
-        [] if recipe.kernel is None else [(gamma, kernel_of(gamma)) for gamma in recipe.bandwidths]
+        []
+        if recipe.kernel is None
+        else [(gamma, kernel_of(recipe.kernel, gamma)) for gamma in recipe.bandwidths]
     )
     for e in range(recipe.n_folds):
         bases, columns = _bases(fits, stacks, outer, e)

@@ -114,7 +114,8 @@ def make_table(
     used = counts > 0
     cell = (np.cumsum(used) - 1)[number]
     size = counts[used].astype(np.float64)
-    weight = squares = size
+    weight: Floats = size
+    squares: Floats = size
     if not problem.uniform:
         each = to_numpy(problem.weight)
         # Squares may underflow where weights do not.

@@ -90,4 +90,5 @@ def _scaled_kernel(table: Table, kernel: BilinearKernel, bandwidth: float) -> tu
     largest = xp.where(table.shared, xp.maximum(largest, itself), largest)
     relative = exponents - largest[:, None]
     values = xp.where(diagonal, 0.0, floored_exp(relative, _FLOOR, in_place=is_numpy(relative)))
-    return values, xp.where(table.shared, xp.exp(itself - largest), 0.0)
+    own = xp.exp(xp.where(table.shared, itself - largest, 0.0))
+    return values, xp.where(table.shared, own, 0.0)

@@ -14,7 +14,7 @@ from propercal import _threads
 from propercal._kernels import tiles
 from propercal._methods import cross_fitting
 from propercal.generators import ItakuraSaito
-from propercal.recalibration.family import TrainingSet
+from propercal.recalibration.family import TrainingSets
 from theory_tests.instances import Floats, values
 
 
@@ -147,15 +147,15 @@ def test_nor_do_they_for_the_debiased_method(
     settings: dict[str, Any] = {"method": "debiased", "generator": "brier"}
     wanted = terms(**settings)
     used: set[int] = set()
-    fit = TrainingSet.fit
+    fit = TrainingSets.fit
 
-    def seen(train: TrainingSet, family: Any) -> Any:
+    def seen(train: TrainingSets, family: Any) -> Any:
         used.add(threading.get_ident())
         return fit(train, family)
 
     # As if these were enough rows for families to be fitted side by side.
     monkeypatch.setattr(cross_fitting, "_THREADED_ROWS", 1)
-    monkeypatch.setattr(TrainingSet, "fit", seen)
+    monkeypatch.setattr(TrainingSets, "fit", seen)
     monkeypatch.setattr(tiles, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
     np.testing.assert_allclose(terms(**settings), wanted, rtol=1e-9, atol=1e-12)
