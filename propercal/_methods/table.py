@@ -113,7 +113,7 @@ def make_table(
     counts = np.bincount(number, minlength=recipe.n_folds * k * m)
     used = counts > 0
     cell = (np.cumsum(used) - 1)[number]
-    size = counts[used].astype(np.float64)
+    size: Floats = counts[used].astype(np.float64)
     weight: Floats = size
     squares: Floats = size
     if not problem.uniform:
