@@ -85,3 +85,24 @@ def sample(n: int, k: int) -> Sample:
         y_true[start : start + rows], y_proba[start : start + rows] = draw(rows, k, seed)
         start += rows
     return Sample(y_true, y_proba)
+
+
+@lru_cache(maxsize=1)
+def network_sample(n: int, k: int) -> Sample:
+    """Draw predictions with the spread of a network's: one class stands out, with a wide tail.
+
+    Labels are drawn at a temperature of 1.3, so that the network is over-confident.
+    """
+    rng = np.random.default_rng(0)
+    y_true, y_proba = np.empty(n, dtype=np.int64), np.empty((n, k))
+    start = 0
+    for rows in blocks(n, k):
+        logits = 2.0 * rng.standard_normal((rows, k))
+        logits[np.arange(rows), rng.integers(0, k, rows)] += rng.normal(np.log(k) + 4.0, 3.0, rows)
+        noise = rng.gumbel(size=(rows, k))
+        y_true[start : start + rows] = (logits / 1.3 + noise).argmax(axis=1)
+        logits -= logits.max(axis=1, keepdims=True)
+        prob = np.exp(logits)
+        y_proba[start : start + rows] = prob / prob.sum(axis=1, keepdims=True)
+        start += rows
+    return Sample(y_true, y_proba)

@@ -14,15 +14,13 @@ if TYPE_CHECKING:
 
 #: The estimates; what is called beside them is in the table.
 _SHOWN = (
-    "canonical",
+    "default canonical",
     "authors",
-    "classwise",
-    "classwise exact",
-    "top-label",
-    "debiased",
-    "sketch",
-    "torch canonical",
-    "torch classwise",
+    "default classwise",
+    "risk classwise",
+    "default top-label",
+    "default sketch",
+    "risk canonical",
 )
 _MARKERS = "osD^vP"
 _LINES = ("-", "--")

@@ -1,7 +1,7 @@
 """What is timed of other code: the authors', by its path, and packages that happen to be installed.
 
-None is a dependency. Packages estimate other quantities, top-label errors by bins or a smoother,
-which is why their times are compared with the top-label notion here.
+None is a dependency. Packages estimate other quantities, such as top-label errors by bins, or what
+one recalibration saves; each is compared with the default estimate of the notion nearest to it.
 """
 
 from __future__ import annotations
@@ -120,17 +120,71 @@ def _model_diagnostics(module: Any, data: Sample) -> object:
     return module.decompose(correct, confidence, scoring_function=module.SquaredError())
 
 
-#: Series → (module, what to call of it).
-PACKAGES: dict[str, tuple[str, Callable[[Any, Sample], object]]] = {
-    "scikit-learn curve": ("sklearn.calibration", _calibration_curve),
-    "scikit-learn brier": ("sklearn.metrics", _brier),
-    "relplot": ("relplot", _smooth_ece),
-    "netcal": ("netcal.metrics", _netcal),
-    "uncertainty-calibration": ("calibration", _verified),
-    "torchmetrics": ("torchmetrics.functional.classification", _torchmetrics),
-    "torch-uncertainty": ("torch_uncertainty.metrics", _torch_uncertainty),
-    "probmetrics": ("probmetrics.metrics", _probmetrics),
-    "model-diagnostics": ("model_diagnostics.scoring", _model_diagnostics),
+def _scaled(method: str) -> Callable[[Any, Sample], object]:
+    """Return what scikit-learn's recalibration saves of the log loss, on rows it did not see."""
+
+    def saved(module: Any, data: Sample) -> object:
+        from sklearn.frozen import FrozenEstimator
+        from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+        k = data.y_proba.shape[1]
+        model = module.CalibratedClassifierCV(
+            FrozenEstimator(_AsPredicted(k)), method=method, ensemble=False
+        )
+        logits = np.log(np.maximum(data.y_proba, 1e-300))
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        recalibrated = cross_val_predict(
+            model, logits, data.y_true, cv=folds, method="predict_proba"
+        )
+        return _log_loss(data.y_true, data.y_proba) - _log_loss(data.y_true, recalibrated)
+
+    return saved
+
+
+def _log_loss(y_true: NDArray[np.int64], y_proba: NDArray[np.float64]) -> float:
+    own = np.take_along_axis(y_proba, y_true[:, None], axis=1)
+    return -float(np.log(np.maximum(own, 1e-15)).mean())
+
+
+class _AsPredicted:
+    """A classifier, as scikit-learn sees one, whose scores are its inputs."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.classes_ = np.arange(n_classes)
+
+    def fit(self, *_: object) -> Any:
+        return self
+
+    def decision_function(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return X
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.asarray(X.argmax(axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(),
+        )
+
+
+#: Series → (module, what to call of it, the notion of what is compared with it).
+PACKAGES: dict[str, tuple[str, Callable[[Any, Sample], object], str]] = {
+    "scikit-learn temperature": ("sklearn.calibration", _scaled("temperature"), "canonical"),
+    "scikit-learn isotonic": ("sklearn.calibration", _scaled("isotonic"), "classwise"),
+    "scikit-learn curve": ("sklearn.calibration", _calibration_curve, "top-label"),
+    "scikit-learn brier": ("sklearn.metrics", _brier, "top-label"),
+    "relplot": ("relplot", _smooth_ece, "top-label"),
+    "netcal": ("netcal.metrics", _netcal, "top-label"),
+    "uncertainty-calibration": ("calibration", _verified, "top-label"),
+    "torchmetrics": ("torchmetrics.functional.classification", _torchmetrics, "top-label"),
+    "torch-uncertainty": ("torch_uncertainty.metrics", _torch_uncertainty, "top-label"),
+    "probmetrics": ("probmetrics.metrics", _probmetrics, "canonical"),
+    "model-diagnostics": ("model_diagnostics.scoring", _model_diagnostics, "top-label"),
 }
 
 
@@ -138,8 +192,8 @@ def installed(series: str) -> bool:
     return importlib.util.find_spec(PACKAGES[series][0].partition(".")[0]) is not None
 
 
-def package(case: Case, _: Path) -> Callable[[], object]:
-    name, function = PACKAGES[case.series]
+def package(case: Case, __: Path) -> Callable[[], object]:
+    name, function, _ = PACKAGES[case.series]
     module = importlib.import_module(name)
     data = sample(case.n, case.k)
     return lambda: function(module, data)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchmarks import rivals, workloads
 from benchmarks.cases import Prepare
 
+NOTIONS = ("canonical", "classwise", "top-label")
 Size = Callable[[int, int], float]
 
 
@@ -51,37 +52,76 @@ class Series:
     """Computes where ``--device`` says."""
 
 
+def _default(notion: str) -> Series:
+    return Series(workloads.default(notion), workloads.risk(notion), f"risk {notion}", cost=_rows)
+
+
+#: Each name begins with the method: "default" is what a call without one takes, "risk" is the
+#: published estimate at a bandwidth that is given.
 SERIES: dict[str, Series] = {
-    "canonical": Series(workloads.canonical, workloads.bare, "bare limit", _pairs),
-    "classwise": Series(workloads.classwise),
-    "classwise exact": Series(
-        workloads.classwise_exact, workloads.classwise, "classwise", _pairs_by_class
+    **{f"default {notion}": _default(notion) for notion in NOTIONS},
+    **{f"default network {notion}": Series(workloads.network(notion)) for notion in NOTIONS},
+    "default sketch": Series(
+        workloads.sketch("debiased"), workloads.reading, "reading", _entries, _constant
     ),
-    "top-label": Series(workloads.top_label, cost=_rows),
-    "debiased": Series(workloads.debiased, workloads.canonical, "canonical", _rows),
-    "sketch": Series(workloads.sketch, workloads.reading, "reading", _entries, _constant),
-    "search": Series(workloads.search, workloads.canonical, "canonical", _pairs),
-    "classwise search": Series(
-        workloads.classwise_search, workloads.classwise_log, "classwise log"
+    "default test canonical": Series(
+        workloads.test("canonical"), workloads.default("canonical"), "default canonical", _rows
     ),
-    "test": Series(workloads.test, workloads.canonical, "canonical", _rows),
-    "classwise test": Series(workloads.classwise_test, workloads.classwise_log, "classwise log"),
-    "torch canonical": Series(
-        workloads.torch_canonical, workloads.canonical, "canonical", _pairs, on_device=True
+    "default test classwise": Series(
+        workloads.test("classwise"), workloads.default("classwise"), "default classwise"
     ),
-    "torch classwise": Series(
-        workloads.torch_classwise, workloads.classwise, "classwise", on_device=True
+    "default paired classwise": Series(
+        workloads.paired("classwise"), workloads.default("classwise"), "default classwise"
+    ),
+    "default torch classwise": Series(
+        workloads.on_tensors("default", "classwise", "auto"),
+        workloads.default("classwise"),
+        "default classwise",
+        on_device=True,
+    ),
+    "risk canonical": Series(
+        workloads.risk("canonical", "exact"), workloads.bare, "bare limit", _pairs
+    ),
+    "risk classwise": Series(workloads.risk("classwise")),
+    "risk classwise exact": Series(
+        workloads.risk("classwise", "exact"),
+        workloads.risk("classwise"),
+        "risk classwise",
+        _pairs_by_class,
+    ),
+    "risk top-label": Series(workloads.risk("top-label"), cost=_rows),
+    "risk sketch": Series(
+        workloads.sketch("risk"), workloads.reading, "reading", _entries, _constant
+    ),
+    "risk search canonical": Series(
+        workloads.search("canonical"), workloads.risk("canonical"), "risk canonical", _pairs
+    ),
+    "risk search classwise": Series(
+        workloads.search("classwise"), workloads.risk("classwise"), "risk classwise"
+    ),
+    "risk torch canonical": Series(
+        workloads.on_tensors("risk", "canonical", "exact"),
+        workloads.risk("canonical", "exact"),
+        "risk canonical",
+        _pairs,
+        on_device=True,
+    ),
+    "risk torch classwise": Series(
+        workloads.on_tensors("risk", "classwise", "auto"),
+        workloads.risk("classwise"),
+        "risk classwise",
+        on_device=True,
     ),
     "authors": Series(
         rivals.authors,
-        workloads.canonical,
-        "canonical",
+        workloads.default("canonical"),
+        "default canonical",
         _pairs_by_class,
         rivals.authors_bytes,
         on_device=True,
     ),
     **{
-        name: Series(rivals.package, workloads.top_label, "top-label", _rows)
-        for name in rivals.PACKAGES
+        name: Series(rivals.package, workloads.default(notion), f"default {notion}", _rows)
+        for name, (_, _, notion) in rivals.PACKAGES.items()
     },
 }

@@ -4,103 +4,120 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import propercal
 from benchmarks import decomposition
-from benchmarks.cases import BANDWIDTH, Case, blocks, draw, sample
+from benchmarks.cases import BANDWIDTH, Case, Prepare, blocks, draw, network_sample, sample
 
 Call = Callable[[], object]
 
 
-def canonical(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: _risk(*data, algorithm="exact")
+def default(notion: str) -> Prepare:
+    """Time `decompose` with its default method, log loss."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = sample(case.n, case.k)
+        return lambda: propercal.decompose(*data, notion=notion)
+
+    return prepare
+
+
+def network(notion: str) -> Prepare:
+    """Time the same on predictions that are spread as those of a network of many classes."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = network_sample(case.n, case.k)
+        return lambda: propercal.decompose(*data, notion=notion)
+
+    return prepare
+
+
+def risk(notion: str, algorithm: str = "auto") -> Prepare:
+    """Time the published estimate at a given bandwidth, log loss."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = sample(case.n, case.k)
+        return lambda: _risk(*data, notion=notion, algorithm=algorithm)
+
+    return prepare
 
 
 def bare(case: Case, _: Path) -> Call:
+    """Time the matrix products and exponentials of the exact kernel alone."""
     y_proba = sample(case.n, case.k).y_proba
     return lambda: decomposition.bare_limit(y_proba)
 
 
-def classwise(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: _risk(*data, notion="classwise", generator=["log", "brier"])
+def search(notion: str) -> Prepare:
+    """Time the choice of a bandwidth."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = sample(case.n, case.k)
+        return lambda: propercal.select_bandwidth(*data, notion=notion)
+
+    return prepare
 
 
-def classwise_exact(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    settings: dict[str, Any] = {"notion": "classwise", "generator": ["log", "brier"]}
-    return lambda: _risk(*data, **settings, algorithm="exact")
+def test(notion: str) -> Prepare:
+    """Time the test of calibration."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = sample(case.n, case.k)
+        return lambda: propercal.calibration_test(
+            *data, notion=notion, n_resamples=999, random_state=0
+        )
+
+    return prepare
 
 
-def classwise_log(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: _risk(*data, notion="classwise")
+def paired(notion: str) -> Prepare:
+    """Time the comparison of two models."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        y_true, y_proba = sample(case.n, case.k)
+        other = y_proba**1.2
+        other = other / other.sum(axis=1, keepdims=True)
+        return lambda: propercal.paired_difference(y_true, y_proba, other, notion=notion)
+
+    return prepare
 
 
-def top_label(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: _risk(*data, notion="top-label")
+def on_tensors(prepared: Literal["default", "risk"], notion: str, algorithm: str) -> Prepare:
+    """Time the same on tensors."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = _tensors(case)
+        settings = {"notion": notion, "algorithm": algorithm}
+        call = _risk if prepared == "risk" else propercal.decompose
+        # A number on the host: a GPU has finished by then.
+        return lambda: float(call(*data, **settings).calibration_error)
+
+    return prepare
 
 
-def debiased(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: propercal.decompose(*data)
+def sketch(method: Literal["debiased", "risk"]) -> Prepare:
+    """Time a stream of chunks on disk."""
+    settings = {"bandwidth": BANDWIDTH} if method == "risk" else {}
 
+    def prepare(case: Case, folder: Path) -> Call:
+        paths = _stream(case, folder)
 
-def search(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: propercal.select_bandwidth(*data)
+        def one_pass() -> object:
+            # Two halves that are merged, as two machines would.
+            parts = [
+                propercal.CalibrationSketch(case.k, generator="log", notion="classwise", **settings)
+                for _ in range(2)
+            ]
+            for i, (y_true, y_proba) in enumerate(paths):
+                parts[i % 2].update(np.load(y_true), np.load(y_proba, mmap_mode="r"))
+            return parts[0].merge(parts[1]).result(method=method)
 
+        return one_pass
 
-def classwise_search(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: propercal.select_bandwidth(*data, notion="classwise")
-
-
-def test(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: propercal.calibration_test(*data, n_resamples=999, random_state=0)
-
-
-def classwise_test(case: Case, _: Path) -> Call:
-    data = sample(case.n, case.k)
-    return lambda: propercal.calibration_test(
-        *data, notion="classwise", n_resamples=999, random_state=0
-    )
-
-
-def torch_canonical(case: Case, _: Path) -> Call:
-    data = _tensors(case)
-    # A number on the host: a GPU has finished by then.
-    return lambda: float(_risk(*data, algorithm="exact").calibration_error)
-
-
-def torch_classwise(case: Case, _: Path) -> Call:
-    data = _tensors(case)
-    settings: dict[str, Any] = {"notion": "classwise", "generator": ["log", "brier"]}
-    return lambda: [float(result.calibration_error) for result in _risk(*data, **settings)]
-
-
-def sketch(case: Case, folder: Path) -> Call:
-    paths = _stream(case, folder)
-
-    def one_pass() -> object:
-        # Two halves that are merged, as two machines would.
-        parts = [
-            propercal.CalibrationSketch(
-                case.k, generator="log", notion="classwise", bandwidth=BANDWIDTH
-            )
-            for _ in range(2)
-        ]
-        for i, (y_true, y_proba) in enumerate(paths):
-            parts[i % 2].update(np.load(y_true), np.load(y_proba, mmap_mode="r"))
-        return parts[0].merge(parts[1]).result(method="risk")
-
-    return one_pass
+    return prepare
 
 
 def reading(case: Case, folder: Path) -> Call:

@@ -152,19 +152,37 @@ def counts(numbers: Array, size: int) -> np.ndarray[Any, Any]:
     return np.bincount(to_numpy(numbers), minlength=size)
 
 
-def segment_sums(values: Array, number: Array, size: int) -> Array:
-    """(size, q) sums of those of `values` (n, q) that have each `number` (n,)."""
-    if is_torch(values):
-        return values.new_zeros((size, values.shape[1])).index_add_(0, number, values)
-    if not is_numpy(values):
-        return like(segment_sums(to_numpy(values), to_numpy(number), size), values)
-    order = np.argsort(number, kind="stable")
-    starts = np.searchsorted(number[order], np.arange(size))
-    result = np.zeros((size, values.shape[1]), dtype=values.dtype)
-    there = np.diff(np.append(starts, len(order))) > 0
-    if there.any():
-        result[there] = np.add.reduceat(values[order], starts[there], axis=0)
-    return result
+class Segments:
+    """Rows by a number that each has, whose values are added up.
+
+    Parameters
+    ----------
+    number : array (n,)
+        Of each row, 0 to size − 1.
+    size : int
+        How many numbers there are.
+    """
+
+    def __init__(self, number: Array, size: int) -> None:
+        self.number, self.size = number, size
+        if is_torch(number):
+            return
+        found = to_numpy(number)
+        self._order = np.argsort(found, kind="stable")
+        starts = np.searchsorted(found[self._order], np.arange(size))
+        self._there = np.diff(np.append(starts, len(found))) > 0
+        self._starts = starts[self._there]
+
+    def sums(self, values: Array) -> Array:
+        """(size, q) sums of those of `values` (n, q) that have each number."""
+        if is_torch(values):
+            zeros = values.new_zeros((self.size, values.shape[1]))
+            return zeros.index_add_(0, self.number, values)
+        result = np.zeros((self.size, values.shape[1]))
+        if len(self._starts):
+            sorted_values = to_numpy(values)[self._order]
+            result[self._there] = np.add.reduceat(sorted_values, self._starts, axis=0)
+        return result if is_numpy(values) else like(result, values)
 
 
 def contiguous(x: Array) -> Array:

@@ -15,7 +15,9 @@ from propercal._typing import Array
 #: Distinct predictions up to which each is a point by itself.
 LARGEST_EXACT = 2000
 #: Width of a bin near z = 0. It grows as z / 2 where |z| is large, and g nearly 0 or 1.
-SPACING = 0.0125
+SPACING = 0.00625
+#: Bins in use beyond which they are joined two by two.
+_MANY = 800
 _LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
@@ -64,6 +66,8 @@ def bins(
     if distinct is not None:
         return distinct
     numbers = grid_numbers(z, spacing)
+    if len(np.unique(numbers)) > _MANY:
+        numbers = joined(numbers)
     numbers = _without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
     for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:
@@ -86,6 +90,11 @@ def grid_numbers(z: Floats, spacing: float = SPACING) -> Numbers:
     bins_away = np.floor(np.arcsinh(np.abs(z) / _LINEAR) * (_LINEAR / spacing)) + 1
     numbers: Numbers = (np.sign(z) * bins_away).astype(np.intp)
     return numbers
+
+
+def joined(numbers: Numbers) -> Numbers:
+    """Return the numbers (n,) of bins on the grid of twice the width."""
+    return np.sign(numbers) * ((np.abs(numbers) + 1) // 2)
 
 
 def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:

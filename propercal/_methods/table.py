@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace, one_hot, segment_sums, to_numpy
+from propercal._array import Segments, like, namespace, one_hot, to_numpy
 from propercal._data.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, bins
@@ -45,6 +45,8 @@ class Table:
     """The c cells, sorted by fold and label, and their weights: sums over rows."""
     place: Array
     """(c,) the point of each cell."""
+    segments: Segments
+    """Cells by point."""
     weight: Array
     """(c,) weight of the rows of a cell."""
     squares: Array
@@ -65,7 +67,7 @@ class Table:
         scale = namespace(self.weight).sum(self.weight) / namespace(self.weight).sum(self.squares)
         weighted = labels * (self.weight * scale)[:, None]
         by_fold = [
-            segment_sums(weighted[rows, :], self.place[rows], self.points.prob.shape[0])
+            Segments(self.place[rows], self.points.prob.shape[0]).sums(weighted[rows, :])
             for rows in sources.folds
         ]
         return namespace(weighted).stack(
@@ -148,7 +150,8 @@ def table_of(
     sources = Sources(
         points.take(place), label, None if uniform else weight, fold, n_folds, n_classes
     )
-    return Table(points, sources, place, weight, squares, own, shared, row_cell, exact)
+    segments = Segments(place, points.prob.shape[0])
+    return Table(points, sources, place, segments, weight, squares, own, shared, row_cell, exact)
 
 
 def group_rows(problem: Problem, recipe: Recipe) -> Grouped | None:

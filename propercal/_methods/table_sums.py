@@ -11,7 +11,6 @@ from propercal._array import (
     like,
     namespace,
     one_hot,
-    segment_sums,
 )
 from propercal._kernels.kernels import HEADROOM, BilinearKernel
 from propercal._methods.fold_sums import FoldSums
@@ -69,7 +68,7 @@ class TableSums:
 
     def _nodes(self, values: Array) -> Array:
         """Add values (c, q) at cells up to (m, q) at points."""
-        return segment_sums(values, self._table.place, self._table.points.prob.shape[0])
+        return self._table.segments.sums(values)
 
 
 def _scaled_kernel(table: Table, kernel: BilinearKernel, bandwidth: float) -> tuple[Array, Array]:

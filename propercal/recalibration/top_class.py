@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace, segment_sums, to_numpy
+from propercal._array import Segments, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.families import temperature
@@ -140,8 +140,8 @@ def _pooled(train: TrainingSets) -> tuple[Points, Array]:
     points, counts = train.points, train.counts
     if points.nodes is None:
         return points, counts
-    m = points.nodes.prob.shape[0]
-    sums = [segment_sums(counts[b, ...], points.group, m) for b in range(counts.shape[0])]
+    groups = Segments(points.group, points.nodes.prob.shape[0])
+    sums = [groups.sums(counts[b, ...]) for b in range(counts.shape[0])]
     return points.nodes, namespace(counts).stack(sums)
 
 

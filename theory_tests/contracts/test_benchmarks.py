@@ -40,8 +40,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("benchmark")
     script = [sys.executable, "-W", "error", str(ROOT / "benchmarks" / "scale.py"), "--tiny"]
     places = [
-        "--output", str(folder / "run.nc"), "--figure", str(folder / "run.png"), "--only", "canonical",
-        "classwise", "sketch",
+        "--output", str(folder / "run.nc"), "--figure", str(folder / "run.png"), "--only", "risk canonical",
+        "default classwise", "default sketch",
     ]
     done = subprocess.run([*script, *places], capture_output=True, text=True, check=True)
     return folder, done.stdout
@@ -50,22 +50,22 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_dataset_holds_times_memory_and_growth(tiny: tuple[Path, str]) -> None:
     result = xr.load_dataset(tiny[0] / "run.nc", engine="h5netcdf")
     assert result["seconds"].dims == ("series", "sample_size", "n_classes", "repetition")
-    assert result["series"].values.tolist() == ["canonical", "classwise", "sketch"]
-    assert result["sample_size"].values.tolist() == [200, 400, 800]
+    assert result["series"].values.tolist() == ["default classwise", "risk canonical", "default sketch"]
+    assert result["sample_size"].values.tolist() == [200, 800]
     assert (result["error"] == "").all()
     measured = result["seconds_median"].notnull().sel(n_classes=3)
-    assert measured.values.tolist() == [[True, False, True], [False, True, False], [False, False, True]]
+    assert measured.values.tolist() == [[True, True], [True, True], [False, True]]
     assert (result["seconds"].count("repetition") > 0).equals(result["seconds_median"].notnull())
     assert float(result["seconds"].min()) > 0
     assert float(result["memory"].min()) >= 0
-    assert result["data"].sel(series="canonical", n_classes=3, sample_size=800).item() == 8 * 800 * 4 / 2**20
+    assert result["data"].sel(series="risk canonical", n_classes=3, sample_size=800).item() == 8 * 800 * 4 / 2**20
     # Relative to something called in turn with it, or to nothing.
-    assert result["reference"].values.tolist() == ["bare limit", "", "reading"]
-    assert result["ratio"].notnull().any(("sample_size", "n_classes")).values.tolist() == [True, False, True]
-    times = result["seconds_median"].sel(series="canonical", n_classes=3, sample_size=[200, 800]).values
+    assert result["reference"].values.tolist() == ["risk classwise", "bare limit", "reading"]
+    assert result["ratio"].notnull().any(("sample_size", "n_classes")).values.all()
+    times = result["seconds_median"].sel(series="risk canonical", n_classes=3, sample_size=[200, 800]).values
     expected = np.log(times[1] / times[0]) / np.log(4)
-    assert result["time_exponent"].sel(series="canonical", n_classes=3).item() == pytest.approx(expected)
-    assert result["time_exponent"].sel(series="sketch").isnull().all()
+    assert result["time_exponent"].sel(series="risk canonical", n_classes=3).item() == pytest.approx(expected)
+    assert result["time_exponent"].sel(series="default sketch").isnull().all()
 
 
 def test_dataset_says_what_it_was_made_with(tiny: tuple[Path, str]) -> None:
@@ -82,7 +82,9 @@ def test_dataset_says_what_it_was_made_with(tiny: tuple[Path, str]) -> None:
 def test_table_and_figure(tiny: tuple[Path, str]) -> None:
     folder, output = tiny
     lines = output.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == ["canonical", "canonical", "classwise", "sketch"]
+    assert [" ".join(line.split()[:2]) for line in lines[1:6]] == [
+        *["default classwise"] * 2, *["risk canonical"] * 2, "default sketch",
+    ]
     assert any("time n^" in line for line in lines)
     assert {path.name for path in folder.iterdir()} == {"run.nc", "run.nc.sha256", "run.png", "run.svg"}
 
@@ -111,22 +113,22 @@ def test_what_fails_is_recorded_and_the_run_goes_on(tmp_path: Path, capsys: pyte
     pytest.importorskip("torch")
     path = tmp_path / "broken.py"
     path.write_text("def estimate(*_):\n    raise ValueError('of no use')\n")
-    arguments = ["--tiny", "--only", "authors", "classwise", "--authors", str(path), "--authors-function", "estimate"]
+    arguments = ["--tiny", "--only", "authors", "default classwise", "--authors", str(path), "--authors-function", "estimate"]
     assert scale.main([*arguments, "--output", str(tmp_path / "run.nc")]) == 0
     result = xr.load_dataset(tmp_path / "run.nc", engine="h5netcdf").sel(n_classes=3)
     assert result["error"].sel(series="authors", sample_size=100).item() == "ValueError: of no use"
     assert result["seconds"].sel(series="authors").isnull().all()
-    assert result["seconds_median"].sel(series="classwise", sample_size=400).item() > 0
+    assert result["seconds_median"].sel(series="default classwise", sample_size=200).item() > 0
     assert "ValueError: of no use" in capsys.readouterr().out
 
 
 def test_a_case_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    assert run(Case("classwise", 400, 3), tmp_path, timeout=0.01).error == "stopped after 0 s"
+    assert run(Case("default classwise", 400, 3), tmp_path, timeout=0.01).error == "stopped after 0 s"
 
 
 def test_interrupted_run_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def one_and_interrupted(*_: object) -> Iterator[tuple[Case, Outcome]]:
-        yield Case("classwise", 400, 3), Outcome(seconds=[1.0], memory_mib=1.0, data_mib=1.0)
+        yield Case("default classwise", 400, 3), Outcome(seconds=[1.0], memory_mib=1.0, data_mib=1.0)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(scale, "outcomes", one_and_interrupted)
@@ -145,21 +147,21 @@ def test_slopes_are_those_of_the_largest_decade() -> None:
 
 
 def test_spread_is_half_the_distance_of_the_quartiles() -> None:
-    case = Case("canonical", 10, 2)
+    case = Case("risk canonical", 10, 2)
     result = dataset([(case, Outcome(seconds=[1.0, 2.0, 3.0, 4.0, 5.0], ratios=[2.0]))], {}).squeeze()
     assert (result["seconds_median"].item(), result["seconds_spread"].item(), result["ratio"].item()) == (3, 1, 2)
 
 
 def test_expected_time_grows_as_the_series_does() -> None:
     done = {(1000, 10): Outcome(seconds=[1.0]), (3000, 10): Outcome(error="not tried")}
-    assert expected_seconds(Case("canonical", 10_000, 10), done) == pytest.approx(100)
-    assert expected_seconds(Case("classwise", 10_000, 20), done) == pytest.approx(20)
-    assert expected_seconds(Case("canonical", 500, 10), done) == 0
+    assert expected_seconds(Case("risk canonical", 10_000, 10), done) == pytest.approx(100)
+    assert expected_seconds(Case("risk classwise", 10_000, 20), done) == pytest.approx(20)
+    assert expected_seconds(Case("risk canonical", 500, 10), done) == 0
 
 
 def test_cases_that_would_take_too_much_are_not_tried() -> None:
     done = {(1000, 10): Outcome(seconds=[1.0])}
-    case = Case("canonical", 10_000, 10)
+    case = Case("risk canonical", 10_000, 10)
     assert not_tried(case, done, longest=101, left=200) == ""
     assert not_tried(case, done, longest=99, left=200) == "not tried: expected to take 100 s"
     assert not_tried(case, done, longest=200, left=99) == "not tried: expected to take 100 s"
