@@ -90,8 +90,8 @@ def on_tensors(prepared: Literal["default", "risk"], notion: str, algorithm: str
 
     def prepare(case: Case, _: Path) -> Call:
         data = _tensors(case)
-        settings = {"notion": notion, "algorithm": algorithm}
-        call = _risk if prepared == "risk" else propercal.decompose
+        settings: dict[str, Any] = {"notion": notion, "algorithm": algorithm}
+        call: Callable[..., Any] = _risk if prepared == "risk" else propercal.decompose
         # A number on the host: a GPU has finished by then.
         return lambda: float(call(*data, **settings).calibration_error)
 
@@ -100,7 +100,7 @@ def on_tensors(prepared: Literal["default", "risk"], notion: str, algorithm: str
 
 def sketch(method: Literal["debiased", "risk"]) -> Prepare:
     """Time a stream of chunks on disk."""
-    settings = {"bandwidth": BANDWIDTH} if method == "risk" else {}
+    settings: dict[str, Any] = {"bandwidth": BANDWIDTH} if method == "risk" else {}
 
     def prepare(case: Case, folder: Path) -> Call:
         paths = _stream(case, folder)
