@@ -94,7 +94,8 @@ def grid_numbers(z: Floats, spacing: float = SPACING) -> Numbers:
 
 def joined(numbers: Numbers) -> Numbers:
     """Return the numbers (n,) of bins on the grid of twice the width."""
-    return np.sign(numbers) * ((np.abs(numbers) + 1) // 2)
+    halved: Numbers = np.sign(numbers) * ((np.abs(numbers) + 1) // 2)
+    return halved
 
 
 def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:

@@ -122,7 +122,8 @@ def make_table(
         each = to_numpy(problem.weight)
         # Squares may underflow where weights do not.
         each = each / each.max()
-        weight, squares = np.bincount(cell, each), np.bincount(cell, each * each)
+        weight = np.bincount(cell, each).astype(np.float64)
+        squares = np.bincount(cell, each * each).astype(np.float64)
     cells = Cells(np.flatnonzero(used), size, weight, squares)
     return table_of(points, cells, recipe.n_folds, k, row_cell=cell, exact=exact)
 
