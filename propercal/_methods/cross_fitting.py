@@ -16,6 +16,7 @@ from propercal._threads import n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.family import Family, Recalibration, TrainingSet
+from propercal.recalibration.points import Points
 from propercal.recalibration.stacking import Floats, stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
@@ -52,10 +53,12 @@ class CrossFits:
             result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
 
-    def combined(self, left_out: frozenset[int], weights: Sequence[Floats]) -> list[Array]:
-        """(n, k) means of the families, fitted without `left_out`, for each of some `weights`."""
+    def combined(
+        self, left_out: frozenset[int], weights: Sequence[Floats], points: Points
+    ) -> list[Array]:
+        """(m, k) means of the families at points, fitted without `left_out`, for each `weights`."""
         used = {
-            i: fit(self.sources.points)
+            i: fit(points)
             for i, fit in enumerate(self.fits[left_out])
             if any(each[i] > 0 for each in weights)
         }
