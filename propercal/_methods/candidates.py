@@ -69,20 +69,30 @@ class Candidates:
         F.
     labels, weights : sequence of array (r,)
         Labels and weights of the judged rows of each fold.
+    missing : float
+        Share of all rows that is not judged.
     """
 
     def __init__(
-        self, generator: BregmanGenerator, labels: Sequence[Array], weights: Sequence[Array]
+        self,
+        generator: BregmanGenerator,
+        labels: Sequence[Array],
+        weights: Sequence[Array],
+        missing: float = 0.0,
     ) -> None:
         self._generator = generator
         self._labels = labels
         self._weights = weights
+        self._missing = missing
         n_folds = len(labels)
         # By candidate, then by fold.
         self._loss: list[list[Any]] = []
         self._correction: list[list[Any]] = []
         # (judged fold, fold left out) for each candidate: weighted loss.
         self._inner: list[np.ndarray[Any, Any]] = []
+        # The same: variance of its difference to the base that rows which are not judged leave.
+        self._noise: list[np.ndarray[Any, Any]] = []
+        self._base_losses: list[Any] = [None] * n_folds
         self._choices: list[Choice] = []
         self._spread: list[Any] = [None] * n_folds
 
@@ -146,12 +156,14 @@ class Candidates:
                 for by_fold in self._correction
             ]
         )
-        inner = np.array(self._inner)
+        inner, noise = np.array(self._inner), np.array(self._noise)
         best = []
         for f in range(len(weights)):
             others = self._others(f)
             # Loss less V estimates the refinement; half of V is kept as the price of variance.
             score = inner[:, others, f].sum(axis=1) - 0.5 * spread[:, others].sum(axis=1)
+            # To do better on a sample is not yet to do better than no correction on all rows.
+            score = score + np.sqrt(noise[:, others, f].sum(axis=1))
             best.append(int(np.argmin(score)))
         return best
 
@@ -167,14 +179,23 @@ class Candidates:
             self._loss.append([None] * n_folds)
             self._correction.append([None] * n_folds)
             self._inner.append(np.zeros((n_folds, n_folds)))
+            self._noise.append(np.zeros((n_folds, n_folds)))
             self._choices.append(choice)
         xp = namespace(prob)
         label = xp.concat([self._labels[fold]] * n_folds)
         losses = xp.reshape(losses_of(self._generator, prob, label), (n_folds, -1))
         self._loss[candidate][fold] = losses[0, :]
         self._correction[candidate][fold] = correction
-        means = losses[1:, :] @ self._weights[fold]
-        self._inner[candidate][fold, self._others(fold)] = to_numpy(means)
+        weight, others = self._weights[fold], self._others(fold)
+        self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)
+        if self._missing == 0:
+            return
+        if candidate == 0:
+            self._base_losses[fold] = losses[1:, :]
+        gain = losses[1:, :] - self._base_losses[fold]
+        gain = gain - (gain @ (weight / xp.sum(weight)))[:, None]
+        variance = self._missing * (gain * gain) @ (weight * weight)
+        self._noise[candidate][fold, others] = to_numpy(variance)
 
 
 def losses_of(generator: BregmanGenerator, prob: Array, label: Array) -> Array:

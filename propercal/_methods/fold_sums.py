@@ -101,9 +101,16 @@ class FoldKernel(Protocol):
 
 
 def fold_kernel(
-    sources: Sources, kernel: BilinearKernel, bandwidth: float, algorithm: str
+    sources: Sources,
+    kernel: BilinearKernel,
+    bandwidth: float,
+    algorithm: str,
+    targets: np.ndarray[Any, Any] | None = None,
 ) -> FoldKernel:
-    """Return sums over all points, or over nodes where the points are pairs and that is faster."""
+    """Return sums over all points, or over nodes where the points are pairs and that is faster.
+
+    `targets` are the numbers, ascending, of the only sources at which they will be asked for.
+    """
     prob, log_prob = sources.points.prob, sources.points.log_prob
     if algorithm == "auto":
         fits = linear.obstacle(kernel, prob, log_prob) is None and linear.wins(log_prob, bandwidth)
@@ -111,19 +118,27 @@ def fold_kernel(
     if algorithm == "linear":
         linear.check_possible(kernel, prob, log_prob)
         return _LinearSums(sources, kernel, bandwidth)
-    return _ExactSums(sources, sources.features(kernel, bandwidth))
+    features = sources.features(kernel, bandwidth)
+    if targets is None or len(targets) == len(sources.fold):
+        return _ExactSums(sources, features)
+    target = namespace(prob).take(features.target, like(targets, prob), axis=0)
+    return _ExactSums(sources, features._replace(target=target), targets)
 
 
 @dataclass(frozen=True)
 class _ExactSums:
     sources: Sources
     features: Features
+    targets: np.ndarray[Any, Any] | None = None
+    """Numbers of the sources that `features` has as targets; None for all."""
     algorithm: ClassVar[str] = "exact"
 
     def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
         if isinstance(rows, slice):
             rows = np.arange(rows.start, rows.stop)
-        return fold_sums(self.features, self.sources, rows, columns)
+        at = rows if self.targets is None else np.searchsorted(self.targets, rows)
+        target = namespace(columns).take(self.features.target, like(at, columns), axis=0)
+        return fold_sums(self.features, self.sources, rows, columns, target)
 
 
 def fold_sums(

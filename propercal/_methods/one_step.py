@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from propercal._methods.candidates import (
 )
 from propercal._methods.chosen import Kernel, rows_as_chosen
 from propercal._methods.cross_fitting import CrossFits, cross_fit
-from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
+from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
 from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources
@@ -100,12 +101,7 @@ def _in_fold_order(
             )
         ]
     sources, numbers = kernel_sources(fits.sources)
-    kernels = [
-        (gamma, fold_kernel(sources, recipe.kernel, gamma, recipe.algorithm))
-        for gamma in recipe.bandwidths
-    ]
-    candidates = _judge(fits, stacks, sources, generators, kernels)
-    algorithm = joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
+    candidates, algorithm = _judge(fits, stacks, sources, generators, recipe)
     choices = [found.choose() for found in candidates]
     if is_whole(fits.sources):
         rows = [found.rows() for found in candidates]
@@ -127,13 +123,21 @@ def _judge(
     stacks: Sequence[Sequence[Floats]],
     sources: Sources,
     generators: Sequence[BregmanGenerator],
-    kernels: Sequence[tuple[float, FoldKernel]],
-) -> list[Candidates]:
-    """Judge the corrections by kernels, each with its bandwidth, on a part of the sources."""
+    recipe: Recipe,
+) -> tuple[list[Candidates], str]:
+    """Judge the corrections on some of the sources; return how the kernel was summed too."""
     parts = judged(sources)
+    rows = np.concatenate([np.arange(len(sources.fold))[part.rows] for part in parts])
+    kernels = [
+        (gamma, fold_kernel(sources, recipe.kernel, gamma, recipe.algorithm, rows))
+        for gamma in recipe.bandwidths
+        if recipe.kernel is not None
+    ]
     labels = [_at(sources.label, part) for part in parts]
-    candidates = [Candidates(g, labels, [part.weight for part in parts]) for g in generators]
-    bases_of = _Bases(fits, stacks, sources, parts)
+    weights = [part.weight for part in parts]
+    missing = 1 - sum(weight.shape[0] for weight in weights) / len(fits.sources.fold)
+    candidates = [Candidates(g, labels, weights, missing) for g in generators]
+    bases_of = _Bases(fits, stacks, sources, parts, rows)
     for e, part in enumerate(parts):
         bases, columns = bases_of(e)
         for found, base in zip(candidates, bases, strict=True):
@@ -144,7 +148,7 @@ def _judge(
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
                 own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])
                 found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
-    return candidates
+    return candidates, joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
 
 
 class _Bases:
@@ -156,12 +160,12 @@ class _Bases:
         stacks: Sequence[Sequence[Floats]],
         sources: Sources,
         parts: Sequence[Judged],
+        rows: np.ndarray[Any, Any],
     ) -> None:
         self._fits, self._stacks, self._sources, self._parts = fits, stacks, sources, parts
         self._all_judged = is_whole(sources)
         points = sources.points
         if not self._all_judged:
-            rows = np.concatenate([np.arange(len(sources.fold))[part.rows] for part in parts])
             points = points.take(like(rows, points.prob))
         # By fold that is left out, then by generator, at the judged rows of all folds.
         self._outer = [
@@ -181,26 +185,21 @@ class _Bases:
         own = self._outer[e]
         if not self._all_judged:
             own = self._fits.combined(frozenset({e}), self._stacks[e], points)
-        others = [f for f in range(len(folds)) if f != e]
-        inner = [self._fits.combined(frozenset({e, f}), self._stacks[f], points) for f in others]
-        outside = [
-            1.0 - xp.astype(_marks(points.prob, folds[f]), points.prob.dtype) for f in others
-        ]
-        bases, columns = [], []
-        for i, at_sources in enumerate(own):
-            without = [by_generator[i] for by_generator in inner]
-            judged_rows = [by_generator[i][self._place[e], :] for by_generator in self._outer]
-            bases.append(
-                Bases(
-                    own=judged_rows[e],
-                    inner=[_at(base, self._parts[e]) for base in without],
-                    # How much the fits without each fold differ at the rows of this one.
-                    others=judged_rows,
-                )
-            )
-            columns.append(at_sources)
-            columns += [base * out[:, None] for base, out in zip(without, outside, strict=True)]
-        return bases, xp.concat(columns, axis=1)
+        columns = [[at_sources] for at_sources in own]
+        bases = []
+        for i in range(len(own)):
+            # How much the fits without each fold differ at the rows of this one.
+            others = [by_generator[i][self._place[e], :] for by_generator in self._outer]
+            bases.append(Bases(own=others[e], inner=[], others=others))
+        for f, fold in enumerate(folds):
+            if f == e:
+                continue
+            outside = 1.0 - xp.astype(_marks(points.prob, fold), points.prob.dtype)[:, None]
+            inner = self._fits.combined(frozenset({e, f}), self._stacks[f], points)
+            for i, base in enumerate(inner):
+                bases[i].inner.append(_at(base, self._parts[e]))
+                columns[i].append(base * outside)
+        return bases, xp.concat([part for parts in columns for part in parts], axis=1)
 
 
 def _at(values: Array, part: Judged) -> Array:

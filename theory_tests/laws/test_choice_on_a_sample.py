@@ -7,7 +7,6 @@ agree; equal rows may be merged into one with their number, since sums over rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +42,7 @@ def some_sources(n: int, *, weighted: bool = False, k: int = K, n_folds: int = 5
 
 
 @pytest.fixture
-def budget(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def budget(monkeypatch: pytest.MonkeyPatch) -> Any:
     def to(judged_rows: int, kernel_rows: int = 10**9) -> None:
         monkeypatch.setattr(sampling, "JUDGED_ROWS", judged_rows)
         monkeypatch.setattr(sampling, "KERNEL_ROWS", kernel_rows)
