@@ -201,7 +201,10 @@ def decompose(
     variance part of that. What no family has and the kernel cannot resolve makes the calibration
     error too small, hardly ever too large: without V it is ``lower_bound``, whose expectation is
     below the truth whatever r is, up to what the choice of the kernel makes of the row's own label
-    (of second order). At least 20 rows are needed, and a tensor that tracks no gradient.
+    (of second order). At least 20 rows are needed, and a tensor that tracks no gradient. Where
+    canonical predictions of three or more classes have over 2000 rows, the kernel is chosen by
+    2000 of them, spread over all, and where they have over 20 000, every row is corrected from
+    20 000 of them (``kernel_rows``).
 
     Both published methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth
     in use: the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on
@@ -209,7 +212,8 @@ def decompose(
     lowers that of the risk method, even below 0. The calibration error of a good model is often
     smaller than this bias.
 
-    Time is O(n² k), or O(n k) for one-dimensional problems; memory is O(n k).
+    Time is O(n² k), or O(n k) for one-dimensional problems and, beyond 20 000 rows, for the
+    debiased method; memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
     for each partition; its debiased method is the one in use, and one-dimensional problems with

@@ -68,6 +68,9 @@ class Decomposition:
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
+    kernel_rows : int or None
+        Debiased method: the rows that the kernel correction of every row is made from,
+        ``n_samples`` of up to 20 000 or in one dimension; None without a kernel.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Decomposition:
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     lower_bound: float | None = None
     kernel_share: float | None = None
+    kernel_rows: int | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
@@ -170,6 +174,7 @@ class Decomposition:
             terms[name] = (*variable, {"units": self.units} if self.units else {})
         if self.kernel_share is not None:
             terms["kernel_share"] = ((), self.kernel_share)
+        rows = {} if self.kernel_rows is None else {"kernel_rows": self.kernel_rows}
         return xr.Dataset(
             terms,
             coords={"bound": ["lower", "upper"]} if self.standard_errors else {},
@@ -184,6 +189,7 @@ class Decomposition:
                 "n_classes": self.n_classes,
                 "confidence_level": self.confidence_level,
                 "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
+                **rows,
             },
         )
 
@@ -228,6 +234,8 @@ class Decomposition:
         kernel = f"kernel {self.kernel}, bandwidth {self.bandwidth:.4g}"
         if math.isinf(self.bandwidth):
             kernel = "no kernel correction"
+        if self.kernel_rows is not None and self.kernel_rows < self.n_samples:
+            kernel += f" from {self.kernel_rows} rows"
         settings = f"method {self.method}, {kernel}, n = {self.n_samples}, k = {self.n_classes}"
         meaning = f"[ ]: {self.confidence_level:.0%} interval"
         if "calibration_error" not in self.standard_errors:

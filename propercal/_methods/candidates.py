@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import by_rows, namespace, to_numpy
+from propercal._array import by_rows, namespace, one_hot, to_numpy
 from propercal._methods.correction import (
     Corrected,
     Residuals,
@@ -23,7 +24,7 @@ from propercal.generators.base import BregmanGenerator
 
 
 class Bases(NamedTuple):
-    """Stacked recalibrations of the rows of one fold, for one generator."""
+    """Stacked recalibrations of the judged rows of one fold, for one generator."""
 
     own: Array
     """(r, k) fitted without this fold."""
@@ -41,6 +42,20 @@ class OneStep(NamedTuple):
     """The bandwidth that each fold chose, inf for no kernel correction."""
     algorithm: str = "none"
     """How the kernel was summed: "exact", or "linear" for one bandwidth or more."""
+    kernel_rows: int | None = None
+    """Rows that the kernel was summed over; None without one."""
+
+
+class Choice(NamedTuple):
+    """A kernel correction."""
+
+    bandwidth: float
+    """inf for none."""
+    prior: float
+
+
+#: The base alone.
+NO_CORRECTION = Choice(math.inf, math.inf)
 
 
 class Candidates:
@@ -52,36 +67,49 @@ class Candidates:
     ----------
     generator : BregmanGenerator
         F.
-    outcome, weight : array (n, k), (n,)
-        One-hot labels and weights, sorted by fold.
-    rows : list of slice
-        The rows of each fold.
+    labels, weights : sequence of array (r,)
+        Labels and weights of the judged rows of each fold.
+    missing : float
+        Share of all rows that is not judged.
     """
 
     def __init__(
-        self, generator: BregmanGenerator, outcome: Array, weight: Array, rows: list[slice]
+        self,
+        generator: BregmanGenerator,
+        labels: Sequence[Array],
+        weights: Sequence[Array],
+        missing: float = 0.0,
     ) -> None:
         self._generator = generator
-        self._outcome = outcome
-        self._weight = weight
-        self._rows = rows
-        n_folds = len(rows)
+        self._labels = labels
+        self._weights = weights
+        self._missing = missing
+        n_folds = len(labels)
         # By candidate, then by fold.
         self._loss: list[list[Any]] = []
         self._correction: list[list[Any]] = []
         # (judged fold, fold left out) for each candidate: weighted loss.
         self._inner: list[np.ndarray[Any, Any]] = []
-        self._bandwidths: list[float] = []
+        # The same: variance of its difference to the base that rows which are not judged leave.
+        self._noise: list[np.ndarray[Any, Any]] = []
+        self._base_losses: list[Any] = [None] * n_folds
+        self._choices: list[Choice] = []
         self._spread: list[Any] = [None] * n_folds
 
     def add_base(self, fold: int, bases: Bases) -> None:
         """Add the base alone for the rows of a fold."""
         self._spread[fold] = half_spread(self._generator, bases.others)
         prob = namespace(bases.own).concat([bases.own, *bases.inner], axis=0)
-        self._add(0, math.inf, fold, prob, self._spread[fold])
+        self._add(0, NO_CORRECTION, fold, prob, self._spread[fold])
 
     def add_corrected(
-        self, fold: int, bases: Bases, sums: FoldSums, bandwidth: float, priors: Any, first: int
+        self,
+        fold: int,
+        bases: Bases,
+        sums: FoldSums,
+        bandwidth: float,
+        priors: Sequence[float],
+        first: int,
     ) -> None:
         """Add the corrections by one kernel, as candidates `first` and following.
 
@@ -94,8 +122,7 @@ class Candidates:
         def columns(i: int) -> Array:
             return sums.columns[:, i * k : (i + 1) * k]
 
-        labels, squares = xp.sum(sums.labels, axis=1), xp.sum(sums.squares, axis=1)
-        found = [residuals(labels, squares, columns(0))]
+        found = [all_residuals(sums, columns(0))]
         found += [without_fold(sums, f, columns(1 + i)) for i, f in enumerate(self._others(fold))]
         # One after the other, so that each step is taken once for all of them.
         base = xp.concat([bases.own, *bases.inner], axis=0)
@@ -104,53 +131,89 @@ class Candidates:
         for j, prior in enumerate(priors):
             corrected = correct(base, joined, prior)
             own = Corrected(*(part[:r, ...] for part in corrected))
-            variance = half_trace(self._generator, own)
-            variance = variance + self._spread[fold] * (1 - own.reliance) ** 2
-            self._add(first + j, bandwidth, fold, corrected.prob, variance)
+            variance = corrected_variance(self._generator, own, self._spread[fold])
+            self._add(first + j, Choice(bandwidth, prior), fold, corrected.prob, variance)
 
-    def choose(self) -> OneStep:
-        """Take for each fold the candidate that does best on the others."""
-        xp = namespace(self._weight)
-        n_folds = len(self._rows)
-        weights = [to_numpy(self._weight[rows]) for rows in self._rows]
+    def choose(self) -> list[Choice]:
+        """Return for each fold the candidate that does best on the others."""
+        return [self._choices[j] for j in self._best()]
+
+    def rows(self) -> OneStepRows:
+        """Return what the choices make of the judged rows."""
+        xp = namespace(self._weights[0])
+        loss, correction, base = [], [], []
+        for f, j in enumerate(self._best()):
+            loss.append(self._loss[j][f] - self._correction[j][f])
+            correction.append(self._correction[j][f])
+            base.append(self._loss[0][f] - self._correction[0][f])
+        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base))
+
+    def _best(self) -> list[int]:
+        weights = [to_numpy(weight) for weight in self._weights]
         spread = np.array(
             [
                 [w @ to_numpy(v) for w, v in zip(weights, by_fold, strict=True)]
                 for by_fold in self._correction
             ]
         )
-        inner = np.array(self._inner)
-        loss, correction, base, bandwidths = [], [], [], []
-        for f in range(n_folds):
+        inner, noise = np.array(self._inner), np.array(self._noise)
+        best = []
+        for f in range(len(weights)):
             others = self._others(f)
             # Loss less V estimates the refinement; half of V is kept as the price of variance.
             score = inner[:, others, f].sum(axis=1) - 0.5 * spread[:, others].sum(axis=1)
-            j = int(np.argmin(score))
-            loss.append(self._loss[j][f] - self._correction[j][f])
-            correction.append(self._correction[j][f])
-            base.append(self._loss[0][f] - self._correction[0][f])
-            bandwidths.append(self._bandwidths[j])
-        rows = OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base))
-        return OneStep(rows, tuple(bandwidths))
+            # To do better on a sample is not yet to do better than no correction on all rows.
+            score = score + np.sqrt(noise[:, others, f].sum(axis=1))
+            best.append(int(np.argmin(score)))
+        return best
 
     def _others(self, fold: int) -> list[int]:
-        return [f for f in range(len(self._rows)) if f != fold]
+        return [f for f in range(len(self._labels)) if f != fold]
 
     def _add(
-        self, candidate: int, bandwidth: float, fold: int, prob: Array, correction: Array
+        self, candidate: int, choice: Choice, fold: int, prob: Array, correction: Array
     ) -> None:
         """Add a candidate for the rows of a fold; `prob` are its own, then those for each other."""
-        n_folds = len(self._rows)
+        n_folds = len(self._labels)
         if candidate == len(self._loss):
             self._loss.append([None] * n_folds)
             self._correction.append([None] * n_folds)
             self._inner.append(np.zeros((n_folds, n_folds)))
-            self._bandwidths.append(bandwidth)
+            self._noise.append(np.zeros((n_folds, n_folds)))
+            self._choices.append(choice)
         xp = namespace(prob)
-        rows = self._rows[fold]
-        outcome = xp.concat([self._outcome[rows, :]] * n_folds, axis=0)
-        losses = xp.reshape(by_rows(self._generator.loss, prob, outcome), (n_folds, -1))
+        label = xp.concat([self._labels[fold]] * n_folds)
+        losses = xp.reshape(losses_of(self._generator, prob, label), (n_folds, -1))
         self._loss[candidate][fold] = losses[0, :]
         self._correction[candidate][fold] = correction
-        means = losses[1:, :] @ self._weight[rows]
-        self._inner[candidate][fold, self._others(fold)] = to_numpy(means)
+        weight, others = self._weights[fold], self._others(fold)
+        self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)
+        if self._missing == 0:
+            return
+        if candidate == 0:
+            self._base_losses[fold] = losses[1:, :]
+        gain = losses[1:, :] - self._base_losses[fold]
+        gain = gain - (gain @ (weight / xp.sum(weight)))[:, None]
+        variance = self._missing * (gain * gain) @ (weight * weight)
+        self._noise[candidate][fold, others] = to_numpy(variance)
+
+
+def losses_of(generator: BregmanGenerator, prob: Array, label: Array) -> Array:
+    """(r,) losses of predictions (r, k) of labels (r,)."""
+    k = prob.shape[1]
+
+    def losses(prob: Array, label: Array) -> Array:
+        return generator.loss(prob, one_hot(label, k, prob.dtype))
+
+    return by_rows(losses, prob, label)
+
+
+def all_residuals(sums: FoldSums, columns: Array) -> Residuals:
+    """Return the residuals from the sources of all folds, of a base with sums `columns` (r, k)."""
+    xp = namespace(columns)
+    return residuals(xp.sum(sums.labels, axis=1), xp.sum(sums.squares, axis=1), columns)
+
+
+def corrected_variance(generator: BregmanGenerator, corrected: Corrected, spread: Array) -> Array:
+    """(r,) V of corrected recalibrations, given that of their bases."""
+    return half_trace(generator, corrected) + spread * (1 - corrected.reliance) ** 2

@@ -81,6 +81,7 @@ def complete(
         centres=centres | {"uncertainty": centres["uncertainty"] - bias},
         standard_errors=errors,
         confidence_level=confidence_level,
+        kernel_rows=terms.kernel_rows,
         **debiased,
     )
 

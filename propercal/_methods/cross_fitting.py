@@ -19,6 +19,7 @@ from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.descent import Floats
 from propercal.recalibration.family import Family, Recalibration, TrainingSets
+from propercal.recalibration.points import Points
 from propercal.recalibration.stacking import stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
@@ -30,8 +31,8 @@ LeftOut = frozenset[int]
 class Fits(Protocol):
     """Families, fitted without some folds at a time."""
 
-    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
-        """Return what some families, fitted without `left_out`, make of adjacent sources."""
+    def predicted(self, left_out: LeftOut, families: Sequence[int], points: Points) -> list[Array]:
+        """Return what some families, fitted without `left_out`, make of points."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,20 @@ class CrossFits:
     """(n,) weights that sum to 1."""
     n_families: int
     fits: Fits
+    table: Table | None = None
+    """What the families were fitted to, if not to rows."""
 
     def stacks(self, generators: Sequence[BregmanGenerator]) -> list[list[Floats]]:
         """Return the weights of the families for each fold, chosen on the others, by generator."""
         xp = namespace(self.outcome)
         rows = self.sources.folds
-        every = range(self.n_families)
+        points, every = self.sources.points, range(self.n_families)
         result = []
         for f in range(len(rows)):
             others = [e for e in range(len(rows)) if e != f]
             parts = [
-                xp.stack(self.fits.predicted(frozenset({f, e}), every, rows[e])) for e in others
+                xp.stack(self.fits.predicted(frozenset({f, e}), every, points.part(rows[e])))
+                for e in others
             ]
             candidates = xp.concat(parts, axis=1)
             outcome = xp.concat([self.outcome[rows[e], :] for e in others], axis=0)
@@ -68,11 +72,10 @@ class CrossFits:
             result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
 
-    def combined(self, left_out: LeftOut, weights: Sequence[Floats]) -> list[Array]:
-        """(n, k) means of the families, fitted without `left_out`, for each of some `weights`."""
+    def combined(self, left_out: LeftOut, weights: Sequence[Floats], points: Points) -> list[Array]:
+        """(m, k) means of the families at points, fitted without `left_out`, for each `weights`."""
         used = [i for i in range(self.n_families) if any(each[i] > 0 for each in weights)]
-        whole = slice(0, self.outcome.shape[0])
-        found = dict(zip(used, self.fits.predicted(left_out, used, whole), strict=True))
+        found = dict(zip(used, self.fits.predicted(left_out, used, points), strict=True))
         return [
             sum(float(each[i]) * prob for i, prob in found.items() if each[i] > 0)
             for each in weights
@@ -83,11 +86,9 @@ class CrossFits:
 class _OfRows:
     """Fits to rows, which are evaluated where they are asked for."""
 
-    sources: Sources
     fits: Mapping[LeftOut, list[Recalibration]]
 
-    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
-        points = self.sources.points.part(rows)
+    def predicted(self, left_out: LeftOut, families: Sequence[int], points: Points) -> list[Array]:
         return [self.fits[left_out][i](points)[0, ...] for i in families]
 
 
@@ -95,13 +96,12 @@ class _OfRows:
 class _OfTable:
     """Fits to a table, evaluated at its points once."""
 
-    table: Table
     number: Mapping[LeftOut, int]
     at_points: list[Array]
     """(b or 1, m, k) for each family."""
 
-    def predicted(self, left_out: LeftOut, families: Sequence[int], rows: slice) -> list[Array]:
-        place, b = self.table.place[rows], self.number[left_out]
+    def predicted(self, left_out: LeftOut, families: Sequence[int], points: Points) -> list[Array]:
+        place, b = points.group, self.number[left_out]
         take = namespace(place).take
         found = [self.at_points[i] for i in families]
         return [take(prob[min(b, prob.shape[0] - 1), ...], place, axis=0) for prob in found]
@@ -134,7 +134,7 @@ def cross_fit_rows(
             fits = list(pool.map(fitted, left_out))
     else:
         fits = [fitted(out) for out in left_out]
-    found = _OfRows(sources, dict(zip(left_out, fits, strict=True)))
+    found = _OfRows(dict(zip(left_out, fits, strict=True)))
     return CrossFits(sources, outcome, weight, len(families), found)
 
 
@@ -143,8 +143,8 @@ def cross_fit_table(
 ) -> CrossFits:
     """Do the same for a table, all fits of a family side by side."""
     left_out = _left_out(table.sources.n_folds)
-    train = TrainingSets(table.points, table.counts_without(left_out), table.sources.weight is None)
+    train = TrainingSets(table.points, table.counts_without(left_out), uniform=False)
     at_points = [train.fit(family)(table.points) for family in families]
     number = {out: i for i, out in enumerate(left_out)}
-    found = _OfTable(table, number, at_points)
-    return CrossFits(table.sources, outcome, weight, len(families), found)
+    found = _OfTable(number, at_points)
+    return CrossFits(table.sources, outcome, weight, len(families), found, table)

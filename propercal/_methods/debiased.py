@@ -47,7 +47,7 @@ def debiased_terms(
             lower_median([gamma for step in steps for gamma in step.bandwidths]),
             joint_algorithm(step.algorithm for step in steps),
             one_step=_mean_rows(steps),
-        )
+        )._replace(kernel_rows=steps[0].kernel_rows)
         for mean, steps in zip(mean_terms(parts), zip(*found, strict=True), strict=True)
     ]
 

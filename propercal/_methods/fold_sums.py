@@ -1,8 +1,8 @@
-"""Kernel sums by fold and class, for the targets of one fold."""
+"""Kernel sums by fold and class, for some of the rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -15,6 +15,7 @@ from propercal._array import (
     like,
     namespace,
     one_hot,
+    to_numpy,
 )
 from propercal._kernels import linear
 from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
@@ -40,6 +41,8 @@ class Sources:
     """(n,) in ascending order."""
     n_folds: int
     n_classes: int
+    count: Array | None = None
+    """(n,) equal rows that each stands for, of which `weight` is the sum; None where all are 1."""
 
     @property
     def folds(self) -> list[slice]:
@@ -51,6 +54,18 @@ class Sources:
         """Return the features of all rows for :func:`fold_sums`."""
         return weighted_features(
             self.points.prob, self.points.log_prob, self.weight, kernel, bandwidth
+        )
+
+    def take(self, rows: np.ndarray[Any, Any]) -> Sources:
+        """Return some of the sources, by their numbers, ascending."""
+        xp, index = namespace(self.label), like(rows, self.label)
+        return replace(
+            self,
+            points=self.points.take(index),
+            label=xp.take(self.label, index),
+            weight=None if self.weight is None else xp.take(self.weight, index),
+            fold=self.fold[rows],
+            count=None if self.count is None else xp.take(self.count, index),
         )
 
     @property
@@ -72,20 +87,30 @@ class FoldSums(NamedTuple):
 
 
 class FoldKernel(Protocol):
-    """A kernel of one bandwidth, to be summed over all sources for the rows of each fold."""
+    """A kernel of one bandwidth, to be summed over all sources for some of them."""
 
     @property
     def algorithm(self) -> str:
         """How it is summed."""
 
-    def __call__(self, fold: int, columns: Array) -> FoldSums:
-        """Sum over labels, and over values `columns` (n, m) at the sources, each row without it."""
+    def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
+        """Sum over labels, and over values `columns` (n, m) at the sources, each row without it.
+
+        `rows` are the numbers of the targets, ascending.
+        """
 
 
 def fold_kernel(
-    sources: Sources, kernel: BilinearKernel, bandwidth: float, algorithm: str
+    sources: Sources,
+    kernel: BilinearKernel,
+    bandwidth: float,
+    algorithm: str,
+    targets: np.ndarray[Any, Any] | None = None,
 ) -> FoldKernel:
-    """Return sums over all points, or over nodes where the points are pairs and that is faster."""
+    """Return sums over all points, or over nodes where the points are pairs and that is faster.
+
+    `targets` are the numbers, ascending, of the only sources at which they will be asked for.
+    """
     prob, log_prob = sources.points.prob, sources.points.log_prob
     if algorithm == "auto":
         fits = linear.obstacle(kernel, prob, log_prob) is None and linear.wins(log_prob, bandwidth)
@@ -93,70 +118,159 @@ def fold_kernel(
     if algorithm == "linear":
         linear.check_possible(kernel, prob, log_prob)
         return _LinearSums(sources, kernel, bandwidth)
-    return _ExactSums(sources, sources.features(kernel, bandwidth))
+    features = sources.features(kernel, bandwidth)
+    if targets is None or len(targets) == len(sources.fold):
+        return _ExactSums(sources, features)
+    target = namespace(prob).take(features.target, like(targets, prob), axis=0)
+    return _ExactSums(sources, features._replace(target=target), targets)
 
 
 @dataclass(frozen=True)
 class _ExactSums:
     sources: Sources
     features: Features
+    targets: np.ndarray[Any, Any] | None = None
+    """Numbers of the sources that `features` has as targets; None for all."""
     algorithm: ClassVar[str] = "exact"
 
-    def __call__(self, fold: int, columns: Array) -> FoldSums:
-        rows = self.sources.folds[fold]
-        return fold_sums(self.features, self.sources, np.arange(rows.start, rows.stop), columns)
+    def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
+        if isinstance(rows, slice):
+            rows = np.arange(rows.start, rows.stop)
+        at = rows if self.targets is None else np.searchsorted(self.targets, rows)
+        target = namespace(columns).take(self.features.target, like(at, columns), axis=0)
+        return fold_sums(self.features, self.sources, rows, columns, target)
 
 
 def fold_sums(
-    features: Features, sources: Sources, rows: np.ndarray[Any, Any], columns: Array
+    features: Features,
+    sources: Sources,
+    rows: np.ndarray[Any, Any],
+    columns: Array,
+    target: Array | None = None,
 ) -> FoldSums:
     """Sum the kernel for the targets `rows` over all sources, by fold and class, and of columns.
 
     Parameters
     ----------
     features : Features
-        Of all rows.
+        Of all sources.
     sources : Sources
-        The rows.
+        The sources.
     rows : array (r,)
-        Numbers of the targets, ascending.
+        Numbers of the targets among the sources, ascending but for −1 where one is no source.
     columns : array (n, m)
         Values at the sources whose kernel-weighted sums are wanted.
+    target : array (r, ·), optional
+        Features of the targets; by default those of the sources `rows`.
     """
+    if target is None:
+        target = namespace(columns).take(features.target, like(rows, columns), axis=0)
+    target = shifted(target, _HEADROOM - HEADROOM)
+    sums = _Sums(sources, features.source, columns)
+    # Where nothing is left of a source without the row, it need not be summed and taken away.
+    is_alone = rows >= 0
+    if sources.count is not None:
+        is_alone &= to_numpy(sources.count)[rows] <= 1
+    if is_alone.all():
+        return sums.split(sums.without_source(target, rows))
+    alone, others = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
     xp = namespace(columns)
-    n_folds, k = sources.n_folds, sources.n_classes
-    n_cells = n_folds * k
-    n_columns = columns.shape[1]
-    groups = Groups(sources.cell, n_cells)
-    ids = like(rows, columns)
-    target = shifted(xp.take(features.target, ids, axis=0), _HEADROOM - HEADROOM)
+    found = [
+        sums.without_source(xp.take(target, like(alone, columns), axis=0), rows[alone]),
+        sums.without_row(xp.take(target, like(others, columns), axis=0), rows[others]),
+    ]
+    back = np.argsort(np.concatenate([alone, others]))
+    return sums.split(xp.take(xp.concat(found, axis=0), like(back, columns), axis=0))
 
-    def add(result: Array | None, tile: Array, part: slice, _: Groups, in_place: bool) -> Array:
+
+class _Sums:
+    """Sums of tiles: by cell, their squares by fold, and of columns."""
+
+    def __init__(self, sources: Sources, source: Array, columns: Array) -> None:
+        self._sources, self._source, self._columns = sources, source, columns
+        self._n_cells = sources.n_folds * sources.n_classes
+        self._cells = Groups(sources.cell, self._n_cells)
+        self._folds = Groups(like(sources.fold, sources.label), sources.n_folds)
+        count = sources.count
+        self._share = None if count is None else 1 / namespace(count).astype(count, columns.dtype)
+
+    def split(self, sums: Array) -> FoldSums:
+        """Name the parts of sums."""
+        xp = namespace(sums)
+        n_folds, columns = self._sources.n_folds, self._n_cells + self._sources.n_folds
+        by_fold = (sums.shape[0], n_folds, self._sources.n_classes)
+        return FoldSums(
+            xp.reshape(sums[:, : self._n_cells], by_fold),
+            sums[:, self._n_cells : columns],
+            sums[:, columns:],
+        )
+
+    def without_source(self, target: Array, rows: np.ndarray[Any, Any]) -> Array:
+        """Sum over all sources but the target's own."""
+        return self._all(target, rows, exclude_self=True)[0]
+
+    def without_row(self, target: Array, rows: np.ndarray[Any, Any]) -> Array:
+        """Sum over all rows but the target's own, of which its source has at least one more."""
+        xp = namespace(target)
+        sums, scale = self._all(target, np.maximum(rows, 0), exclude_self=False)
+        is_source = np.flatnonzero(rows >= 0)
+        if self._share is None or is_source.size == 0:
+            return sums
+        which, own = like(is_source, target), like(rows[is_source], target)
+        exponent = xp.sum(
+            xp.take(target, which, axis=0) * xp.take(self._source, own, axis=1).T, axis=1
+        )
+        one = xp.exp(exponent - xp.take(scale, which)) * xp.take(self._share, own)
+        cell = one_hot(xp.take(self._cells.label, own), self._n_cells, one.dtype)
+        fold = one_hot(xp.take(self._folds.label, own), self._sources.n_folds, one.dtype)
+        itself = xp.concat([cell, fold * one[:, None], xp.take(self._columns, own, axis=0)], axis=1)
+        chosen = np.arange(len(rows))
+        chosen[is_source] = len(rows) + np.arange(is_source.size)
+        left = xp.take(sums, which, axis=0) - one[:, None] * itself
+        return xp.take(xp.concat([sums, left], axis=0), like(chosen, target), axis=0)
+
+    def _all(
+        self, target: Array, rows: np.ndarray[Any, Any], *, exclude_self: bool
+    ) -> tuple[Array, Array]:
+        return row_sums(
+            self._add,
+            self._n_cells,
+            target,
+            like(rows, target),
+            self._source,
+            self._cells,
+            exclude_self=exclude_self,
+            headroom=_HEADROOM,
+        )
+
+    def _add(
+        self, result: Array | None, tile: Array, part: slice, _: Groups, in_place: bool
+    ) -> Array:
+        n_cells, n_folds, columns = self._n_cells, self._sources.n_folds, self._columns
         values = floored_exp(tile, EXPONENT_FLOOR, in_place=in_place)
         if not is_numpy(tile):
-            indicators = one_hot(groups.label[part], n_cells, tile.dtype)
-            sums = values @ xp.concat([indicators, columns[part, :]], axis=1)
-            squares = (values * values) @ indicators
-            new = xp.concat([sums[:, :n_cells], squares, sums[:, n_cells:]], axis=1)
+            xp = namespace(tile)
+            cells = one_hot(self._cells.label[part], n_cells, tile.dtype)
+            folds = one_hot(self._folds.label[part], n_folds, tile.dtype)
+            if self._share is not None:
+                folds = folds * self._share[part, None]
+            new = xp.concat(
+                [values @ cells, (values * values) @ folds, values @ columns[part, :]], axis=1
+            )
             return new if result is None else result + new
         if result is None:
-            result = np.zeros((tile.shape[0], 2 * n_cells + n_columns))
-        for i, place in groups.parts(part):
+            result = np.zeros((tile.shape[0], n_cells + n_folds + columns.shape[1]))
+        for i, place in self._cells.parts(part):
             piece = values[:, place]
             result[:, i] += piece @ np.ones(piece.shape[1])
-            result[:, n_cells + i] += np.einsum("ij,ij->i", piece, piece)
-        result[:, 2 * n_cells :] += values @ columns[part]
+        for i, place in self._folds.parts(part):
+            piece = values[:, place]
+            if self._share is None:
+                result[:, n_cells + i] += np.einsum("ij,ij->i", piece, piece)
+            else:
+                result[:, n_cells + i] += (piece * piece) @ self._share[part][place]
+        result[:, n_cells + n_folds :] += values @ columns[part]
         return result
-
-    sums, _ = row_sums(
-        add, n_cells, target, ids, features.source, groups, exclude_self=True, headroom=_HEADROOM
-    )
-    by_fold = (sums.shape[0], n_folds, k)
-    return FoldSums(
-        xp.reshape(sums[:, :n_cells], by_fold),
-        xp.sum(xp.reshape(sums[:, n_cells : 2 * n_cells], by_fold), axis=2),
-        sums[:, 2 * n_cells :],
-    )
 
 
 class _LinearSums:
@@ -168,22 +282,25 @@ class _LinearSums:
         prob, log_prob = sources.points.prob, sources.points.log_prob
         xp = namespace(prob)
         self._sources, self._kernel, self._bandwidth = sources, kernel, bandwidth
-        panels = linear.panels_for(log_prob, bandwidth)
-        self._all = Placement(panels, prob, log_prob)
-        self._folds = [
-            Placement(panels, prob[rows, :], log_prob[rows, :]) for rows in sources.folds
-        ]
+        self._panels = linear.panels_for(log_prob, bandwidth)
+        self._all = Placement(self._panels, prob, log_prob)
         weight = xp.ones_like(prob[:, 0]) if sources.weight is None else sources.weight
         self._weight = weight[:, None]
+        # Of one row of each source.
+        self._one = self._weight if sources.count is None else (weight / sources.count)[:, None]
         fold = like(sources.fold, prob)
         self._cell = one_hot(sources.cell, sources.n_folds * sources.n_classes, prob.dtype)
         self._fold = one_hot(fold, sources.n_folds, prob.dtype)
         self._cell_nodes = self._all.spread(self._cell * self._weight)
-        self._square_nodes = self._all.spread(self._fold * self._weight**2)
+        self._square_nodes = self._all.spread(self._fold * self._weight * self._one)
 
-    def __call__(self, fold: int, columns: Array) -> FoldSums:
+    def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
         xp = namespace(columns)
-        sources, targets = self._sources, self._folds[fold]
+        sources = self._sources
+        numbers = np.arange(len(sources.fold))[rows]
+        index = like(numbers, columns)
+        at = sources.points.take(index)
+        targets = Placement(self._panels, at.prob, at.log_prob)
         n_cells = self._cell.shape[1]
         nodes = xp.concat([self._cell_nodes, self._all.spread(columns * self._weight)], axis=1)
         at_nodes = linear.kernel_sums(targets.grid, self._all.grid, self._kernel, nodes)
@@ -191,10 +308,12 @@ class _LinearSums:
             targets.grid, self._all.grid, self._kernel, self._square_nodes, power=2
         )
         found = targets.interpolate(xp.concat([at_nodes, squares], axis=1))
-        rows = sources.folds[fold]
-        weight, own = self._weight[rows, :], self._kernel.own(2)
-        itself = [self._cell[rows, :], columns[rows, :], self._fold[rows, :] * own * weight]
-        found = xp.clip(found - own * weight * xp.concat(itself, axis=1), min=0.0)
+        own = self._kernel.own(2)
+        cell, fold, one, column = (
+            xp.take(each, index, axis=0) for each in (self._cell, self._fold, self._one, columns)
+        )
+        itself = xp.concat([cell, column, fold * own * one], axis=1)
+        found = xp.clip(found - own * one * itself, min=0.0)
         width = at_nodes.shape[1]
         result = FoldSums(
             xp.reshape(found[:, :n_cells], (-1, sources.n_folds, sources.n_classes)),
@@ -209,5 +328,5 @@ class _LinearSums:
         if small.size == 0:
             return result
         features = sources.features(self._kernel, self._bandwidth)
-        again = fold_sums(features, sources, rows.start + small, columns)
+        again = fold_sums(features, sources, numbers[small], columns)
         return FoldSums(*(linear.replaced(a, small, b) for a, b in zip(result, again, strict=True)))

@@ -28,11 +28,11 @@ def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np
     n_runs = -(-n // n_folds)
     dealt = rng.permuted(np.tile(np.arange(n_folds), (n_runs, 1)), axis=1).ravel()[:n]
     folds = np.empty(n, dtype=np.int64)
-    folds[np.argsort(-_doubt(prob), kind="stable")] = dealt
+    folds[np.argsort(-doubt(prob), kind="stable")] = dealt
     return folds
 
 
-def _doubt(prob: Array) -> npt.NDArray[np.float64]:
+def doubt(prob: Array) -> npt.NDArray[np.float64]:
     """(n,) log Σ g (1 − g), the same for all last digits of a g near 1."""
     xp = namespace(prob)
     top = prob == xp.max(prob, axis=1, keepdims=True)

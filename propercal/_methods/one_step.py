@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
 from propercal._kernels.algorithm import joint_algorithm
-from propercal._kernels.kernels import BilinearKernel
-from propercal._methods.candidates import Bases, Candidates, OneStep
+from propercal._methods.candidates import (
+    NO_CORRECTION,
+    Bases,
+    Candidates,
+    Choice,
+    OneStep,
+)
+from propercal._methods.chosen import Kernel, rows_as_chosen
 from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fit_table
-from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
+from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
+from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources
 from propercal._methods.table import Grouped, Table, group_rows, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
@@ -79,10 +87,7 @@ def one_step(
         outcome = one_hot(label, problem.n_classes, problem.prob.dtype)
         fits = cross_fit_rows(sources, outcome, weight, recipe.families(problem.n_classes))
 
-        def kernel_of(kernel: BilinearKernel, gamma: float) -> FoldKernel:
-            return fold_kernel(sources, kernel, gamma, recipe.algorithm)
-
-        results = _in_fold_order(fits, generators, recipe, kernel_of)
+        results = _in_fold_order(fits, generators, recipe)
     return [
         found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
         for found in results
@@ -105,7 +110,7 @@ def of_table(table: Table, generators: Sequence[BregmanGenerator], recipe: Recip
     fits = cross_fit_table(
         table, outcome, table.weight / xp.sum(table.weight), recipe.families(sources.n_classes)
     )
-    return _in_fold_order(fits, generators, recipe, partial(TableSums, table))
+    return _in_fold_order(fits, generators, recipe)
 
 
 def _of_rows(
@@ -148,65 +153,133 @@ def _within_bins(problem: Problem, table: Table, generator: BregmanGenerator, ce
 
 
 def _in_fold_order(
+    fits: CrossFits, generators: Sequence[BregmanGenerator], recipe: Recipe
+) -> list[OneStep]:
+    """Estimate from fits; where there are many rows, corrections are chosen on a part of them."""
+    stacks = fits.stacks(generators)
+    if recipe.kernel is None:
+        nothing = [[NO_CORRECTION] * recipe.n_folds for _ in generators]
+        return [
+            OneStep(rows, _bandwidths(choices))
+            for rows, choices in zip(
+                rows_as_chosen(fits, stacks, generators, nothing), nothing, strict=True
+            )
+        ]
+    sources, numbers = kernel_sources(fits.sources)
+    candidates, algorithm = _judge(fits, stacks, sources, generators, recipe)
+    choices = [found.choose() for found in candidates]
+    if is_whole(fits.sources):
+        rows = [found.rows() for found in candidates]
+    else:
+        kernel = Kernel(recipe.kernel, sources, numbers, len(fits.sources.fold))
+        rows = rows_as_chosen(fits, stacks, generators, choices, kernel)
+    return [
+        OneStep(of_one, _bandwidths(chosen), algorithm, len(sources.fold))
+        for of_one, chosen in zip(rows, choices, strict=True)
+    ]
+
+
+def _bandwidths(choices: Sequence[Choice]) -> tuple[float, ...]:
+    return tuple(choice.bandwidth for choice in choices)
+
+
+def _judge(
     fits: CrossFits,
+    stacks: Sequence[Sequence[Floats]],
+    sources: Sources,
     generators: Sequence[BregmanGenerator],
     recipe: Recipe,
-    kernel_of: Callable[[BilinearKernel, float], FoldKernel],
-) -> list[OneStep]:
-    rows = fits.sources.folds
-    stacks = fits.stacks(generators)
-    outer = [fits.combined(frozenset({f}), stacks[f]) for f in range(recipe.n_folds)]
-    candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
-    kernels = (
-        []
-        if recipe.kernel is None
-        else [(gamma, kernel_of(recipe.kernel, gamma)) for gamma in recipe.bandwidths]
-    )
-    for e in range(recipe.n_folds):
-        bases, columns = _bases(fits, stacks, outer, e)
+) -> tuple[list[Candidates], str]:
+    """Judge the corrections on some of the sources; return how the kernel was summed too."""
+    parts = judged(sources)
+    rows = np.concatenate([np.arange(len(sources.fold))[part.rows] for part in parts])
+    kernels = [
+        (
+            gamma,
+            fold_kernel(sources, recipe.kernel, gamma, recipe.algorithm, rows)
+            if fits.table is None
+            else TableSums(fits.table, recipe.kernel, gamma),
+        )
+        for gamma in recipe.bandwidths
+        if recipe.kernel is not None
+    ]
+    labels = [_at(sources.label, part) for part in parts]
+    weights = [part.weight for part in parts]
+    missing = 1 - sum(weight.shape[0] for weight in weights) / len(fits.sources.fold)
+    candidates = [Candidates(g, labels, weights, missing) for g in generators]
+    bases_of = _Bases(fits, stacks, sources, parts, rows)
+    for e, part in enumerate(parts):
+        bases, columns = bases_of(e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
         width = columns.shape[1] // len(generators)
         for j, (gamma, sums_of) in enumerate(kernels):
-            sums = sums_of(e, columns)
+            sums = sums_of(part.rows, columns)
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
                 own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])
                 found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
-    algorithm = joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
-    return [found.choose()._replace(algorithm=algorithm) for found in candidates]
+    return candidates, joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
 
 
-def _bases(
-    fits: CrossFits, stacks: Sequence[Sequence[Floats]], outer: Sequence[Sequence[Array]], e: int
-) -> tuple[list[Bases], Array]:
-    """Return the bases of fold `e` for each generator, and their values at all sources.
+class _Bases:
+    """The bases of each fold at its judged rows, and their values at all sources."""
 
-    `outer` has, for each fold and generator, the base of that fold at all sources. The columns are,
-    for each generator, the base of fold `e` and for every other fold f its base
-    without f and `e`, which is 0 at the rows of f.
-    """
-    xp = namespace(fits.outcome)
-    rows = fits.sources.folds
-    others = [f for f in range(len(rows)) if f != e]
-    inner = [fits.combined(frozenset({e, f}), stacks[f]) for f in others]
-    outside = [1.0 - xp.astype(_marks(fits.outcome, rows[f]), outer[e][0].dtype) for f in others]
-    bases, columns = [], []
-    for i, at_sources in enumerate(outer[e]):
-        without = [by_generator[i] for by_generator in inner]
-        bases.append(
-            Bases(
-                own=at_sources[rows[e], :],
-                inner=[base[rows[e], :] for base in without],
-                # How much the fits without each fold differ at the rows of this one.
-                others=[by_generator[i][rows[e], :] for by_generator in outer],
-            )
-        )
-        columns.append(at_sources)
-        columns += [base * out[:, None] for base, out in zip(without, outside, strict=True)]
-    return bases, xp.concat(columns, axis=1)
+    def __init__(
+        self,
+        fits: CrossFits,
+        stacks: Sequence[Sequence[Floats]],
+        sources: Sources,
+        parts: Sequence[Judged],
+        rows: np.ndarray[Any, Any],
+    ) -> None:
+        self._fits, self._stacks, self._sources, self._parts = fits, stacks, sources, parts
+        self._all_judged = is_whole(sources)
+        points = sources.points
+        if not self._all_judged:
+            points = points.take(like(rows, points.prob))
+        # By fold that is left out, then by generator, at the judged rows of all folds.
+        self._outer = [
+            fits.combined(frozenset({f}), stack, points) for f, stack in enumerate(stacks)
+        ]
+        ends = np.cumsum([0, *(part.weight.shape[0] for part in parts)])
+        self._place = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+    def __call__(self, e: int) -> tuple[list[Bases], Array]:
+        """Return the bases of fold `e` for each generator, and the columns of the kernel sums.
+
+        The columns are, for each generator, the base of fold `e` and for every other fold f its
+        base without f and `e`, which is 0 at the rows of f.
+        """
+        xp = namespace(self._fits.outcome)
+        points, folds = self._sources.points, self._sources.folds
+        own = self._outer[e]
+        if not self._all_judged:
+            own = self._fits.combined(frozenset({e}), self._stacks[e], points)
+        columns = [[at_sources] for at_sources in own]
+        bases = []
+        for i in range(len(own)):
+            # How much the fits without each fold differ at the rows of this one.
+            others = [by_generator[i][self._place[e], :] for by_generator in self._outer]
+            bases.append(Bases(own=others[e], inner=[], others=others))
+        for f, fold in enumerate(folds):
+            if f == e:
+                continue
+            outside = 1.0 - xp.astype(_marks(points.prob, fold), points.prob.dtype)[:, None]
+            inner = self._fits.combined(frozenset({e, f}), self._stacks[f], points)
+            for i, base in enumerate(inner):
+                bases[i].inner.append(_at(base, self._parts[e]))
+                columns[i].append(base * outside)
+        return bases, xp.concat([part for parts in columns for part in parts], axis=1)
 
 
-def _marks(outcome: Array, rows: slice) -> Array:
-    """(n,) whether a row is one of `rows`."""
-    index = like(np.arange(outcome.shape[0]), outcome)
+def _at(values: Array, part: Judged) -> Array:
+    """Return values of the sources at the judged rows of a fold."""
+    if isinstance(part.rows, slice):
+        return values[part.rows, ...]
+    return namespace(values).take(values, like(part.rows, values), axis=0)
+
+
+def _marks(values: Array, rows: slice) -> Array:
+    """(n,) whether a row of `values` is one of `rows`."""
+    index = like(np.arange(values.shape[0]), values)
     return (index >= rows.start) & (index < rows.stop)

@@ -147,9 +147,15 @@ def table_of(
     weight, squares, own = (
         like(each, points.prob, points.prob.dtype) for each in (cells.weight, cells.squares, own)
     )
-    uniform = bool((cells.weight == cells.size).all() and (cells.squares == cells.size).all())
+    at_cells = points.take(place)
     sources = Sources(
-        points.take(place), label, None if uniform else weight, fold, n_folds, n_classes
+        Points(at_cells.prob, at_cells.log_prob, place, points),
+        label,
+        weight,
+        fold,
+        n_folds,
+        n_classes,
+        like(cells.size, points.prob, points.prob.dtype),
     )
     segments = Segments(place, points.prob.shape[0])
     return Table(points, sources, place, segments, weight, squares, own, shared, row_cell, exact)

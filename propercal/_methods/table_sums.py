@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from propercal._array import (
     device,
@@ -44,13 +47,12 @@ class TableSums:
         self._label_sums = self._kernel @ self._labels
         self._square_sums = xp.square(self._kernel) @ self._squares
 
-    def __call__(self, fold: int, columns: Array) -> FoldSums:
+    def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
         """Sum over labels, and over values `columns` (c, m) at the cells, each row without it."""
         table = self._table
         sources = table.sources
         xp = namespace(columns)
-        rows = sources.folds[fold]
-        place, own = table.place[rows], table.own[rows, None]
+        place, own = table.place[rows], table.own[rows][:, None]
         itself = xp.take(self._itself, place)[:, None]
         nodes = self._nodes(columns * table.weight[:, None])
 

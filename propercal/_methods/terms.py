@@ -53,6 +53,8 @@ class Terms(NamedTuple):
     """How the kernel was summed."""
     one_step: OneStepRows | None = None
     """Of a method that corrects its bias."""
+    kernel_rows: int | None = None
+    """Rows that the correction by a kernel is made from."""
 
 
 class ProblemTerms(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from propercal._array import by_rows, namespace
 from propercal._methods.correction import Corrected
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator
+from propercal.generators.base import BregmanGenerator, LinearCombination
 
 
 def half_trace(generator: BregmanGenerator, corrected: Corrected) -> Array:
@@ -31,9 +31,9 @@ def half_trace(generator: BregmanGenerator, corrected: Corrected) -> Array:
         some = size[:, 0] > 0
         return xp.where(some, 0.5 * total / xp.where(some, size[:, 0], 1.0), 0.0)
 
-    k = corrected.prob.shape[1]
+    width = curvature_width(generator, corrected.prob.shape[1])
     return by_rows(
-        trace, corrected.prob, corrected.gain, corrected.share, corrected.size, width=k * k
+        trace, corrected.prob, corrected.gain, corrected.share, corrected.size, width=width
     )
 
 
@@ -46,6 +46,17 @@ def half_spread(generator: BregmanGenerator, fits: Sequence[Array]) -> Array:
         step = b - centre
         return xp.sum(step * generator.hessian_times(centre, step), axis=1)
 
-    k = mean.shape[1]
-    squares = xp.stack([by_rows(squared, b, mean, width=k * k) for b in fits])
+    width = curvature_width(generator, mean.shape[1])
+    squares = xp.stack([by_rows(squared, b, mean, width=width) for b in fits])
     return 0.5 * xp.sum(squares, axis=0)
+
+
+def curvature_width(generator: BregmanGenerator, n_classes: int) -> int:
+    """Return how many numbers of a row a product with ∇²F forms: a matrix, or its diagonal."""
+    terms = generator.terms if isinstance(generator, LinearCombination) else ((1.0, generator),)
+    forms_matrix = any(
+        type(f).hessian_times is BregmanGenerator.hessian_times
+        or type(f).hessian_diagonal is BregmanGenerator.hessian_diagonal
+        for _, f in terms
+    )
+    return n_classes * n_classes if forms_matrix else n_classes

@@ -187,8 +187,8 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, we
     over_nodes = fold_kernel(sources, KERNEL, gamma, "linear")
     over_points = fold_kernel(sources, KERNEL, gamma, "exact")
     assert (over_nodes.algorithm, over_points.algorithm) == ("linear", "exact")
-    for e in range(n_folds):
-        found, wanted = over_nodes(e, columns), over_points(e, columns)
+    for rows in sources.folds:
+        found, wanted = over_nodes(rows, columns), over_points(rows, columns)
         scale = found.labels.sum(axis=(1, 2)), wanted.labels.sum(axis=(1, 2))
         for a, b, power in zip(found, wanted, (1, 2, 1), strict=True):
             one, other = (x.reshape(len(x), -1) / s[:, None] ** power for x, s in zip((a, b), scale, strict=True))

@@ -159,7 +159,7 @@ def test_sums_over_a_table_are_those_over_its_rows(weighted: bool, k: int, gamma
     rtol = 1e-9 + 104 / gamma * 1e-15
     for e, rows in enumerate(sources.folds):
         columns = [base, *(base * (sources.fold != f)[:, None] for f in range(3))]
-        sums = sums_of(e, np.concatenate(columns, axis=1))
+        sums = sums_of(rows, np.concatenate(columns, axis=1))
         for f in (None, *(f for f in range(3) if f != e)):
             if f is None:
                 found = residuals(sums.labels.sum(axis=1), sums.squares.sum(axis=1), sums.columns[:, :k])

@@ -1,0 +1,125 @@
+"""Samples of rows in place of all, where the kernel would take too long over all of them.
+
+Rows are taken at equal distances of the weight that lies before them in some order: a sample has
+the same share of every stretch of that order as all rows have, nothing is drawn at random, and
+neither the order of the rows nor that of the classes matters (but among rows that are equal in it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace, to_numpy
+from propercal._methods.fold_sums import Sources
+from propercal._methods.folds import doubt
+from propercal._typing import Array
+
+#: Rows of all folds on which corrections are judged before one is chosen.
+JUDGED_ROWS = 2000
+#: Rows that the kernel is summed over. With more, time is O(n): every row is still corrected, but
+#: from what a kernel resolves in the residuals of so many.
+KERNEL_ROWS = 20_000
+#: Logarithms of probabilities that agree in these decimals are equal.
+_DIGITS = 9
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Judged(NamedTuple):
+    """Rows of one fold on which corrections are judged."""
+
+    rows: slice | Rows
+    """Their numbers among the sources, ascending."""
+    weight: Array
+    """(r,) what each stands for."""
+
+
+def is_whole(sources: Sources) -> bool:
+    """Tell whether all rows are sources and judged, so that what is judged is the estimate."""
+    # Pairs have sums over nodes, and tables all pairs of points, whatever the number of rows is.
+    in_table = sources.n_classes == 2 or sources.count is not None
+    return in_table or len(sources.fold) <= JUDGED_ROWS
+
+
+def kernel_sources(sources: Sources) -> tuple[Sources, Rows]:
+    """Return the sources that the kernel is summed over, all or KERNEL_ROWS, and their numbers.
+
+    They are taken along the confidence of the predictions. Labels take no part: which rows lie
+    near another must not tell what its label is.
+    """
+    if is_whole(sources) or len(sources.fold) <= KERNEL_ROWS:
+        return sources, np.arange(len(sources.fold))
+    order = np.lexsort((doubt(sources.points.prob), sources.fold))
+    rows, times, share = _along(sources, order, KERNEL_ROWS)
+    part = sources.take(rows)
+    if part.count is not None:
+        # A point that was met less often than it has rows stands for so many of them.
+        times = np.minimum(times, to_numpy(part.count))
+        part = replace(part, count=like(times, part.count, part.count.dtype))
+    if part.weight is not None:
+        part = replace(part, weight=like(share, part.weight))
+    return part, rows
+
+
+def judged(sources: Sources) -> list[Judged]:
+    """Return all rows of each fold, or JUDGED_ROWS of all folds together.
+
+    They are taken along the probability of their label, which orders them by how right they are
+    and by how confident.
+    """
+    xp = namespace(sources.points.prob)
+    weight = _weight(sources)
+    if is_whole(sources):
+        like_prob = like(weight, sources.points.prob)
+        return [Judged(fold, like_prob[fold]) for fold in sources.folds]
+    own = xp.take_along_axis(sources.points.log_prob, sources.label[:, None], axis=1)[:, 0]
+    right = to_numpy(own).round(_DIGITS)
+    order = np.lexsort((doubt(sources.points.prob), right, sources.fold))
+    rows, _, share = _along(sources, order, JUDGED_ROWS)
+    ends = np.searchsorted(sources.fold[rows], np.arange(sources.n_folds + 1))
+    return [Judged(rows[a:b], like(share[a:b], sources.points.prob)) for a, b in pairwise(ends)]
+
+
+def _weight(sources: Sources) -> Floats:
+    """(n,) weights that sum to 1."""
+    n = len(sources.fold)
+    weight = np.full(n, 1 / n) if sources.weight is None else to_numpy(sources.weight)
+    return np.asarray(weight / weight.sum())
+
+
+def _along(sources: Sources, order: Rows, size: int) -> tuple[Rows, Rows, Floats]:
+    """Take `size` rows along an order that begins with the fold, as many from each fold.
+
+    Returns
+    -------
+    array (m,)
+        Numbers of the rows, ascending.
+    array (m,)
+        How often each was met.
+    array (m,)
+        Weight that it stands for; all of them sum to 1, and those of a fold to that of the fold.
+    """
+    weight = _weight(sources)
+    n_each = -(-size // sources.n_folds)
+    rows, times, share = [], [], []
+    for fold in sources.folds:
+        within = order[fold]
+        if len(within) <= n_each:
+            found, met = np.sort(within), np.ones(len(within), dtype=np.int64)
+            stands_for = weight[found]
+        else:
+            before = np.cumsum(weight[within])
+            levels = (np.arange(n_each) + 0.5) * (before[-1] / n_each)
+            at = np.searchsorted(before, levels, side="right").clip(max=len(within) - 1)
+            found, met = np.unique(within[at], return_counts=True)
+            stands_for = met * (before[-1] / n_each)
+        rows.append(found)
+        times.append(met)
+        share.append(stands_for)
+    return np.concatenate(rows), np.concatenate(times), np.concatenate(share)
