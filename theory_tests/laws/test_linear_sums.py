@@ -209,7 +209,9 @@ def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: 
     for a, b in zip(automatic, over_points, strict=True):
         assert (a.algorithm, b.algorithm) == ("linear", "exact")
         for term in ("risk", "calibration_error", "refinement", "sharpness", "uncertainty"):
-            assert getattr(a, term) == pytest.approx(getattr(b, term), abs=1e-9)
+            # The debiased estimate is that of bins.
+            tolerance = 0.05 * b.standard_errors["refinement"] if method == "debiased" else 1e-9
+            assert getattr(a, term) == pytest.approx(getattr(b, term), abs=tolerance)
 
 
 def test_a_loss_that_is_infinite_at_vertices_is_summed_over_points_unless_told_otherwise() -> None:
