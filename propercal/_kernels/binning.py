@@ -1,0 +1,105 @@
+"""Points of a table: distinct log-odds where they are few, else bins of them.
+
+A smooth function of the log-odds z = log g − log(1 − g) hardly changes within a narrow bin, so that
+rows may be summed by bin first: what follows costs the number of bins, not of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import to_numpy
+from propercal._typing import Array
+
+#: Distinct predictions up to which each is a point by itself.
+LARGEST_EXACT = 2000
+#: Width of a bin near z = 0. It grows as z / 4 where |z| is large, and g nearly 0 or 1.
+SPACING = 0.05
+_LINEAR = 4.0
+#: Predictions may all lie in a few bins: one with more than this share of rows is divided into
+#: pieces of at most about the other.
+_LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
+#: Rows that are looked at first, to tell many distinct values without sorting all.
+_FIRST_LOOK = 4000
+
+Numbers = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+
+def bins(
+    log_odds: Array,
+    largest_exact: int = LARGEST_EXACT,
+    *,
+    spacing: float = SPACING,
+    weight: Array | None = None,
+) -> tuple[Numbers, Floats]:
+    r"""Give each row a point of a table; points are numbered in the order of their log-odds.
+
+    Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
+    one :math:`\lfloor \operatorname{asinh}(z / 4) \cdot 4 / \text{spacing} \rfloor`, a grid that
+    does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
+    at quantiles.
+
+    Parameters
+    ----------
+    log_odds : array (n,)
+        z, finite.
+    largest_exact : int
+        Distinct values up to which each is a point.
+    spacing : float
+        Width of a bin near z = 0.
+    weight : array (n,), optional
+        Positive weights of the rows, equal ones by default.
+
+    Returns
+    -------
+    numbers : array (n,)
+        The point of each row, 0 to m − 1, larger where z is larger; equal z have the same one.
+    nodes : array (m,)
+        Weighted mean of z over the rows of each point.
+    """
+    z = np.asarray(to_numpy(log_odds), dtype=np.float64)
+    distinct = _few_distinct(z, largest_exact)
+    if distinct is not None:
+        return distinct
+    numbers = np.floor(np.arcsinh(z / _LINEAR) * (_LINEAR / spacing)).astype(np.intp)
+    numbers = _without_gaps(numbers - numbers.min())
+    counts = np.bincount(numbers)
+    for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:
+        rows = np.flatnonzero(numbers == i)
+        piece, n_pieces = _pieces(z[rows], int(np.ceil(len(rows) / (_PIECE * len(z)))))
+        # Those above make room; they have been divided already.
+        numbers[numbers > i] += n_pieces - 1
+        numbers[rows] += piece
+    weights = None if weight is None else np.asarray(to_numpy(weight), dtype=np.float64)
+    mass = np.bincount(numbers, weights)
+    return numbers, np.bincount(numbers, z if weights is None else z * weights) / mass
+
+
+def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:
+    """Return points that are the distinct values, unless these are too many."""
+    first_look = z[:: max(1, len(z) // _FIRST_LOOK)]
+    if len(z) > len(first_look) and len(np.unique(first_look)) > largest:
+        return None
+    values, numbers = np.unique(z, return_inverse=True)
+    return None if len(values) > largest else (numbers.ravel(), values)
+
+
+def _pieces(z: Floats, n_pieces: int) -> tuple[Numbers, int]:
+    """Divide values at quantiles, equal ones together: the piece of each, and how many there are.
+
+    A value that is a quantile twice over is a piece by itself.
+    """
+    places = np.arange(1, n_pieces) * len(z) // n_pieces
+    edges = np.partition(z, places)[places]
+    repeated = edges[1:][edges[1:] == edges[:-1]]
+    edges = np.unique(np.concatenate([edges, np.nextafter(repeated, np.inf)]))
+    piece = _without_gaps(np.searchsorted(edges, z, side="right"))
+    return piece, int(piece.max()) + 1
+
+
+def _without_gaps(numbers: Numbers) -> Numbers:
+    """Renumber so that every number up to the largest occurs, in the same order."""
+    used = np.bincount(numbers) > 0
+    return (np.cumsum(used) - 1)[numbers]
