@@ -17,7 +17,11 @@ _CHUNK = 64
 
 
 def kernel_features(
-    root: Array, bandwidth: float, most: int, rng: np.random.Generator
+    root: Array,
+    bandwidth: float,
+    most: int,
+    rng: np.random.Generator,
+    count: Array | None = None,
 ) -> tuple[Array, float]:
     r"""Approximate the Hellinger kernel exp((Σ √(g g′) − 1) / γ) by Φᵀ Φ.
 
@@ -34,6 +38,8 @@ def kernel_features(
         Largest number m of features.
     rng : numpy.random.Generator
         Draws the pivots.
+    count : array (n,), optional
+        How many equal points each one stands for; one by default.
 
     Returns
     -------
@@ -49,6 +55,9 @@ def kernel_features(
     xp = namespace(root)
     n = root.shape[0]
     rest = xp.ones_like(root[:, 0])
+    count = rest if count is None else count
+    mass = count
+    total = float(xp.sum(count))
     most = min(most, n)
     features: Any = xp.zeros_like(xp.broadcast_to(rest, (min(most, _CHUNK), n)))
     size = 0
@@ -56,7 +65,7 @@ def kernel_features(
     while size < most and left > _LEFT_OUT:
         if size == features.shape[0]:
             features = xp.concat([features, xp.zeros_like(features)], axis=0)
-        cumulated = np.cumsum(to_numpy(rest))
+        cumulated = np.cumsum(to_numpy(mass))
         pivot = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pivot = min(pivot, n - 1)
         scale = math.sqrt(float(rest[pivot]))
@@ -68,5 +77,6 @@ def kernel_features(
         # negative rest.
         rest = xp.where(rest < 1e-10, 0.0, rest)
         size += 1
-        left = float(xp.sum(rest)) / n
+        mass = count * rest
+        left = float(xp.sum(mass)) / total
     return features[:size, :], left
