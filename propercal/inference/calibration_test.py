@@ -23,6 +23,7 @@ from propercal.inference.class_weights import ClassWeights, class_weights
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
 from propercal.inference.resampling import (
+    MOST_OF_ROWS,
     CountedTables,
     WeighedTables,
     on_all_sets,
@@ -262,7 +263,7 @@ class _Resampling:
         forms = quadratic_forms(rows.at, self.generator, self.rng)
         of_class = None if self.weights is None else self.weights.of_class
         evaluate = rows_evaluation(rows, forms, of_class)
-        return forms.names, on_all_sets(self._classes(), evaluate, problem.prob)
+        return forms.names, on_all_sets(self._classes(), evaluate, problem.prob, MOST_OF_ROWS)
 
     def _of_tables(self) -> tuple[tuple[str, ...], Floats]:
         """Draw classes, which decide about the events of all problems."""

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._typing import Array
@@ -55,17 +56,14 @@ def kernel_features(
     xp = namespace(root)
     n = root.shape[0]
     rest = xp.ones_like(root[:, 0])
-    count = rest if count is None else count
-    mass = count
-    total = float(xp.sum(count))
     most = min(most, n)
     features: Any = xp.zeros_like(xp.broadcast_to(rest, (min(most, _CHUNK), n)))
+    cumulated = _cumulated(rest, count)
+    total = float(cumulated[-1])
     size = 0
-    left = 1.0
-    while size < most and left > _LEFT_OUT:
+    while size < most and cumulated[-1] > _LEFT_OUT * total:
         if size == features.shape[0]:
             features = xp.concat([features, xp.zeros_like(features)], axis=0)
-        cumulated = np.cumsum(to_numpy(mass))
         pivot = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pivot = min(pivot, n - 1)
         scale = math.sqrt(float(rest[pivot]))
@@ -77,6 +75,10 @@ def kernel_features(
         # negative rest.
         rest = xp.where(rest < 1e-10, 0.0, rest)
         size += 1
-        mass = count * rest
-        left = float(xp.sum(mass)) / total
-    return features[:size, :], left
+        cumulated = _cumulated(rest, count)
+    return features[:size, :], float(cumulated[-1]) / total
+
+
+def _cumulated(rest: Array, count: Array | None) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = np.cumsum(to_numpy(rest if count is None else count * rest))
+    return found

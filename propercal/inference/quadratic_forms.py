@@ -59,8 +59,8 @@ class Residuals(NamedTuple):
 
     linear: Array
     """(sets, m) sums of w (y − g) over the rows there."""
-    square: Array
-    """(sets, m) sums of w² (y − g)²."""
+    square: Array | None = None
+    """(sets, m) sums of w² (y − g)²; None where each point is one row: those of `linear`."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Part:
     """Forms that share linear statistics."""
 
     names: tuple[str, ...]
-    matrices: list[Array]
-    """For each residual column, (d, m): what residuals are multiplied with."""
+    size: int
+    """How many statistics d of each column are theirs."""
     combine: Callable[[list[Array]], Array]
     """From the statistics (d, sets) of each column to the forms (names, sets)."""
 
@@ -112,6 +112,8 @@ class QuadraticForms:
     columns: tuple[int, ...]
     """The classes whose residuals are looked at: two classes have one residual."""
     parts: tuple[Part, ...]
+    matrices: list[Array]
+    """For each column, (d, m): what residuals are multiplied with in all parts."""
     kernel: KernelPart
 
     @property
@@ -131,17 +133,23 @@ class QuadraticForms:
         features = kernel.features[:, points].T
         for j, (linear, square) in enumerate(residuals):
             # In this order of the factors OpenBLAS is many times as fast.
-            found += [linear @ part.matrices[j][:, points].T for part in self.parts]
-            found.append((linear * kernel.root[j][points]) @ features)
-            own.append(square * kernel.curvature[j][points])
+            found.append(linear @ self.matrices[j][:, points].T)
+            scaled = linear * kernel.root[j][points]
+            found.append(scaled @ features)
+            one_row = square is None
+            own.append(scaled**2 if one_row else square * kernel.curvature[j][points])
         return [*found, reduce(add, own) @ kernel.diagonals[:, points].T]
 
     def combine(self, statistics: list[Array]) -> Array:
         """Return the forms (forms, sets) from statistics of all points."""
         *columns, own = (each.T for each in statistics)
-        step = len(self.parts) + 1
-        forms = [part.combine(columns[i::step]) for i, part in enumerate(self.parts)]
-        forms.append(self.kernel.combine(columns[step - 1 :: step], own))
+        forms = []
+        start = 0
+        for part in self.parts:
+            end = start + part.size
+            forms.append(part.combine([z[start:end, :] for z in columns[::2]]))
+            start = end
+        forms.append(self.kernel.combine(columns[1::2], own))
         return namespace(own).concat(forms, axis=0)
 
 
@@ -165,7 +173,13 @@ def quadratic_forms(
         parts.append(_class_part(at))
     if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(at))
-    return QuadraticForms(_columns(k), tuple(parts), _kernel_part(at, generator, rng))
+    columns = _columns(k)
+    xp = namespace(at.count)
+    matrices = [
+        xp.concat([of_part[j] for _, of_part in parts], axis=0) for j in range(len(columns))
+    ]
+    kernel = _kernel_part(at, generator, rng)
+    return QuadraticForms(columns, tuple(part for part, _ in parts), matrices, kernel)
 
 
 def _columns(k: int) -> tuple[int, ...]:
@@ -182,7 +196,7 @@ def _quadratic(z: Array, inverse: Array) -> Array:
     return namespace(z).sum(z * (inverse @ z), axis=0)
 
 
-def _shared_part(at: WeightedPoints) -> Part:
+def _shared_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
     """Score tests of temperature scaling and of scores a log g + b g + c ‖g‖² log g."""
     g = at.points.prob
     xp = namespace(g)
@@ -200,11 +214,11 @@ def _shared_part(at: WeightedPoints) -> Part:
     if len(columns) == 1:
         matrices = [terms[:, :, 1] - terms[:, :, 0]]
     else:
-        matrices = [contiguous(terms[:, :, i]) for i in columns]
-    return Part(("temperature", "equivariant"), matrices, combine)
+        matrices = [terms[:, :, i] for i in columns]
+    return Part(("temperature", "equivariant"), terms.shape[0], combine), matrices
 
 
-def _class_part(at: WeightedPoints) -> Part:
+def _class_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
     """Score tests of a slope and a shift, and of a smooth function of g, for each class."""
     g, k = at.points.prob, at.points.prob.shape[1]
     xp = namespace(g)
@@ -231,13 +245,14 @@ def _class_part(at: WeightedPoints) -> Part:
             ]
         )
 
-    matrices = [contiguous(terms[i, :, :].T) for i in range(k)]
+    matrices = [terms[i, :, :].T for i in range(k)]
     if k == 2:
         matrices = [xp.concat([-matrices[0], matrices[1]], axis=0)]
-    return Part(("vector", "smooth")[: len(ridges)], matrices, combine)
+    names = ("vector", "smooth")[: len(ridges)]
+    return Part(names, matrices[0].shape[0], combine), matrices
 
 
-def _mixture_part(at: WeightedPoints) -> Part:
+def _mixture_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
     """Whether y_i is more often than predicted where another class is probable."""
     g = at.points.prob
     xp = namespace(g)
@@ -251,7 +266,7 @@ def _mixture_part(at: WeightedPoints) -> Part:
         ]
         return reduce(add, forms)[None, :]
 
-    return Part(("mixture",), [contiguous(g.T)] * len(columns), combine)
+    return Part(("mixture",), g.shape[1], combine), [g.T] * len(columns)
 
 
 def _kernel_part(

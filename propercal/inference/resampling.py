@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from operator import iadd
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ Integers = npt.NDArray[np.integer[Any]]
 
 #: Labels of a block of sets, and how many sets it has at least and at most.
 _BLOCK_SIZE, _FEWEST, _MOST = 2**21, 16, 1024
+#: Fewer where rows, rather than points of a table, are multiplied with all features.
+MOST_OF_ROWS = 128
 #: Labels, or residuals, that are looked at together, few enough for the processor's cache.
 _TILE = 2**17
 #: Rows whose residuals are multiplied at a time on other devices, times sets.
@@ -33,9 +36,14 @@ Evaluation = Callable[[Integers], Array]
 """From labels (sets, n) to forms (names, sets)."""
 
 
-def on_all_sets(sets: LabelSets, evaluate: Evaluation, reference: Array) -> Floats:
-    """Return the forms (names, 1 + B) of all sets, computed where `reference` is."""
-    step = min(_MOST, max(_FEWEST, _BLOCK_SIZE // sets.n_samples))
+def on_all_sets(
+    sets: LabelSets, evaluate: Evaluation, reference: Array, most: int | None = None
+) -> Floats:
+    """Return the forms (names, 1 + B) of all sets, computed where `reference` is.
+
+    `most` is the largest number of sets at a time.
+    """
+    step = min(most or _MOST, max(_FEWEST, _BLOCK_SIZE // sets.n_samples))
     blocks = slices(len(sets), step)
 
     def one_block(block: slice) -> Floats:
@@ -61,7 +69,7 @@ def rows_evaluation(rows: Rows, forms: QuadraticForms, of_class: Floats | None) 
             some = label[:, part]
             factor = None if of_class is None else of_class[some]
             found = forms.statistics(rows.residuals(some, factor, part), part)
-            total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
+            total = found if total is None else list(map(iadd, total, found))
         assert total is not None  # noqa: S101  # there are rows
         return forms.combine(total)
 

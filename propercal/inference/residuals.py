@@ -59,7 +59,7 @@ class Rows:
         for i in range(g.shape[1]) if g.shape[1] > 2 else (1,):
             found = xp.astype(classes == i, g.dtype) - g[:, i]
             found = found if weight is None else found * weight
-            yield Residuals(found, found * found)
+            yield Residuals(found)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Table:
 def _by_appearance(
     number: npt.NDArray[np.intp], nodes: Floats
 ) -> tuple[npt.NDArray[np.intp], Floats]:
-    """Number points in the order of rows: whichever class is the event, they are the same points.
+    """Renumber points in the order of rows: the same whichever class is the event.
 
     Draws among them are then the same too.
     """
