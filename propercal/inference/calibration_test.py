@@ -168,8 +168,12 @@ def calibration_test(
     Logarithms of probabilities below 1e-45 are taken as −104 in the statistic, not in the draws,
     which are from g over its sum.
 
-    Time O(n B f), with a number f of linear statistics of at most 4096 + k (k + 15) a problem; B n
-    bytes are kept.
+    Problems of two classes (class-wise, top-label, two classes) take labels through sums of
+    residuals by point: the distinct predictions where these are at most 2000, which loses nothing,
+    else about 500 bins of log g − log(1 − g). Residuals are each row's own, so that the test is as
+    exact; a form moves by about .01 standard deviations. Time is O(n B), whatever the number of
+    classes. Among several classes it is O(n B f), with f ≤ 4096 + k (k + 15) linear statistics.
+    Label sets are drawn, evaluated and dropped: memory does not grow with B.
 
     References
     ----------
@@ -274,7 +278,9 @@ class _Resampling:
             evaluate = WeighedTables(self.weights.of_class)
         for i, problem in enumerate(self._problems()):
             evaluate.add(*self._table(problem), self._event(i))
-        return evaluate.names, on_all_sets(self._classes(), evaluate, self.predictions.prob)
+        return evaluate.names, on_all_sets(
+            self._classes(), evaluate, self.predictions.prob, evaluate.most
+        )
 
     def _of_separate_tables(self) -> tuple[tuple[str, ...], Floats]:
         """Draw the event of each problem by itself."""
@@ -284,7 +290,7 @@ class _Resampling:
             evaluate = CountedTables(problem.prob.shape[0], 2)
             evaluate.add(*self._table(problem), 1)
             names, sets = evaluate.names, self._label_sets(problem.prob, problem.label)
-            total = total + on_all_sets(sets, evaluate, problem.prob)
+            total = total + on_all_sets(sets, evaluate, problem.prob, evaluate.most)
         return names, total
 
     def _problems(self) -> Iterator[Problem]:

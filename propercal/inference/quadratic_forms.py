@@ -60,7 +60,7 @@ class Residuals(NamedTuple):
     linear: Array
     """(sets, m) sums of w (y − g) over the rows there."""
     square: Array | None = None
-    """(sets, m) sums of w² (y − g)²; None where each point is one row: those of `linear`."""
+    """(sets, m) sums of w² (y − g)², of two classes; None where each point is one row."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,11 @@ class KernelPart:
     sizes: list[int]
     """How many features belong to each bandwidth."""
     features: Array
-    """(f, m) of all bandwidths."""
+    """(f, m) of all bandwidths, times f where there is one column."""
     diagonals: Array
     """(b, m) sums of squares of the features of each bandwidth."""
-    curvature: list[Array]
-    """For each column, (m,) f²."""
-    root: list[Array]
+    scales: list[Array] | None
+    """For each of several columns, (m,) f: so they share the features."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,8 +96,7 @@ class KernelPart:
     def combine(self, statistics: list[Array], own: Array) -> Array:
         """Return the forms (b, sets) from (f, sets) of each column and what pairs h = j add."""
         xp = namespace(own)
-        ends = list(accumulate(self.sizes))
-        blocks = [slice(end - size, end) for size, end in zip(self.sizes, ends, strict=True)]
+        blocks = _blocks(self.sizes)
         squares = [
             xp.stack([xp.sum(z[block, :] ** 2, axis=0) for block in blocks]) for z in statistics
         ]
@@ -134,10 +132,9 @@ class QuadraticForms:
         for j, (linear, square) in enumerate(residuals):
             # In this order of the factors OpenBLAS is many times as fast.
             found.append(linear @ self.matrices[j][:, points].T)
-            scaled = linear * kernel.root[j][points]
+            scaled = linear if kernel.scales is None else linear * kernel.scales[j][points]
             found.append(scaled @ features)
-            one_row = square is None
-            own.append(scaled**2 if one_row else square * kernel.curvature[j][points])
+            own.append(scaled**2 if square is None else square)
         return [*found, reduce(add, own) @ kernel.diagonals[:, points].T]
 
     def combine(self, statistics: list[Array]) -> Array:
@@ -286,17 +283,23 @@ def _kernel_part(
         )
     # F need not be convex off the simplex, where the diagonal may be negative.
     curvature = xp.clip(curvature, min=0.0)
-    if k == 2:
-        curvature = xp.broadcast_to(xp.sum(curvature, axis=1)[:, None], g.shape)
     kernels = normalised_kernels(g, rng, _LARGEST_NUMBER // len(columns), at.count)
-    by_column = [contiguous(curvature[:, i]) for i in columns]
-    return KernelPart(
-        [features.shape[0] for features in kernels],
-        xp.concat(kernels, axis=0),
-        xp.stack([xp.sum(features**2, axis=0) for features in kernels]),
-        by_column,
-        [xp.sqrt(each) for each in by_column],
-    )
+    features = xp.concat(kernels, axis=0)
+    scales = None
+    if k == 2:
+        # One residual has the curvature of both classes.
+        features = features * xp.sqrt(xp.sum(curvature, axis=1))
+    else:
+        scales = [contiguous(xp.sqrt(curvature[:, i])) for i in columns]
+    sizes = [each.shape[0] for each in kernels]
+    diagonals = [xp.sum(features[block, :] ** 2, axis=0) for block in _blocks(sizes)]
+    return KernelPart(sizes, features, xp.stack(diagonals), scales)
+
+
+def _blocks(sizes: list[int]) -> list[slice]:
+    """Return where features of each bandwidth are among all."""
+    ends = list(accumulate(sizes))
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
 
 
 def normalised_kernels(

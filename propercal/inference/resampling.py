@@ -29,21 +29,19 @@ MOST_OF_ROWS = 128
 _TILE = 2**17
 #: Rows whose residuals are multiplied at a time on other devices, times sets.
 _TILE_ELSEWHERE = 2**24
-#: Sums by point of a block of sets.
-_SUMS = 2**22
+#: Sums by point of a block of sets, and the least number of sets whose sums are multiplied at once.
+_SUMS, _FEWEST_MULTIPLIED = 2**22, 64
 
 Evaluation = Callable[[Integers], Array]
 """From labels (sets, n) to forms (names, sets)."""
 
 
-def on_all_sets(
-    sets: LabelSets, evaluate: Evaluation, reference: Array, most: int | None = None
-) -> Floats:
+def on_all_sets(sets: LabelSets, evaluate: Evaluation, reference: Array, most: int) -> Floats:
     """Return the forms (names, 1 + B) of all sets, computed where `reference` is.
 
     `most` is the largest number of sets at a time.
     """
-    step = min(most or _MOST, max(_FEWEST, _BLOCK_SIZE // sets.n_samples))
+    step = min(_MOST, most, max(_FEWEST, _BLOCK_SIZE // sets.n_samples))
     blocks = slices(len(sets), step)
 
     def one_block(block: slice) -> Floats:
@@ -91,6 +89,9 @@ class WeighedTables:
         """Names of the forms."""
         return self._tables[-1][1].names
 
+    #: Largest number of sets at a time.
+    most = _MOST
+
     def add(self, table: Table, forms: QuadraticForms, event: int | Integers) -> None:
         """Take a table, whose event is one class, or one for each row."""
         self._tables.append((table, forms, event))
@@ -126,6 +127,11 @@ class CountedTables:
         self._weight = table.weight
         self._ends.append(self._ends[-1] + table.sums.size)
         self._tables.append((table.sums, forms))
+
+    @property
+    def most(self) -> int:
+        """Largest number of sets at a time, so that sums of all tables fit."""
+        return max(_FEWEST_MULTIPLIED, _SUMS // self._ends[-1])
 
     def __call__(self, label: Integers) -> Array:
         """Return the sums of the forms of all tables."""
