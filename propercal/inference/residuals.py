@@ -75,7 +75,8 @@ class Sums:
     square: Floats
     """(m,) sums of w² g²."""
     slope: Floats
-    """(m,) 1 − 2 g, g the mean weighted by w²: what a label adds to a square beyond w² g²."""
+    """(m,) what an event adds to a square beyond w² g²: w² (1 − 2 g) in a row, here w² times one
+    number, by which squares have the mean that they have by rows."""
 
     @property
     def size(self) -> int:
@@ -119,7 +120,8 @@ class Table:
 
         expected, count = prob if weight is None else weight * prob, total(None)
         mass = count if weight is None else total(weight**2)
-        slope = 1 - 2 * total(prob if weight is None else weight**2 * prob) / mass
+        square = total(expected**2)
+        slope = 1 - 2 * square / total(expected if weight is None else weight * expected)
         log_node = like(np.stack([np.zeros_like(nodes), nodes], axis=1), rows.prob)
         at = WeightedPoints(
             interior(log_node),
@@ -127,7 +129,7 @@ class Table:
             like(mass, rows.prob),
             spread(rows.log_prob),
         )
-        return cls(Sums(at, total(expected), total(expected**2), slope), number, weight, prob)
+        return cls(Sums(at, total(expected), square, slope), number, weight, prob)
 
     def residuals(self, event: Integers, factor: Floats | None = None) -> Iterator[Residuals]:
         """Yield the residuals where an event did or did not occur, times `factor`, (sets, n)."""
