@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from propercal.recalibration.points import Points
 
 #: Kernel features of all bandwidths, times classes.
 _LARGEST_NUMBER = 4096
+#: Share of the pairs h = j below which a sum over all others is that of no pairs.
+_ROUNDING = 1e-10
 #: Added to each probability where the curvature of F is taken, which may be infinite at 0.
 _SMOOTHING = 0.02
 
@@ -84,8 +86,8 @@ class KernelPart:
     """(f, m) of all bandwidths, times f where there is one column."""
     diagonals: Array
     """(b, m) sums of squares of the features of each bandwidth."""
-    scales: list[Array] | None
-    """For each of several columns, (m,) f: so they share the features."""
+    scales: Array | None
+    """(columns, m) f, where there are several columns: so they share the features."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +102,9 @@ class KernelPart:
         squares = [
             xp.stack([xp.sum(z[block, :] ** 2, axis=0) for block in blocks]) for z in statistics
         ]
-        return reduce(add, squares) - own
+        pairs = reduce(add, squares) - own
+        # Of points that see no others rounding is left, which is not to be put in its own units.
+        return xp.where(xp.abs(pairs) > _ROUNDING * own, pairs, 0.0)
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,8 @@ class QuadraticForms:
     columns: tuple[int, ...]
     """The classes whose residuals are looked at: two classes have one residual."""
     parts: tuple[Part, ...]
-    matrices: list[Array]
-    """For each column, (d, m): what residuals are multiplied with in all parts."""
+    matrices: Array
+    """(columns, d, m) what residuals are multiplied with in all parts."""
     kernel: KernelPart
 
     @property
@@ -127,15 +131,17 @@ class QuadraticForms:
         self, residuals: Iterable[Residuals], points: slice = slice(None)
     ) -> list[Array]:
         """Return what some of the points add to the statistics, to be added up."""
-        kernel, own, found = self.kernel, [], []
+        kernel, found = self.kernel, []
         features = kernel.features[:, points].T
+        own: Any = None
         for j, (linear, square) in enumerate(residuals):
             # In this order of the factors OpenBLAS is many times as fast.
-            found.append(linear @ self.matrices[j][:, points].T)
-            scaled = linear if kernel.scales is None else linear * kernel.scales[j][points]
+            found.append(linear @ self.matrices[j, :, points].T)
+            scaled = linear if kernel.scales is None else linear * kernel.scales[j, points]
             found.append(scaled @ features)
-            own.append(scaled**2 if square is None else square)
-        return [*found, reduce(add, own) @ kernel.diagonals[:, points].T]
+            squares = scaled**2 if square is None else square
+            own = squares if own is None else own + squares
+        return [*found, own @ kernel.diagonals[:, points].T]
 
     def combine(self, statistics: list[Array]) -> Array:
         """Return the forms (forms, sets) from statistics of all points."""
@@ -170,13 +176,9 @@ def quadratic_forms(
         parts.append(_class_part(at))
     if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(at))
-    columns = _columns(k)
-    xp = namespace(at.count)
-    matrices = [
-        xp.concat([of_part[j] for _, of_part in parts], axis=0) for j in range(len(columns))
-    ]
+    matrices = namespace(at.count).concat([of_part for _, of_part in parts], axis=1)
     kernel = _kernel_part(at, generator, rng)
-    return QuadraticForms(columns, tuple(part for part, _ in parts), matrices, kernel)
+    return QuadraticForms(_columns(k), tuple(part for part, _ in parts), matrices, kernel)
 
 
 def _columns(k: int) -> tuple[int, ...]:
@@ -193,7 +195,7 @@ def _quadratic(z: Array, inverse: Array) -> Array:
     return namespace(z).sum(z * (inverse @ z), axis=0)
 
 
-def _shared_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
+def _shared_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Score tests of temperature scaling and of scores a log g + b g + c ‖g‖² log g."""
     g = at.points.prob
     xp = namespace(g)
@@ -207,15 +209,12 @@ def _shared_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
         z = reduce(add, statistics)
         return xp.stack([_quadratic(z[:1, :], temperature), _quadratic(z, equivariant)])
 
-    columns = _columns(g.shape[1])
-    if len(columns) == 1:
-        matrices = [terms[:, :, 1] - terms[:, :, 0]]
-    else:
-        matrices = [terms[:, :, i] for i in columns]
+    two = g.shape[1] == 2
+    matrices = (terms[:, :, 1] - terms[:, :, 0])[None, ...] if two else xp.permute_dims(terms, (2, 0, 1))
     return Part(("temperature", "equivariant"), terms.shape[0], combine), matrices
 
 
-def _class_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
+def _class_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Score tests of a slope and a shift, and of a smooth function of g, for each class."""
     g, k = at.points.prob, at.points.prob.shape[1]
     xp = namespace(g)
@@ -242,14 +241,14 @@ def _class_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
             ]
         )
 
-    matrices = [terms[i, :, :].T for i in range(k)]
+    matrices = xp.matrix_transpose(terms)
     if k == 2:
-        matrices = [xp.concat([-matrices[0], matrices[1]], axis=0)]
+        matrices = xp.concat([-matrices[0, :, :], matrices[1, :, :]], axis=0)[None, ...]
     names = ("vector", "smooth")[: len(ridges)]
-    return Part(names, matrices[0].shape[0], combine), matrices
+    return Part(names, matrices.shape[1], combine), matrices
 
 
-def _mixture_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
+def _mixture_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Whether y_i is more often than predicted where another class is probable."""
     g = at.points.prob
     xp = namespace(g)
@@ -263,7 +262,8 @@ def _mixture_part(at: WeightedPoints) -> tuple[Part, list[Array]]:
         ]
         return reduce(add, forms)[None, :]
 
-    return Part(("mixture",), g.shape[1], combine), [g.T] * len(columns)
+    matrices = xp.broadcast_to(g.T[None, ...], (len(columns), *g.T.shape))
+    return Part(("mixture",), g.shape[1], combine), matrices
 
 
 def _kernel_part(
@@ -290,7 +290,7 @@ def _kernel_part(
         # One residual has the curvature of both classes.
         features = features * xp.sqrt(xp.sum(curvature, axis=1))
     else:
-        scales = [contiguous(xp.sqrt(curvature[:, i])) for i in columns]
+        scales = contiguous(xp.sqrt(curvature).T)
     sizes = [each.shape[0] for each in kernels]
     diagonals = [xp.sum(features[block, :] ** 2, axis=0) for block in _blocks(sizes)]
     return KernelPart(sizes, features, xp.stack(diagonals), scales)

@@ -15,6 +15,7 @@ from propercal._array import is_numpy, slices, to_numpy
 from propercal._threads import n_threads, one_blas_thread
 from propercal._typing import Array
 from propercal.inference.label_sets import LabelSets
+from propercal.inference.label_sums import LabelSums
 from propercal.inference.quadratic_forms import QuadraticForms
 from propercal.inference.residuals import Rows, Sums, Table
 
@@ -27,6 +28,8 @@ _BLOCK_SIZE, _FEWEST, _MOST = 2**21, 16, 1024
 MOST_OF_ROWS = 128
 #: Labels, or residuals, that are looked at together, few enough for the processor's cache.
 _TILE = 2**17
+#: From how many classes on the one that occurred is looked up, rather than the residuals of all.
+_MANY_CLASSES = 16
 #: Rows whose residuals are multiplied at a time on other devices, times sets.
 _TILE_ELSEWHERE = 2**24
 #: Sums by point of a block of sets, and the least number of sets whose sums are multiplied at once.
@@ -59,17 +62,24 @@ def on_all_sets(sets: LabelSets, evaluate: Evaluation, reference: Array, most: i
 
 def rows_evaluation(rows: Rows, forms: QuadraticForms, of_class: Floats | None) -> Evaluation:
     """Return forms of several classes; labels weigh `of_class` (k,) beside their rows."""
-    size = _TILE if is_numpy(rows.at.count) else _TILE_ELSEWHERE
+    on_host = is_numpy(rows.at.count)
+    size = _TILE if on_host else _TILE_ELSEWHERE
+    sums = None
+    if on_host and of_class is None and len(forms.columns) >= _MANY_CLASSES:
+        sums = LabelSums(rows, forms)
+
+    def add(label: Integers, part: slice) -> list[Any]:
+        if sums is not None:
+            return sums.add(label, part)
+        factor = None if of_class is None else of_class[label]
+        return forms.statistics(rows.residuals(label, factor, part), part)
 
     def evaluate(label: Integers) -> Array:
-        total: list[Any] | None = None
-        for part in slices(label.shape[1], max(1, size // label.shape[0])):
-            some = label[:, part]
-            factor = None if of_class is None else of_class[some]
-            found = forms.statistics(rows.residuals(some, factor, part), part)
-            total = found if total is None else list(map(iadd, total, found))
-        assert total is not None  # noqa: S101  # there are rows
-        return forms.combine(total)
+        parts = slices(label.shape[1], max(1, size // label.shape[0]))
+        total = add(label[:, parts[0]], parts[0])
+        for part in parts[1:]:
+            total = list(map(iadd, total, add(label[:, part], part)))
+        return forms.combine(total if sums is None else sums.statistics(total))
 
     return evaluate
 
