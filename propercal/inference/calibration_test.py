@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
 from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state
+from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
@@ -202,7 +203,8 @@ def calibration_test(
         **reading,
         one_class=not reduction.per_class,
     )
-    with no_gradient(predictions.prob):
+    # Products are small, or threads take one block of label sets each.
+    with no_gradient(predictions.prob), one_blas_thread:
         weights = class_weights(predictions)
         names, forms = _Resampling(
             predictions, reduction, chosen, int(n_resamples), rng, weights

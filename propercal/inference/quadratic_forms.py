@@ -210,7 +210,9 @@ def _shared_part(at: WeightedPoints) -> tuple[Part, Array]:
         return xp.stack([_quadratic(z[:1, :], temperature), _quadratic(z, equivariant)])
 
     two = g.shape[1] == 2
-    matrices = (terms[:, :, 1] - terms[:, :, 0])[None, ...] if two else xp.permute_dims(terms, (2, 0, 1))
+    matrices = (
+        (terms[:, :, 1] - terms[:, :, 0])[None, ...] if two else xp.permute_dims(terms, (2, 0, 1))
+    )
     return Part(("temperature", "equivariant"), terms.shape[0], combine), matrices
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from operator import iadd
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_numpy, slices, to_numpy
-from propercal._threads import n_threads, one_blas_thread
+from propercal._threads import n_threads
 from propercal._typing import Array
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.label_sums import LabelSums
@@ -23,13 +22,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer[Any]]
 
 #: Labels of a block of sets, and how many sets it has at least and at most.
-_BLOCK_SIZE, _FEWEST, _MOST = 2**21, 16, 1024
+_BLOCK_SIZE, _FEWEST, _MOST = 2**21, 64, 1024
 #: Fewer where rows, rather than points of a table, are multiplied with all features.
 MOST_OF_ROWS = 128
 #: Labels, or residuals, that are looked at together, few enough for the processor's cache.
 _TILE = 2**17
 #: From how many classes on the one that occurred is looked up, rather than the residuals of all.
-_MANY_CLASSES = 16
+_MANY_CLASSES = 24
 #: Rows whose residuals are multiplied at a time on other devices, times sets.
 _TILE_ELSEWHERE = 2**24
 #: Sums by point of a block of sets, and the least number of sets whose sums are multiplied at once.
@@ -51,12 +50,11 @@ def on_all_sets(sets: LabelSets, evaluate: Evaluation, reference: Array, most: i
         return to_numpy(evaluate(sets.classes(block)))
 
     on_host = is_numpy(reference)
-    with one_blas_thread if on_host else nullcontext():
-        if on_host and len(blocks) > 1 and n_threads() > 1:
-            with ThreadPoolExecutor(n_threads()) as pool:
-                parts = list(pool.map(one_block, blocks))
-        else:
-            parts = [one_block(block) for block in blocks]
+    if on_host and len(blocks) > 1 and n_threads() > 1:
+        with ThreadPoolExecutor(n_threads()) as pool:
+            parts = list(pool.map(one_block, blocks))
+    else:
+        parts = [one_block(block) for block in blocks]
     return np.concatenate(parts, axis=1)
 
 
