@@ -145,6 +145,17 @@ def test_blocks_of_label_sets_change_nothing(monkeypatch: pytest.MonkeyPatch, si
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "_MOST", 3)
+    p = np.random.default_rng(2).dirichlet([1.0] * 30, N)
+    for g, notion in ((P, "canonical"), (P, "classwise"), (P, "top-label"), (p, "canonical")):
+        found = []
+        for n_threads in ("1", "2", "3"):
+            monkeypatch.setenv("PROPERCAL_NUM_THREADS", n_threads)
+            found.append(run(Y, g, notion=notion, labels=list(range(g.shape[1]))).components)
+        assert found[0] == found[1] == found[2]
+
+
 @pytest.mark.parametrize("generator", [ItakuraSaito(), Spherical(), Quadratic(np.diag([1.0, 2.0, 3.0]))])
 def test_other_generators(generator: Any) -> None:
     assert is_sound(run(Y, P, generator=generator))

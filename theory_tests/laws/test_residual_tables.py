@@ -57,6 +57,19 @@ def test_points_of_equal_predictions_give_the_forms_of_their_rows(generator: Any
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 
 
+def test_predictions_that_rounding_took_apart_are_one_point() -> None:
+    rng = np.random.default_rng(8)
+    p = rng.choice(np.linspace(0.05, 0.95, 19), 400)
+    table, noisy = Table.of(problem_of(p)), Table.of(problem_of(p * (1 + 1e-14 * rng.standard_normal(400))))
+    assert table.sums.size == noisy.sums.size == 19
+    assert (table.number == noisy.number).all()
+    y = drawn(p, rng)
+    expected, found = (
+        quadratic_forms(each.sums.at, Log(), np.random.default_rng(0))(each.residuals(y)) for each in (table, noisy)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("largest_exact", [0, 2000])
 def test_counts_give_the_residuals(weighted: bool, largest_exact: int) -> None:
