@@ -62,7 +62,8 @@ CONTRACTS = (
     "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "transforms",
 )
 OTHER_LAWS = (
-    "bias_rate", "simulation", "scenarios", "calibration_test", "sketch", "sketch_sums", "strategies",
+    "bias_rate", "simulation", "scenarios", "calibration_test", "label_sets", "label_sums", "residual_tables",
+    "sketch", "sketch_sums", "strategies",
 )
 TESTS = (
     "theory_tests/laws",

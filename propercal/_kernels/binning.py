@@ -66,7 +66,7 @@ def bins(
     if distinct is not None:
         return distinct
     numbers = grid_numbers(z, spacing)
-    if len(np.unique(numbers)) > _MANY:
+    if np.count_nonzero(np.bincount(numbers - numbers.min())) > _MANY:
         numbers = joined(numbers)
     numbers = _without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)

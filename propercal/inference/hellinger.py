@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._typing import Array
@@ -17,7 +18,11 @@ _CHUNK = 64
 
 
 def kernel_features(
-    root: Array, bandwidth: float, most: int, rng: np.random.Generator
+    root: Array,
+    bandwidth: float,
+    most: int,
+    rng: np.random.Generator,
+    count: Array | None = None,
 ) -> tuple[Array, float]:
     r"""Approximate the Hellinger kernel exp((Σ √(g g′) − 1) / γ) by Φᵀ Φ.
 
@@ -34,6 +39,8 @@ def kernel_features(
         Largest number m of features.
     rng : numpy.random.Generator
         Draws the pivots.
+    count : array (n,), optional
+        How many equal points each one stands for; one by default.
 
     Returns
     -------
@@ -51,12 +58,12 @@ def kernel_features(
     rest = xp.ones_like(root[:, 0])
     most = min(most, n)
     features: Any = xp.zeros_like(xp.broadcast_to(rest, (min(most, _CHUNK), n)))
+    cumulated = _cumulated(rest, count)
+    total = float(cumulated[-1])
     size = 0
-    left = 1.0
-    while size < most and left > _LEFT_OUT:
+    while size < most and cumulated[-1] > _LEFT_OUT * total:
         if size == features.shape[0]:
             features = xp.concat([features, xp.zeros_like(features)], axis=0)
-        cumulated = np.cumsum(to_numpy(rest))
         pivot = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         pivot = min(pivot, n - 1)
         scale = math.sqrt(float(rest[pivot]))
@@ -68,5 +75,10 @@ def kernel_features(
         # negative rest.
         rest = xp.where(rest < 1e-10, 0.0, rest)
         size += 1
-        left = float(xp.sum(rest)) / n
-    return features[:size, :], left
+        cumulated = _cumulated(rest, count)
+    return features[:size, :], float(cumulated[-1]) / total
+
+
+def _cumulated(rest: Array, count: Array | None) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = np.cumsum(to_numpy(rest if count is None else count * rest))
+    return found

@@ -1,21 +1,23 @@
 r"""Quadratic forms in the residuals y − g that tell miscalibrated predictions from calibrated ones.
 
-Every form is computed from linear statistics Z = Σ_h w_h A_h (y_h − g_h), which are one matrix
-product for many label sets at a time.
+Every form is computed from linear statistics Z = Σ_h w_h A(g_h) (y_h − g_h), which are one matrix
+product for many label sets at a time. Rows of the same prediction have the same A, so that label
+sets count through the sums of residuals at each point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import device, like, namespace
+from propercal._array import contiguous, device, like, namespace
 from propercal._data.messages import bad_value
-from propercal._data.notions import Problem
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -27,16 +29,40 @@ from propercal.recalibration.families import (
     equivariant_terms,
     smooth_fits,
     smooth_terms,
-    spread,
     vector_fits,
 )
 from propercal.recalibration.logit import ClassTerms
-from propercal.recalibration.points import Points, interior
+from propercal.recalibration.points import Points
 
 #: Kernel features of all bandwidths, times classes.
 _LARGEST_NUMBER = 4096
+#: Share of the pairs h = j below which a sum over all others is that of no pairs.
+_ROUNDING = 1e-10
 #: Added to each probability where the curvature of F is taken, which may be infinite at 0.
 _SMOOTHING = 0.02
+
+
+@dataclass(frozen=True)
+class WeightedPoints:
+    """Where the factors A of the residuals are taken, and what rows of the data are there."""
+
+    points: Points
+    """m points of the simplex."""
+    count: Array
+    """(m,) the number of rows."""
+    square: Array
+    """(m,) the sum of their squared weights."""
+    scale: float
+    """Spread of the logarithms of the probabilities, over rows and classes."""
+
+
+class Residuals(NamedTuple):
+    """What label sets leave at each point, of one class."""
+
+    linear: Array
+    """(sets, m) sums of w (y − g) over the rows there."""
+    square: Array | None = None
+    """(sets, m) sums of w² (y − g)², of two classes; None where each point is one row."""
 
 
 @dataclass(frozen=True)
@@ -44,34 +70,41 @@ class Part:
     """Forms that share linear statistics."""
 
     names: tuple[str, ...]
-    matrices: list[tuple[Array, ...]]
-    """For each residual column, (d, n) in one or more parts: what outcomes are multiplied with."""
-    offsets: list[Array]
-    """For each column, (d,): what the predictions would give."""
+    size: int
+    """How many statistics d of each column are theirs."""
     combine: Callable[[list[Array]], Array]
     """From the statistics (d, sets) of each column to the forms (names, sets)."""
-    scales: list[Array] | None = None
-    """For each column, (n,) factors of the outcomes, so that columns may share a matrix."""
-    diagonals: Array | None = None
-    """(b, n) what squares of scaled residuals are multiplied with, in the last b statistics."""
 
-    def statistics(self, j: int, outcome: Array, *, binary: bool = True) -> Array:
-        """Return the statistics (d, sets) of column number `j` for its outcomes (sets, n).
 
-        Matrices are those of `binary` outcomes, which are their own squares.
-        """
-        if not binary and self.diagonals is not None:
-            assert self.scales is not None  # noqa: S101
-            xp = namespace(outcome)
-            excess = ((outcome**2 - outcome) * self.scales[j] ** 2) @ self.diagonals.T
-            found = self.statistics(j, outcome)
-            n_linear = found.shape[0] - excess.shape[1]
-            return xp.concat([found[:n_linear, :], found[n_linear:, :] + excess.T], axis=0)
-        if self.scales is not None:
-            outcome = outcome * self.scales[j]
-        # In this order of the factors OpenBLAS is many times as fast.
-        found = [outcome @ matrix.T for matrix in self.matrices[j]]
-        return (namespace(outcome).concat(found, axis=1) - self.offsets[j]).T
+@dataclass(frozen=True)
+class KernelPart:
+    """U-statistics Σ_{h≠j} w_h w_j K_hj Σ_i f_hi f_ji e_hi e_ji of e = y − g, f² = diag ∇²F."""
+
+    sizes: list[int]
+    """How many features belong to each bandwidth."""
+    features: Array
+    """(f, m) of all bandwidths, times f where there is one column."""
+    diagonals: Array
+    """(b, m) sums of squares of the features of each bandwidth."""
+    scales: Array | None
+    """(columns, m) f, where there are several columns: so they share the features."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the forms."""
+        # The widest Hellinger kernel sees the whole simplex, the narrowest ±0.08 at most.
+        return tuple(f"kernel {bandwidth:g}" for bandwidth in BANDWIDTHS)
+
+    def combine(self, statistics: list[Array], own: Array) -> Array:
+        """Return the forms (b, sets) from (f, sets) of each column and what pairs h = j add."""
+        xp = namespace(own)
+        blocks = _blocks(self.sizes)
+        squares = [
+            xp.stack([xp.sum(z[block, :] ** 2, axis=0) for block in blocks]) for z in statistics
+        ]
+        pairs = reduce(add, squares) - own
+        # Of points that see no others rounding is left, which is not to be put in its own units.
+        return xp.where(xp.abs(pairs) > _ROUNDING * own, pairs, 0.0)
 
 
 @dataclass(frozen=True)
@@ -81,72 +114,75 @@ class QuadraticForms:
     columns: tuple[int, ...]
     """The classes whose residuals are looked at: two classes have one residual."""
     parts: tuple[Part, ...]
+    matrices: Array
+    """(columns, d, m) what residuals are multiplied with in all parts."""
+    kernel: KernelPart
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the forms."""
-        return tuple(name for part in self.parts for name in part.names)
+        return (*(name for part in self.parts for name in part.names), *self.kernel.names)
 
-    prob: Array
-    """(n, k) the predictions."""
+    def __call__(self, residuals: Iterable[Residuals]) -> Array:
+        """Evaluate all forms on the residuals of each column: an array (forms, sets)."""
+        return self.combine(self.statistics(residuals))
 
-    def __call__(self, label: Array, weight: Array | None = None) -> Array:
-        """Evaluate all forms on label sets (sets, n): an array (forms, sets).
+    def statistics(
+        self, residuals: Iterable[Residuals], points: slice = slice(None)
+    ) -> list[Array]:
+        """Return what some of the points add to the statistics, to be added up."""
+        kernel, found = self.kernel, []
+        features = kernel.features[:, points].T
+        own: Any = None
+        for j, (linear, square) in enumerate(residuals):
+            # In this order of the factors OpenBLAS is many times as fast.
+            found.append(linear @ self.matrices[j, :, points].T)
+            scaled = linear if kernel.scales is None else linear * kernel.scales[j, points]
+            found.append(scaled @ features)
+            squares = scaled**2 if square is None else square
+            own = squares if own is None else own + squares
+        return [*found, own @ kernel.diagonals[:, points].T]
 
-        Residuals are multiplied by `weight` (sets, n) beside the weights of the problem.
-        """
-        xp = namespace(label)
-        statistics: list[list[Array]] = [[] for _ in self.parts]
-        for j, i in enumerate(self.columns):
-            outcome = xp.astype(label == i, xp.float64)
-            if weight is not None:
-                g = self.prob[:, i]
-                outcome = g + weight * (outcome - g)
-            for part, found in zip(self.parts, statistics, strict=True):
-                found.append(part.statistics(j, outcome, binary=weight is None))
-        forms = [part.combine(found) for part, found in zip(self.parts, statistics, strict=True)]
-        return xp.concat(forms, axis=0)
+    def combine(self, statistics: list[Array]) -> Array:
+        """Return the forms (forms, sets) from statistics of all points."""
+        *columns, own = (each.T for each in statistics)
+        forms = []
+        start = 0
+        for part in self.parts:
+            end = start + part.size
+            forms.append(part.combine([z[start:end, :] for z in columns[::2]]))
+            start = end
+        forms.append(self.kernel.combine(columns[1::2], own))
+        return namespace(own).concat(forms, axis=0)
 
 
 def quadratic_forms(
-    problem: Problem, generator: BregmanGenerator, rng: np.random.Generator
+    at: WeightedPoints, generator: BregmanGenerator, rng: np.random.Generator
 ) -> QuadraticForms:
     """Prepare the forms of a problem, whose labels are not looked at.
 
     Parameters
     ----------
-    problem : Problem
+    at : WeightedPoints
         Predictions and weights.
     generator : BregmanGenerator
         F, whose curvature is the metric of the kernel forms.
     rng : numpy.random.Generator
         Draws the points on which the kernel features rest.
     """
-    points = interior(problem.log_prob)
-    weight = problem.weight * problem.weight.shape[0]
-    k = problem.n_classes
-    parts = [_shared_part(points, weight)]
+    k = at.points.prob.shape[1]
+    parts = [_shared_part(at)]
     if vector_fits(k):
-        parts.append(_class_part(points, weight))
+        parts.append(_class_part(at))
     if k * k <= LARGEST_SYSTEM:
-        parts.append(_mixture_part(points, weight))
-    parts.append(_kernel_part(points, weight, generator, rng))
-    return QuadraticForms(_columns(k), tuple(parts), points.prob)
+        parts.append(_mixture_part(at))
+    matrices = namespace(at.count).concat([of_part for _, of_part in parts], axis=1)
+    kernel = _kernel_part(at, generator, rng)
+    return QuadraticForms(_columns(k), tuple(part for part, _ in parts), matrices, kernel)
 
 
 def _columns(k: int) -> tuple[int, ...]:
     return (1,) if k == 2 else tuple(range(k))
-
-
-def _part(
-    names: tuple[str, ...],
-    matrices: list[Array],
-    prob: Array,
-    combine: Callable[[list[Array]], Array],
-) -> Part:
-    columns = _columns(prob.shape[1])
-    offsets = [matrix @ prob[:, i] for matrix, i in zip(matrices, columns, strict=True)]
-    return Part(names, [(matrix,) for matrix in matrices], offsets, combine)
 
 
 def _ridge_inverse(information: Array, ridge: Array) -> Array:
@@ -159,12 +195,15 @@ def _quadratic(z: Array, inverse: Array) -> Array:
     return namespace(z).sum(z * (inverse @ z), axis=0)
 
 
-def _shared_part(points: Points, weight: Array) -> Part:
+def _shared_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Score tests of temperature scaling and of scores a log g + b g + c ‖g‖² log g."""
-    xp = namespace(weight)
-    g = points.prob
-    family = equivariant_terms(points)
-    terms, information = family.values, family.information(g, weight**2)
+    g = at.points.prob
+    xp = namespace(g)
+    family = equivariant_terms(at.points)
+    terms, information = (
+        family.values,
+        family.information(g.T[None, ...], at.square[None, :])[0, ...],
+    )
     ridge = like(EQUIVARIANT_RIDGE, g)
     temperature = _ridge_inverse(information[:1, :1], ridge[:1])
     equivariant = _ridge_inverse(information, ridge)
@@ -173,27 +212,29 @@ def _shared_part(points: Points, weight: Array) -> Part:
         z = reduce(add, statistics)
         return xp.stack([_quadratic(z[:1, :], temperature), _quadratic(z, equivariant)])
 
-    columns = _columns(g.shape[1])
-    if len(columns) == 1:
-        matrices = [(terms[:, :, 1] - terms[:, :, 0]) * weight]
-    else:
-        matrices = [terms[:, :, i] * weight for i in columns]
-    return _part(("temperature", "equivariant"), matrices, g, combine)
+    two = g.shape[1] == 2
+    matrices = (
+        (terms[:, 1, :] - terms[:, 0, :])[None, ...] if two else xp.permute_dims(terms, (1, 0, 2))
+    )
+    return Part(("temperature", "equivariant"), terms.shape[0], combine), matrices
 
 
-def _class_part(points: Points, weight: Array) -> Part:
+def _class_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Score tests of a slope and a shift, and of a smooth function of g, for each class."""
-    xp = namespace(weight)
-    g, k = points.prob, points.prob.shape[1]
-    terms = smooth_terms(points, spread(points.log_prob)).values
+    g, k = at.points.prob, at.points.prob.shape[1]
+    xp = namespace(g)
+    terms = smooth_terms(at.points, at.scale).values
     ridges: list[tuple[float, ...]] = [(1.0, 1.0)]
     if smooth_fits(k):
         ridges.append(SMOOTH_RIDGE)
     n_terms = len(ridges[-1])
-    terms = terms[:, :, :n_terms]
+    terms = terms[:, :n_terms, :]
     inverses = [
         _ridge_inverse(
-            ClassTerms(terms[:, :, : len(ridge)]).information(g, weight**2), like(ridge * k, g)
+            ClassTerms(terms[:, : len(ridge), :]).information(g.T[None, ...], at.square[None, :])[
+                0, ...
+            ],
+            like(ridge * k, g),
         )
         for ridge in ridges
     ]
@@ -208,18 +249,19 @@ def _class_part(points: Points, weight: Array) -> Part:
             ]
         )
 
-    matrices = [terms[i, :, :].T * weight for i in range(k)]
+    matrices = terms
     if k == 2:
-        matrices = [xp.concat([-matrices[0], matrices[1]], axis=0)]
-    return _part(("vector", "smooth")[: len(ridges)], matrices, g, combine)
+        matrices = xp.concat([-terms[0, :, :], terms[1, :, :]], axis=0)[None, ...]
+    names = ("vector", "smooth")[: len(ridges)]
+    return Part(names, matrices.shape[1], combine), matrices
 
 
-def _mixture_part(points: Points, weight: Array) -> Part:
+def _mixture_part(at: WeightedPoints) -> tuple[Part, Array]:
     """Whether y_i is more often than predicted where another class is probable."""
-    xp = namespace(weight)
-    g = points.prob
+    g = at.points.prob
+    xp = namespace(g)
     columns = _columns(g.shape[1])
-    variance = ((g * weight[:, None]) ** 2).T @ (g * (1 - g))
+    variance = (g**2 * at.square[:, None]).T @ (g * (1 - g))
 
     def combine(statistics: list[Array]) -> Array:
         forms = [
@@ -228,16 +270,16 @@ def _mixture_part(points: Points, weight: Array) -> Part:
         ]
         return reduce(add, forms)[None, :]
 
-    matrix = (g * weight[:, None]).T
-    return _part(("mixture",), [matrix] * len(columns), g, combine)
+    matrices = xp.broadcast_to(g.T[None, ...], (len(columns), *g.T.shape))
+    return Part(("mixture",), g.shape[1], combine), matrices
 
 
 def _kernel_part(
-    points: Points, weight: Array, generator: BregmanGenerator, rng: np.random.Generator
-) -> Part:
-    """U-statistics Σ_{h≠j} w_h w_j K_hj Σ_i f_hi f_ji e_hi e_ji of e = y − g, f² = diag ∇²F."""
-    xp = namespace(weight)
-    g, k = points.prob, points.prob.shape[1]
+    at: WeightedPoints, generator: BregmanGenerator, rng: np.random.Generator
+) -> KernelPart:
+    """Prepare the kernel forms, whose features are drawn."""
+    g, k = at.points.prob, at.points.prob.shape[1]
+    xp = namespace(g)
     columns = _columns(k)
     curvature = generator.hessian_diagonal((g + _SMOOTHING) / (1 + k * _SMOOTHING))
     if not bool(xp.all(xp.isfinite(curvature))):
@@ -249,44 +291,41 @@ def _kernel_part(
         )
     # F need not be convex off the simplex, where the diagonal may be negative.
     curvature = xp.clip(curvature, min=0.0)
+    kernels = normalised_kernels(g, rng, _LARGEST_NUMBER // len(columns), at.count)
+    features = xp.concat(kernels, axis=0)
+    scales = None
     if k == 2:
-        curvature = xp.broadcast_to(xp.sum(curvature, axis=1)[:, None], g.shape)
-    kernels = normalised_kernels(g, rng, _LARGEST_NUMBER // len(columns))
-    diagonals = xp.stack([xp.sum(features**2, axis=0) for features in kernels]) * weight**2
-    features = xp.concat(kernels, axis=0) * weight
-    sizes = [features.shape[0] for features in kernels]
-    blocks = [slice(sum(sizes[:b]), sum(sizes[: b + 1])) for b in range(len(sizes))]
-    root = xp.sqrt(curvature)
-    matrices, offsets = [], []
-    for i in columns:
-        # What pairs h = j add: f² (y − g)² = f² (1 − 2 g) y + f² g², of which f y comes scaled.
-        matrices.append((features, diagonals * (root[:, i] * (1 - 2 * g[:, i]))))
-        linear = features @ (root[:, i] * g[:, i])
-        offsets.append(xp.concat([linear, -(diagonals @ (curvature[:, i] * g[:, i] ** 2))]))
-
-    def combine(statistics: list[Array]) -> Array:
-        forms = []
-        for z in statistics:
-            squares = [xp.sum(z[block, :] ** 2, axis=0) for block in blocks]
-            forms.append(xp.stack(squares) - z[features.shape[0] :, :])
-        return reduce(add, forms)
-
-    # The widest Hellinger kernel sees the whole simplex, the narrowest ±0.08 at most.
-    names = tuple(f"kernel {bandwidth:g}" for bandwidth in BANDWIDTHS)
-    scales = [root[:, i] for i in columns]
-    return Part(names, matrices, offsets, combine, scales, diagonals)
+        # One residual has the curvature of both classes.
+        features = features * xp.sqrt(xp.sum(curvature, axis=1))
+    else:
+        scales = contiguous(xp.sqrt(curvature).T)
+    sizes = [each.shape[0] for each in kernels]
+    diagonals = [xp.sum(features[block, :] ** 2, axis=0) for block in _blocks(sizes)]
+    return KernelPart(sizes, features, xp.stack(diagonals), scales)
 
 
-def normalised_kernels(g: Array, rng: np.random.Generator, most: int) -> list[Array]:
-    """Return features of the kernel D^(−1/2) K D^(−1/2), D its row sums, for each bandwidth."""
+def _blocks(sizes: list[int]) -> list[slice]:
+    """Return where features of each bandwidth are among all."""
+    ends = list(accumulate(sizes))
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]
+
+
+def normalised_kernels(
+    g: Array, rng: np.random.Generator, most: int, count: Array | None = None
+) -> list[Array]:
+    """Return features of the kernel D^(−1/2) K D^(−1/2), D its row sums, for each bandwidth.
+
+    `count` says how many rows each point stands for, one by default.
+    """
     xp = namespace(g)
     root = xp.sqrt(g)
+    count = xp.ones_like(g[:, 0]) if count is None else count
     kernels = []
     for b, bandwidth in enumerate(BANDWIDTHS):
         allowed = max(1, most // (len(BANDWIDTHS) - b))
-        features, _ = kernel_features(root, bandwidth, allowed, rng)
+        features, _ = kernel_features(root, bandwidth, allowed, rng, count)
         most -= features.shape[0]
         # A point is at least as near to itself as 1, which the features may have left out.
-        density = xp.clip(xp.sum(features, axis=1) @ features, min=1.0)
+        density = xp.clip((features @ count) @ features, min=1.0)
         kernels.append(features / xp.sqrt(density))
     return kernels

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from propercal.generators import ItakuraSaito, Quadratic, Spherical
-from propercal.inference import CalibrationTest, calibration_test
+from propercal.inference import CalibrationTest, calibration_test, label_sets, resampling
 from theory_tests.instances import NOTIONS
 
 RNG = np.random.default_rng(1)
@@ -129,13 +128,32 @@ def test_callers_arrays_are_left_alone() -> None:
     assert (weight == np.arange(1.0, N + 1)).all()
 
 
-def test_blocks_of_label_sets_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sizes", [
+    {"_BLOCK_SIZE": 3 * N, "_FEWEST": 1, "_MOST": 3},
+    {"_FEWEST": 7, "_MOST": 7, "_TILE": 2 * N},
+    {"_TILE": 5, "_SUMS": 1},
+    {"_FEWEST": 1, "_MOST": 1, "_TILE": 1, "_SUMS": 2 * N},
+])
+def test_blocks_of_label_sets_change_nothing(monkeypatch: pytest.MonkeyPatch, sizes: dict[str, int]) -> None:
     for notion in NOTIONS:
         expected = run(Y, P, notion=notion).components
         with monkeypatch.context() as patch:
-            patch.setattr(sys.modules["propercal.inference.calibration_test"], "_BLOCK_SIZE", 3 * N)
+            for name, size in sizes.items():
+                patch.setattr(resampling, name, size)
+            patch.setattr(label_sets, "_BLOCK_SIZE", 2 * N)
             found = run(Y, P, notion=notion).components
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "_MOST", 3)
+    p = np.random.default_rng(2).dirichlet([1.0] * 30, N)
+    for g, notion in ((P, "canonical"), (P, "classwise"), (P, "top-label"), (p, "canonical")):
+        found = []
+        for n_threads in ("1", "2", "3"):
+            monkeypatch.setenv("PROPERCAL_NUM_THREADS", n_threads)
+            found.append(run(Y, g, notion=notion, labels=list(range(g.shape[1]))).components)
+        assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("generator", [ItakuraSaito(), Spherical(), Quadratic(np.diag([1.0, 2.0, 3.0]))])

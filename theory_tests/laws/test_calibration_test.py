@@ -10,7 +10,7 @@ Phipson and Smyth (2010), doi:10.2202/1544-6115.1585, for the p-value; score tes
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,17 +25,35 @@ from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
 from propercal.inference.hellinger import kernel_features
 from propercal.inference.quadratic_forms import QuadraticForms, normalised_kernels, quadratic_forms
+from propercal.inference.residuals import Rows, Table
 from theory_tests.instances import labels_of, softmax
 from theory_tests.laws.samples import fewer
 
 FALSE_ALARM = 1e-6
 
 
-def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0) -> QuadraticForms:
+class Forms(NamedTuple):
+    """The forms of predictions as a function of label sets."""
+
+    residuals: Rows | Table
+    forms: QuadraticForms
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.forms.names
+
+    def __call__(self, y: Any) -> Any:
+        return self.forms(self.residuals.residuals(np.asarray(y)))
+
+
+def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0, make: Any = None) -> Forms:
+    """By default of rows for several classes and of a table for two, as the test takes them."""
     y = np.zeros(len(g), dtype=int)
     (problem,) = as_notion("canonical").problems(validate(y, g, sample_weight=weight))
+    residuals = (make or (Table if problem.n_classes == 2 else Rows)).of(problem)
+    at = residuals.at if isinstance(residuals, Rows) else residuals.sums.at
     chosen = {"log": Log(), "brier": Brier()}[generator]
-    return quadratic_forms(problem, chosen, np.random.default_rng(seed))
+    return Forms(residuals, quadratic_forms(at, chosen, np.random.default_rng(seed)))
 
 
 # ------------------------------------------------------------------ size and power
