@@ -203,8 +203,8 @@ def decompose(
     below the truth whatever r is, up to what the choice of the kernel makes of the row's own label
     (of second order). At least 20 rows are needed, and a tensor that tracks no gradient. Where
     canonical predictions of three or more classes have over 2000 rows, the kernel is chosen by
-    2000 of them, spread over all, and where they have over 20 000, every row is corrected from
-    20 000 of them (``kernel_rows``).
+    some of them, spread over all: a quarter, at least 2000, and from 2000 to 5000 where there are
+    over 20 000 rows. Then every row is corrected from 20 000 of them (``kernel_rows``).
 
     Both published methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth
     in use: the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on

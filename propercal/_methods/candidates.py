@@ -162,9 +162,10 @@ class Candidates:
             others = self._others(f)
             # Loss less V estimates the refinement; half of V is kept as the price of variance.
             score = inner[:, others, f].sum(axis=1) - 0.5 * spread[:, others].sum(axis=1)
+            j = int(np.argmin(score))
             # To do better on a sample is not yet to do better than no correction on all rows.
-            score = score + np.sqrt(noise[:, others, f].sum(axis=1))
-            best.append(int(np.argmin(score)))
+            sure = score[j] + math.sqrt(noise[j, others, f].sum()) <= score[0]
+            best.append(j if sure else 0)
         return best
 
     def _others(self, fold: int) -> list[int]:

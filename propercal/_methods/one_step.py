@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from propercal._array import by_rows, like, namespace, no_gradient, one_hot, to_numpy
+from propercal._array import by_rows, is_numpy, like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import (
@@ -212,11 +212,10 @@ def _judge(
         bases, columns = bases_of(e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
-        width = columns.shape[1] // len(generators)
         for j, (gamma, sums_of) in enumerate(kernels):
             sums = sums_of(part.rows, columns)
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
-                own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])
+                own = sums._replace(columns=_of_generator(sums.columns, i, len(generators), base))
                 found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
     return candidates, joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
 
@@ -247,29 +246,52 @@ class _Bases:
     def __call__(self, e: int) -> tuple[list[Bases], Array]:
         """Return the bases of fold `e` for each generator, and the columns of the kernel sums.
 
-        The columns are, for each generator, the base of fold `e` and for every other fold f its
-        base without f and `e`, which is 0 at the rows of f.
+        The columns are the base of fold `e` for each generator, and for every other fold f its
+        base without f and `e` for each generator, which is 0 at the rows of f.
         """
         xp = namespace(self._fits.outcome)
         points, folds = self._sources.points, self._sources.folds
         own = self._outer[e]
         if not self._all_judged:
             own = self._fits.combined(frozenset({e}), self._stacks[e], points)
-        columns = [[at_sources] for at_sources in own]
         bases = []
         for i in range(len(own)):
             # How much the fits without each fold differ at the rows of this one.
             others = [by_generator[i][self._place[e], :] for by_generator in self._outer]
             bases.append(Bases(own=others[e], inner=[], others=others))
-        for f, fold in enumerate(folds):
-            if f == e:
-                continue
-            outside = 1.0 - xp.astype(_marks(points.prob, fold), points.prob.dtype)[:, None]
-            inner = self._fits.combined(frozenset({e, f}), self._stacks[f], points)
-            for i, base in enumerate(inner):
-                bases[i].inner.append(_at(base, self._parts[e]))
-                columns[i].append(base * outside)
-        return bases, xp.concat([part for parts in columns for part in parts], axis=1)
+
+        def blocks() -> Iterator[Array]:
+            yield from own
+            for f, fold in enumerate(folds):
+                if f == e:
+                    continue
+                outside = 1.0 - xp.astype(_marks(points.prob, fold), points.prob.dtype)[:, None]
+                inner = self._fits.combined(frozenset({e, f}), self._stacks[f], points)
+                for found, base in zip(bases, inner, strict=True):
+                    found.inner.append(_at(base, self._parts[e]))
+                    yield base * outside
+
+        columns = _side_by_side(blocks(), len(own) * len(folds), points.prob)
+        return bases, columns
+
+
+def _side_by_side(blocks: Iterator[Array], n_blocks: int, block: Array) -> Array:
+    """(n, m k) join blocks of the shape (n, k) of `block`, of which two at a time are in memory."""
+    if not is_numpy(block):
+        return namespace(block).concat(list(blocks), axis=1)
+    n, k = block.shape
+    result = np.empty((n, n_blocks * k))
+    for i, values in enumerate(blocks):
+        result[:, i * k : (i + 1) * k] = values
+    return result
+
+
+def _of_generator(columns: Array, i: int, n_generators: int, base: Bases) -> Array:
+    """Return the sums of the columns of one generator."""
+    if n_generators == 1:
+        return columns
+    xp, (r, k) = namespace(columns), base.own.shape
+    return xp.reshape(xp.reshape(columns, (r, -1, n_generators, k))[:, :, i, :], (r, -1))
 
 
 def _at(values: Array, part: Judged) -> Array:

@@ -17,9 +17,12 @@ from propercal import decompose
 from propercal._kernels.kernels import DirichletKernel
 from propercal._methods import chosen, sampling
 from propercal._methods import one_step as one_step_module
-from propercal._methods.candidates import Candidates, Choice
-from propercal._methods.fold_sums import Sources, fold_kernel, fold_sums
+from propercal._methods.candidates import Bases, Candidates, Choice
+from propercal._methods.correction import Residuals, correct
+from propercal._methods.fold_sums import FoldSums, Sources, fold_kernel, fold_sums
 from propercal._methods.sampling import judged, kernel_sources
+from propercal._methods.variance import half_trace
+from propercal.generators import Log
 from propercal.recalibration.points import interior
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 
@@ -45,6 +48,7 @@ def some_sources(n: int, *, weighted: bool = False, k: int = K, n_folds: int = 5
 def budget(monkeypatch: pytest.MonkeyPatch) -> Any:
     def to(judged_rows: int, kernel_rows: int = 10**9) -> None:
         monkeypatch.setattr(sampling, "JUDGED_ROWS", judged_rows)
+        monkeypatch.setattr(sampling, "JUDGED_SHARE", 0.0)
         monkeypatch.setattr(sampling, "KERNEL_ROWS", kernel_rows)
 
     return to
@@ -109,7 +113,11 @@ def test_few_rows_and_pairs_are_all_judged() -> None:
         assert kernel_sources(sources)[0] is sources
         for part, fold in zip(judged(sources), sources.folds, strict=True):
             assert part.rows == fold
-    assert sum(len(part.weight) for part in judged(some_sources(2500))) == 2000
+
+
+@pytest.mark.parametrize(("n", "k", "expected"), [(2500, 3, 2000), (9000, 3, 2250), (4000, 200, 2000)])
+def test_of_many_rows_a_quarter_is_judged_but_fewer_where_they_are_long(n: int, k: int, expected: int) -> None:
+    assert sum(len(part.weight) for part in judged(some_sources(n, k=k))) == expected
 
 
 # ------------------------------------------------------------------ sums
@@ -147,6 +155,49 @@ def test_targets_that_are_no_sources_are_summed_over_all_sources(weighted: bool)
     wanted = fold_sums(masked.features(kernel, gamma), masked, np.arange(80), columns)
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+# ------------------------------------------------------------------ choices
+@pytest.mark.parametrize("missing", [0.0, 0.75, 1.0])
+@pytest.mark.parametrize("bump", [0.0, 0.3])
+def test_a_correction_has_to_beat_none_by_the_noise_of_the_sample(missing: float, bump: float) -> None:
+    """For each fold, by losses and V of the others, written out; the noise is that of the mean gain in loss."""
+    rng = np.random.default_rng(4)
+    n_folds, r = 3, 40
+    generator = Log()
+    labels = [rng.integers(0, K, r) for _ in range(n_folds)]
+    weights = [rng.uniform(0.5, 1.5, r) for _ in range(n_folds)]
+    weights = [w / np.sum(weights) for w in weights]
+    found = Candidates(generator, labels, weights, missing)
+    score, gains = np.zeros((2, n_folds)), np.zeros((n_folds, n_folds))
+    for e in range(n_folds):
+        base = rng.dirichlet([5.0] * K, (n_folds, r))
+        truth = np.eye(K)[labels[e]]
+        observed = rng.dirichlet([1.0] * K, r) + bump * truth
+        others = [f for f in range(n_folds) if f != e]
+        bases = Bases(own=base[0], inner=list(base[1:]), others=[base[0]] * n_folds)
+        found.add_base(e, bases)
+        # The same effective counts without each fold: 4, of which the base expects its own share.
+        labels_sums = np.repeat((observed / observed.sum(axis=1, keepdims=True))[:, None, :], n_folds, axis=1)
+        squares = np.full((r, n_folds), 1 / 4)
+        columns = np.concatenate([n_folds * base[0], *((n_folds - 1) * base[1:])], axis=1)
+        found.add_corrected(e, bases, FoldSums(labels_sums, squares, columns), 0.1, [3.0], 1)
+        for i, f in enumerate([None, *others]):
+            size = 4 * (n_folds if f is None else n_folds - 1)
+            counts = Residuals(size * labels_sums[:, 0, :], size * base[i], np.full((r, 1), float(size)))
+            corrected = correct(base[i], counts, 3.0)
+            if f is None:
+                variance = weights[e] @ half_trace(generator, corrected)
+                price = 0.5 * variance
+                score[1, [g for g in range(n_folds) if g != e]] -= price
+                continue
+            losses = [generator.loss(q, truth) for q in (base[i], corrected.prob)]
+            score[:, f] += [weights[e] @ loss for loss in losses]
+            gain = losses[1] - losses[0]
+            gain = gain - weights[e] @ gain / weights[e].sum()
+            gains[e, f] = missing * (weights[e] ** 2 @ gain**2)
+    wanted = [0.1 if better else np.inf for better in score[1] + np.sqrt(gains.sum(axis=0)) <= score[0]]
+    assert [choice.bandwidth for choice in found.choose()] == wanted
 
 
 # ------------------------------------------------------------------ estimates
