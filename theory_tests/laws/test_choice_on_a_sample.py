@@ -15,7 +15,7 @@ import pytest
 
 from propercal import decompose
 from propercal._kernels.kernels import DirichletKernel
-from propercal._methods import chosen, sampling
+from propercal._methods import chosen, sampling, table
 from propercal._methods import one_step as one_step_module
 from propercal._methods.candidates import Bases, Candidates, Choice
 from propercal._methods.correction import Residuals, correct
@@ -50,6 +50,8 @@ def budget(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(sampling, "JUDGED_ROWS", judged_rows)
         monkeypatch.setattr(sampling, "JUDGED_SHARE", 0.0)
         monkeypatch.setattr(sampling, "KERNEL_ROWS", kernel_rows)
+        # So few rows would be a table, of which nothing is left out.
+        monkeypatch.setattr(table, "_FEW_NUMBERS", 0)
 
     return to
 
