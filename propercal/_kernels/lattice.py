@@ -174,6 +174,9 @@ def _descend(at: _Lattice, start: int, flat: float = 0.0, enough: float = math.i
     while at(right) < at(here):
         stride *= 2
         left, here, right = here, right, _inside(right + stride)
+    # Points tried before may lie between.
+    left = max((i for i in at.tried if left < i < here), default=left)
+    right = min((i for i in at.tried if here < i < right), default=right)
     while (bottom := _bottom(at, left, here, right)) not in at.tried:
         if len(at.tried) >= enough or _promise(at, left, here, right) < flat:
             return
