@@ -17,12 +17,14 @@ from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.criteria import INFINITE_ROW, Levels, levels, losses, surprise
 from propercal._kernels.kernels import Kernel, as_kernel
 from propercal._kernels.lattice import minimise
+from propercal._progress import with_progress
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 
 
 @ignore_underflow
 @with_reading
+@with_progress
 def select_bandwidth(
     y_true: object,
     y_proba: object,
@@ -30,6 +32,7 @@ def select_bandwidth(
     generator: Any = "log",
     notion: str = "canonical",
     criterion: str = "risk",
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> float:
     r"""Choose the bandwidth γ of the Dirichlet kernel by a leave-one-out criterion.
@@ -55,6 +58,8 @@ def select_bandwidth(
         One bandwidth is chosen for all classes of the class-wise notion.
     criterion : {"risk", "likelihood"}
         What is optimised.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------

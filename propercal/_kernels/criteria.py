@@ -21,6 +21,7 @@ from propercal._kernels.kernels import BilinearKernel, Kernel, has_features
 from propercal._kernels.lattice import BOUNDS
 from propercal._kernels.linear import obstacle
 from propercal._kernels.tiles import class_sums
+from propercal._progress import steps
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
@@ -80,7 +81,7 @@ def exactly(
     problems: Problems, kernel: Kernel, measure: Measure, gamma: float, algorithm: str
 ) -> Floats:
     """Return the criteria at all rows, a mean over problems."""
-    return _mean(measure(_at_all(problem, kernel, gamma, algorithm)) for problem in problems)
+    return _mean(measure(_at_all(problem, kernel, gamma, algorithm)) for problem in steps(problems))
 
 
 class Levels(NamedTuple):

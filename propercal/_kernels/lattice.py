@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from propercal._data.messages import warn
+from propercal._progress import part
 
 #: Bandwidths that are searched: from cells of a hundredth of a percent, beyond which points stand
 #: alone at any size that fits a machine, to a kernel that hardly tells two predictions apart.
@@ -15,6 +16,8 @@ BOUNDS = (1e-5, 10.0)
 #: move the choice, and generators that are searched together share kernel sums.
 _STEPS_PER_DECADE = 24
 _LOWEST, _HIGHEST = (round(math.log10(bound) * _STEPS_PER_DECADE) for bound in BOUNDS)
+#: What an evaluation has of the progress that is left.
+_SHARE = 0.1
 #: Where a look looks: twice a decade.
 _POSITIONS = range(_LOWEST, _HIGHEST + 1, _STEPS_PER_DECADE // 2)
 #: Valleys that a look shows above the lowest by less than this share of all heights are weighed by
@@ -49,7 +52,8 @@ class _Lattice:
     def __call__(self, position: float) -> float:
         i = round(position)
         if i not in self.tried:
-            self.tried[i] = self._objective(10 ** (i / _STEPS_PER_DECADE))
+            with part(_SHARE):
+                self.tried[i] = self._objective(10 ** (i / _STEPS_PER_DECADE))
         return self.tried[i]
 
     @property

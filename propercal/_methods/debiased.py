@@ -14,6 +14,7 @@ from propercal._methods.candidates import OneStep
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
 from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms, mean_terms
+from propercal._progress import steps as in_steps
 from propercal.generators.base import BregmanGenerator
 
 
@@ -23,7 +24,7 @@ def debiased_terms(
     """Estimate the terms of each generator, which share fits and kernel sums."""
     parts: list[list[ProblemTerms]] = []
     found: list[list[OneStep]] = []
-    for i, problem in enumerate(problems):
+    for i, problem in enumerate(in_steps(problems)):
         if i == 0:
             _check_rows(problem)
         for generator in generators:

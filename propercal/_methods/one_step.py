@@ -15,6 +15,7 @@ from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
 from propercal._methods.terms import OneStepRows
+from propercal._progress import steps
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -93,12 +94,12 @@ def _in_fold_order(
             for gamma in recipe.bandwidths
         ]
     )
-    for e in range(recipe.n_folds):
+    for e in steps(range(recipe.n_folds)):
         bases, columns = _bases(fits, stacks, outer, e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
         width = columns.shape[1] // len(generators)
-        for j, (gamma, sums_of) in enumerate(kernels):
+        for j, (gamma, sums_of) in enumerate(steps(kernels)):
             sums = sums_of(e, columns)
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
                 own = sums._replace(columns=sums.columns[:, i * width : (i + 1) * width])

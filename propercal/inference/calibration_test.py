@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
 from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state
+from propercal._progress import steps, with_progress
 from propercal._typing import Array
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
@@ -73,6 +74,7 @@ class CalibrationTest:
 
 @ignore_underflow
 @with_reading
+@with_progress
 def calibration_test(
     y_true: object,
     y_proba: object,
@@ -81,6 +83,7 @@ def calibration_test(
     notion: str = "canonical",
     n_resamples: int = 999,
     random_state: Any = None,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> CalibrationTest:
     r"""Test whether predicted probabilities are calibrated.
@@ -110,6 +113,8 @@ def calibration_test(
         B. The smallest p-value is 1 / (B + 1).
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed, or the generator to draw from. NumPy draws for every array library.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
@@ -240,7 +245,7 @@ def _evaluate(
     total: Any = 0.0
     names: tuple[str, ...] = ()
     impossible = np.zeros(predictions.n_samples, dtype=bool)
-    for i, problem in enumerate(notion.problems(predictions)):
+    for i, problem in enumerate(steps(notion.problems(predictions))):
         if weights is not None:
             problem = replace(problem, weight=like(_equal(problem), problem.prob), uniform=True)
         forms = quadratic_forms(problem, generator, rng)
@@ -276,7 +281,7 @@ def _on_all_sets(
 ) -> npt.NDArray[np.float64]:
     """Evaluate forms on all sets, of classes if the problem is about an event, or weighs them."""
     parts = []
-    for block in slices(sets.shape[0], max(1, _BLOCK_SIZE // sets.shape[1])):
+    for block in steps(slices(sets.shape[0], max(1, _BLOCK_SIZE // sets.shape[1]))):
         label = sets[block]
         weight = None if of_class is None else like(of_class[label], reference)
         if event is not None:
@@ -295,7 +300,7 @@ def _label_sets(
     n, k = prob.shape
     sets = np.zeros((1 + n_resamples, n), dtype=np.int8 if k <= 128 else np.int16)
     sets[0] = to_numpy(label)
-    for block in slices(n_resamples, max(1, _BLOCK_SIZE // n)):
+    for block in steps(slices(n_resamples, max(1, _BLOCK_SIZE // n)), share=0.3):
         drawn = sets[1:][block]
         uniform = rng.random(drawn.shape)
         for limit in limits:
