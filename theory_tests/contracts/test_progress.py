@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +19,7 @@ import numpy as np
 import pytest
 
 import propercal
+import propercal.information
 from propercal import _progress
 from propercal._progress import part, steps, with_progress
 from propercal._threads import map_threads
@@ -33,7 +37,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "select_bandwidth": lambda **o: propercal.select_bandwidth(Y, P, **o),
     "calibration_test": lambda **o: propercal.calibration_test(Y, P, n_resamples=99, random_state=0, **o).pvalue,
     "paired_difference": lambda **o: propercal.paired_difference(Y, P, P[:, ::-1], **o).difference,
-    "layer_sharpness": lambda **o: propercal.layer_sharpness([P, P**2], Y, **o),
+    "layer_sharpness": lambda **o: propercal.information.layer_sharpness([P, P**2], Y, **o),
 }
 
 
@@ -50,6 +54,11 @@ class Recorder:
 
     def close(self) -> None:
         self.closed = True
+
+
+def watched(function: Callable[..., Any]) -> Any:
+    """A function that takes `progress` too."""
+    return with_progress(function)
 
 
 @pytest.fixture
@@ -83,7 +92,7 @@ def test_a_bar_goes_from_0_to_100_and_never_back(name: str, bars: list[Recorder]
     assert bar.closed
     assert len(bar.seen) > 1
     assert np.all(np.diff(bar.seen) >= 0)
-    assert 0 < bar.seen[0]
+    assert bar.seen[0] > 0
     assert bar.seen[-1] <= 100
 
 
@@ -104,7 +113,7 @@ def test_a_call_is_long_if_its_pace_says_so(bars: list[Recorder], monkeypatch: p
     monkeypatch.setattr(time, "monotonic", lambda: clock)
     monkeypatch.setattr(_progress, "_is_terminal", lambda: True)
 
-    @with_progress
+    @watched
     def walk(seconds: float) -> list[tuple[float, bool]]:
         nonlocal clock
         begin, known = clock, []
@@ -114,11 +123,11 @@ def test_a_call_is_long_if_its_pace_says_so(bars: list[Recorder], monkeypatch: p
         return known
 
     assert not any(shown for _, shown in walk(0.05))
-    assert [when for when, shown in walk(0.15) if shown][0] == pytest.approx(1.2)
+    assert next(when for when, shown in walk(0.15) if shown) == pytest.approx(1.2)
 
 
 def test_steps_within_steps_divide_their_part(bars: list[Recorder]) -> None:
-    @with_progress
+    @watched
     def walk() -> None:
         for _ in steps(range(2)):
             with part(0.5):
@@ -133,7 +142,7 @@ def test_steps_within_steps_divide_their_part(bars: list[Recorder]) -> None:
 
 
 def test_unknown_numbers_of_steps_have_shares_of_what_is_left(bars: list[Recorder]) -> None:
-    @with_progress
+    @watched
     def walk(items: Iterator[int]) -> list[int]:
         return list(steps(items))
 
@@ -142,7 +151,7 @@ def test_unknown_numbers_of_steps_have_shares_of_what_is_left(bars: list[Recorde
 
 
 def test_a_call_within_a_call_is_a_part_of_its_bar(bars: list[Recorder]) -> None:
-    @with_progress
+    @watched
     def outer() -> None:
         for i in steps(range(2)):
             propercal.decompose(Y, P, progress=None if i == 0 else False)
@@ -159,7 +168,7 @@ def test_without_a_bar_steps_are_the_items() -> None:
 
 
 def test_a_bar_that_an_error_ends_is_taken_away(bars: list[Recorder]) -> None:
-    @with_progress
+    @watched
     def fails() -> None:
         for i in steps(range(3)):
             if i == 1:
@@ -172,7 +181,7 @@ def test_a_bar_that_an_error_ends_is_taken_away(bars: list[Recorder]) -> None:
 
 @pytest.mark.parametrize("value", ["yes", 1, 0.5])
 def test_progress_is_a_choice_of_three(value: Any) -> None:
-    with pytest.raises(ValueError, match="progress = .* None, True or False"):
+    with pytest.raises(ValueError, match=r"progress = .* None, True or False"):
         propercal.decompose(Y_HARD, P_HARD, progress=value)
 
 
@@ -190,13 +199,15 @@ propercal.decompose(y, p, method="risk", bandwidth=0.02)
 
 def test_a_terminal_shows_the_bar_and_a_pipe_does_not() -> None:
     here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     try:
-        subprocess.run([sys.executable, "-c", LONG_CALL, "3000"], stderr=there, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([sys.executable, "-c", LONG_CALL, "3000"], stderr=there, stdout=subprocess.DEVNULL, check=True, timeout=120)
+        os.set_blocking(here, False)
         assert b"propercal:" in os.read(here, 10_000)
     finally:
         os.close(here)
         os.close(there)
-    piped = subprocess.run([sys.executable, "-c", LONG_CALL, "3000"], capture_output=True, check=True)
+    piped = subprocess.run([sys.executable, "-c", LONG_CALL, "3000"], capture_output=True, check=True, timeout=120)
     assert piped.stderr == b""
 
 
@@ -223,7 +234,7 @@ def test_an_interrupt_ends_a_call_of_minutes_at_once(threads: str) -> None:
 def test_results_of_threads_are_in_order(n_threads: str, monkeypatch: pytest.MonkeyPatch, bars: list[Recorder]) -> None:
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", n_threads)
 
-    @with_progress
+    @watched
     def squares() -> list[int]:
         return map_threads(lambda i: i * i, range(20))
 
