@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from propercal._data.messages import bad_value
+from propercal._progress import steps
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 # Whether this context computes with one thread. The environment belongs to the whole process.
 _alone: ContextVar[bool] = ContextVar("_alone", default=False)
@@ -35,6 +40,28 @@ def n_threads() -> int:
             )
         return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_threads(
+    function: Callable[[_Item], _Result], items: Iterable[_Item], share: float = 1.0
+) -> list[_Result]:
+    """Return what a function makes of each item, in threads if there are several.
+
+    An error, or an interrupt, drops what has not begun: an interrupt does not even wait for what
+    has. `share` is that of :func:`propercal._progress.steps`.
+    """
+    each = list(items)
+    if n_threads() == 1 or len(each) < 2:
+        return [function(item) for item in steps(each, share)]
+    pool = ThreadPoolExecutor(n_threads())
+    try:
+        futures = [pool.submit(function, item) for item in each]
+        results = [future.result() for future in steps(futures, share)]
+    except BaseException as error:
+        pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    pool.shutdown()
+    return results
 
 
 @cache

@@ -12,6 +12,7 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions
+from propercal._progress import steps, with_progress
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_methods, with_settings
 from propercal.result import Decomposition
@@ -23,6 +24,7 @@ class DataOptions(Settings, Reading, total=False):
 
     notion: str | Notion
     confidence_level: float
+    progress: bool | None
 
 
 @overload
@@ -63,6 +65,7 @@ def decompose(
 ) -> list[list[Decomposition]]: ...
 @with_settings(Debiased, Risk)
 @ignore_underflow
+@with_progress
 def decompose(
     y_true: object,
     y_proba: object,
@@ -80,6 +83,7 @@ def decompose(
     class_dim: Hashable | None = None,
     sample_dims: Hashable | Sequence[Hashable] | None = None,
     confidence_level: float = 0.95,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **settings: Unpack[Settings],
 ) -> Decomposition | list[Decomposition] | list[list[Decomposition]]:
     r"""Split the risk of predicted probabilities into calibration error and refinement.
@@ -172,6 +176,9 @@ def decompose(
         xarray, where the labels do not tell. Coordinates name classes and align rows.
     confidence_level : float
         Level of :meth:`Decomposition.interval`.
+    progress : bool, optional
+        Whether to show a bar. By default calls that are expected to take over 10 s have one, on a
+        terminal or in a notebook. Results do not depend on it.
 
     Returns
     -------
@@ -275,7 +282,7 @@ def decompose(
                 result
                 for _, result in decompositions(predictions, reduction, each, generators, level)
             ]
-            for each in methods
+            for each in steps(methods)
         ]
     parts = [found if several else found[0] for found in results]
     return parts if several_methods else parts[0]  # type: ignore[return-value]

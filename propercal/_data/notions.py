@@ -72,6 +72,9 @@ class _Problems:
     def __iter__(self) -> Iterator[Problem]:
         return self.notion.reduce(self.predictions)
 
+    def __len__(self) -> int:
+        return self.notion.n_problems(self.predictions.n_classes)
+
 
 def _canonical(predictions: Predictions) -> Iterator[Problem]:
     if predictions.multilabel:

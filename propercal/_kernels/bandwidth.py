@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import LOG_ZERO, device, ignore_underflow, like, namespace, one_hot, to_numpy
+from propercal._array import ignore_underflow
 from propercal._data.arguments import with_reading
 from propercal._data.messages import unknown_name, warn
 from propercal._data.notions import Problems, as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._kernels.algorithm import resolve_algorithm
-from propercal._kernels.conditional import kernel_mean
-from propercal._kernels.kernels import Kernel, as_kernel, has_features
+from propercal._kernels.criteria import INFINITE_ROW, Levels, levels, losses, surprise
+from propercal._kernels.kernels import Kernel, as_kernel
 from propercal._kernels.lattice import minimise
-from propercal._kernels.tiles import class_sums
+from propercal._progress import with_progress
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-
-#: A first look at large samples takes one row in so many, and no fewer rows than this.
-_SPARSE, _FEWEST_ROWS = 12, 256
-#: One row of infinite loss outweighs any finite difference.
-_INFINITE_ROW = 1e9
 
 
 @ignore_underflow
 @with_reading
+@with_progress
 def select_bandwidth(
     y_true: object,
     y_proba: object,
@@ -37,6 +32,7 @@ def select_bandwidth(
     generator: Any = "log",
     notion: str = "canonical",
     criterion: str = "risk",
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> float:
     r"""Choose the bandwidth γ of the Dirichlet kernel by a leave-one-out criterion.
@@ -62,6 +58,8 @@ def select_bandwidth(
         One bandwidth is chosen for all classes of the class-wise notion.
     criterion : {"risk", "likelihood"}
         What is optimised.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
@@ -80,11 +78,21 @@ def select_bandwidth(
 
     Notes
     -----
-    Seven bandwidths, one a decade, are tried, then a bounded scalar search refines the best of
-    them: about twelve times the cost of one estimate. For large samples of three or more classes
-    the risk criterion is searched on every twelfth row, estimated from all others, and only
-    what is best there is refined on all rows: about eight times that cost. Where the loss can be
-    infinite, fewer infinite rows win.
+    Thirteen bandwidths, two a decade, are looked at cheaply, and what is best there is refined.
+
+    For one-dimensional problems (two classes, class-wise, top-label) about a thousand rows stand
+    for all, at any n, and their sums are taken over a few thousand nodes; all rows are evaluated
+    once, at the bandwidth that was found. A search costs 4 to 9 times one estimate at γ = 0.01,
+    but 20 times where 1e-5 is best, as one estimate there costs 8.
+
+    For three or more classes one row in twelve is looked at, then one in four, each estimated from
+    all others, then all rows: 4.5 to 8 times the kernel sums of one estimate from 2304 rows on, 6
+    on average. With fewer rows a larger share of them is looked at (up to 9 times); below 768, all
+    rows are evaluated at each decade, then beside the best (about twelve times).
+
+    In simulations the criterion was within 1 % of the depth of its valley (half of the half decades
+    are higher than that) of the lowest of a full search. Where the loss can be infinite, fewer
+    infinite rows win.
 
     References
     ----------
@@ -118,21 +126,12 @@ def select_by_risk(
     algorithm: str = "auto",
 ) -> list[float]:
     """Choose a bandwidth for each generator; bandwidths that both try share the kernel sums."""
-    few = _every_few_rows(problems)
-    n = next(iter(problems)).prob.shape[0]
-
-    @cache
-    def risks(gamma: float, rows: str = "all") -> list[float]:
-        chosen = None if rows == "all" else few
-        return _leave_one_out_risks(problems, kernel, generators, gamma, algorithm, chosen)
-
-    def search(i: int) -> float:
-        look = None if few is None else lambda gamma: risks(gamma, "few")[i]
-        return minimise(lambda gamma: risks(gamma)[i], look)
-
-    best = [search(i) for i in range(len(generators))]
+    first = next(iter(problems))
+    chosen = resolve_algorithm(algorithm, generators, first.prob)
+    risks = levels(problems, kernel, losses(generators), chosen)
+    best = [minimised(risks, i) for i in range(len(generators))]
     for i, (generator, gamma) in enumerate(zip(generators, best, strict=True)):
-        n_infinite = risks(gamma)[i] / (_INFINITE_ROW / n)
+        n_infinite = risks.functions[-1](gamma)[i] * first.prob.shape[0] / INFINITE_ROW
         if n_infinite >= 0.5:
             warn(
                 f"the leave-one-out {generator.name} loss is infinite in about {n_infinite:.0f} "
@@ -142,61 +141,13 @@ def select_by_risk(
     return best
 
 
-def _every_few_rows(problems: Problems) -> npt.NDArray[np.intp] | None:
-    """Return rows spread over all predictions, whatever the order of rows; None for all rows.
+def minimised(criteria: Levels, i: int) -> float:
+    """Return the bandwidth that minimises criterion number `i`."""
 
-    Problems of two classes take all rows: linear sums are cheap there.
-    """
-    problem = next(iter(problems))
-    n, k = problem.prob.shape
-    interval = min(_SPARSE, n // _FEWEST_ROWS)
-    if k == 2 or interval < 2:
-        return None
-    xp = namespace(problem.prob)
-    numbers = xp.arange(1, k + 1, dtype=problem.prob.dtype, device=device(problem.prob))
-    order = np.arange(n)
-    # Rows with the same keys are copies of each other.
-    place = xp.sum(xp.clip(problem.log_prob, min=LOG_ZERO) * numbers, axis=1)
-    spread = xp.sum(problem.prob**2, axis=1)
-    for key in (place, problem.label, spread):
-        order = order[np.argsort(to_numpy(key)[order], kind="stable")]
-    return np.sort(order[interval // 2 :: interval])
+    def of(function: Callable[[float], npt.NDArray[np.float64]]) -> Callable[[float], float]:
+        return lambda gamma: float(function(gamma)[i])
 
-
-def _leave_one_out_risks(
-    problems: Problems,
-    kernel: Kernel,
-    generators: Sequence[BregmanGenerator],
-    gamma: float,
-    algorithm: str,
-    rows: npt.NDArray[np.intp] | None,
-) -> list[float]:
-    """Return the mean leave-one-out loss of r̂ for each generator, infinite rows as a penalty.
-
-    It is summed over all rows, or over those numbered `rows`, estimated from all others.
-    """
-    totals = np.zeros(len(generators))
-    n_problems = 0
-    for problem in problems:
-        xp = namespace(problem.prob)
-        label, weight = problem.label, problem.weight
-        if rows is not None and has_features(kernel):
-            sums = class_sums(problem, kernel, gamma, exclude_self=True, rows=rows).values
-            mean = sums / xp.sum(sums, axis=1, keepdims=True)
-            index = like(rows, label)
-            label, weight = xp.take(label, index), xp.take(weight, index)
-        else:
-            chosen = resolve_algorithm(algorithm, generators, problem.prob)
-            mean = kernel_mean(problem, kernel, gamma, algorithm=chosen).mean
-        target = one_hot(label, problem.n_classes, mean.dtype)
-        for i, generator in enumerate(generators):
-            loss = generator.loss(mean, target)
-            infinite = xp.isinf(loss)
-            finite = xp.sum(weight * xp.where(infinite, 0.0, loss))
-            share = xp.sum(xp.astype(infinite, loss.dtype)) / problem.prob.shape[0]
-            totals[i] += float(to_numpy(finite)) + _INFINITE_ROW * float(to_numpy(share))
-        n_problems += 1
-    return list(totals / n_problems)
+    return minimise(*map(of, criteria.functions), faithful=criteria.faithful)
 
 
 def _by_risk(problems: Problems, kernel: Kernel, generator: BregmanGenerator) -> float:
@@ -204,15 +155,7 @@ def _by_risk(problems: Problems, kernel: Kernel, generator: BregmanGenerator) ->
 
 
 def _by_likelihood(problems: Problems, kernel: Kernel, _: BregmanGenerator) -> float:
-    def negative_likelihood(gamma: float) -> float:
-        values = []
-        for problem in problems:
-            log_density = kernel_mean(problem, kernel, gamma).log_density
-            likelihood = namespace(problem.prob).sum(problem.weight * log_density)
-            values.append(float(to_numpy(likelihood)))
-        return -sum(values) / len(values)
-
-    return minimise(negative_likelihood)
+    return minimised(levels(problems, kernel, surprise), 0)
 
 
 #: Name: function of problems, a kernel and a generator, which returns γ.

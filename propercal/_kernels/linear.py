@@ -43,7 +43,7 @@ TOLERANCE = 1e-10
 #: A sum of less than this share of its surroundings is taken again without nodes.
 _SMALL_SHARE = 0.01
 #: In units of √γ: kernels further than this apart in θ are below e^{−2·36}.
-_REACH = 6.0
+REACH = 6.0
 _BLOCK = 256
 #: By how much the sum of a pair may miss 1: what rounding of single-precision predictions leaves.
 _ROUNDING = 1e-6
@@ -127,7 +127,7 @@ def kernel_sums(
     left = kernel.features(target.prob, target.log_prob, panels.bandwidth)
     left = left.shifted(-HEADROOM).power(power).target
     right = kernel.features(source.prob, source.log_prob, panels.bandwidth).source
-    reach = _REACH * math.sqrt(panels.bandwidth)
+    reach = REACH * math.sqrt(panels.bandwidth)
     lower, upper = panels.angles(target.numbers)
     from_, to = panels.angles(source.numbers)
     p = panels.order

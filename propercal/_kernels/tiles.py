@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -35,7 +34,8 @@ from propercal._array import (
 )
 from propercal._data.notions import Problem
 from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
-from propercal._threads import n_threads, one_blas_thread
+from propercal._progress import steps
+from propercal._threads import map_threads, one_blas_thread
 from propercal._typing import Array
 
 #: Rows and columns of a tile on the CPU: half a megabyte stays in the cache of one core.
@@ -257,11 +257,10 @@ def _over_tiles(
 
     blocks = slices(target.shape[0], n_rows)
     with one_blas_thread if is_numpy(target) else nullcontext():
-        if is_numpy(target) and len(blocks) > 2 and n_threads() > 1:
-            with ThreadPoolExecutor(n_threads()) as pool:
-                parts = list(pool.map(one_block, blocks))
+        if is_numpy(target) and len(blocks) > 2:
+            parts = map_threads(one_block, blocks)
         else:
-            parts = [one_block(part) for part in blocks]
+            parts = [one_block(part) for part in steps(blocks)]
     return xp.concat(parts, axis=0)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol
@@ -14,7 +13,8 @@ from propercal._array import is_numpy, like, namespace
 from propercal._data.weights import in_rows
 from propercal._methods.fold_sums import Sources
 from propercal._methods.table import Table
-from propercal._threads import n_threads
+from propercal._progress import steps
+from propercal._threads import map_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.descent import Floats
@@ -129,11 +129,10 @@ def cross_fit_rows(
         )
         return [train.fit(family) for family in families]
 
-    if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS and n_threads() > 1:
-        with ThreadPoolExecutor(n_threads()) as pool:
-            fits = list(pool.map(fitted, left_out))
+    if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS:
+        fits = map_threads(fitted, left_out, share=0.3)
     else:
-        fits = [fitted(out) for out in left_out]
+        fits = [fitted(out) for out in steps(left_out, share=0.3)]
     found = _OfRows(dict(zip(left_out, fits, strict=True)))
     return CrossFits(sources, outcome, weight, len(families), found)
 

@@ -2,62 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from operator import add
 
-from propercal._array import namespace, tracks_gradient
+import numpy as np
+
+from propercal._array import is_numpy, namespace, tracks_gradient
 from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
-from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms, mean_terms
+from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms
+from propercal._progress import steps as in_steps
+from propercal._threads import map_threads, n_threads
 from propercal.generators.base import BregmanGenerator
+
+#: With fewer rows, threads wait for the interpreter longer than they compute.
+_THREADED_ROWS = 20_000
 
 
 def debiased_terms(
     problems: Problems, generators: Sequence[BregmanGenerator], recipe: Recipe
 ) -> list[Terms]:
     """Estimate the terms of each generator, which share fits and kernel sums."""
-    parts: list[list[ProblemTerms]] = []
-    found: list[list[OneStep]] = []
-    for i, problem in enumerate(problems):
+    totals: list[_Total] = []
+    for found in _of_each(problems, generators, recipe):
+        if not totals:
+            totals = [_Total(*each) for each in found]
+            continue
+        for total, each in zip(totals, found, strict=True):
+            total.add(*each)
+    return [total.terms(recipe) for total in totals]
+
+
+class _Total:
+    """Terms of one generator, added up over problems: rows of all of them are too many to keep."""
+
+    def __init__(self, terms: ProblemTerms, step: OneStep) -> None:
+        self._terms, self._rows, self._n_problems = terms, step.rows, 1
+        self._kernel_rows = step.kernel_rows
+        self._bandwidths = list(step.bandwidths)
+        self._algorithms = {step.algorithm}
+
+    def add(self, terms: ProblemTerms, step: OneStep) -> None:
+        """Add another problem of the same rows."""
+        self._terms = self._terms.plus(terms)
+        self._rows = OneStepRows(*map(add, self._rows, step.rows))
+        self._n_problems += 1
+        self._bandwidths += step.bandwidths
+        self._algorithms.add(step.algorithm)
+
+    def terms(self, recipe: Recipe) -> Terms:
+        """Return the mean over problems."""
+        return complete_terms(
+            self._terms.over(self._n_problems),
+            recipe.kernel_name,
+            lower_median(self._bandwidths),
+            joint_algorithm(self._algorithms),
+            one_step=OneStepRows(*(each / self._n_problems for each in self._rows)),
+        )._replace(kernel_rows=self._kernel_rows)
+
+
+_Found = list[tuple[ProblemTerms, OneStep]]
+
+
+def _of_each(
+    problems: Problems, generators: Sequence[BregmanGenerator], recipe: Recipe
+) -> Iterator[_Found]:
+    """Yield the terms of each generator, problem by problem."""
+
+    def estimated(problem: Problem) -> _Found:
+        steps = one_step(problem, generators, recipe)
+        total = namespace(problem.prob).sum
+        return [
+            (
+                ProblemTerms.of_refinement(problem, each, total(problem.weight * step.rows.loss)),
+                step,
+            )
+            for each, step in zip(generators, steps, strict=True)
+        ]
+
+    checked = _checked(problems, generators)
+    first = next(checked)
+    yield estimated(first)
+    if not _in_threads(first, recipe):
+        yield from map(estimated, checked)
+        return
+    # No more at a time than are worked on.
+    while few := list(islice(checked, n_threads())):
+        yield from map_threads(estimated, few)
+
+
+def _in_threads(problem: Problem, recipe: Recipe) -> bool:
+    """Tell whether problems can be, and are worth to be, worked on side by side."""
+    # Numbers that are drawn one problem after the other would differ.
+    repeatable = recipe.random_state is None or isinstance(recipe.random_state, int | np.integer)
+    many = problem.n_classes == 2 and problem.prob.shape[0] >= _THREADED_ROWS
+    return repeatable and many and recipe.of_points and is_numpy(problem.prob)
+
+
+def _checked(problems: Problems, generators: Sequence[BregmanGenerator]) -> Iterator[Problem]:
+    for i, problem in enumerate(in_steps(problems)):
         if i == 0:
             _check_rows(problem)
         for generator in generators:
             _check_curvature(generator, problem)
         _check_size(problem)
-        steps = one_step(problem, generators, recipe)
-        xp = namespace(problem.prob)
-        parts.append(
-            [
-                ProblemTerms.of_refinement(
-                    problem, generator, xp.sum(problem.weight * step.rows.loss)
-                )
-                for generator, step in zip(generators, steps, strict=True)
-            ]
-        )
-        found.append(steps)
-    return [
-        complete_terms(
-            mean,
-            recipe.kernel_name,
-            lower_median([gamma for step in steps for gamma in step.bandwidths]),
-            joint_algorithm(step.algorithm for step in steps),
-            one_step=_mean_rows(steps),
-        )._replace(kernel_rows=steps[0].kernel_rows)
-        for mean, steps in zip(mean_terms(parts), zip(*found, strict=True), strict=True)
-    ]
-
-
-def _mean_rows(steps: Sequence[OneStep]) -> OneStepRows:
-    """Average what each row adds over problems."""
-    xp = namespace(steps[0].rows.loss)
-    rows = [xp.stack(list(step.rows), axis=1) for step in steps]
-    mean = reduce(add, rows) / len(rows)
-    return OneStepRows(mean[:, 0], mean[:, 1], mean[:, 2])
+        yield problem
 
 
 def _check_rows(problem: Problem) -> None:

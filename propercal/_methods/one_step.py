@@ -27,6 +27,7 @@ from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources
 from propercal._methods.table import Grouped, Table, group_rows, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
+from propercal._progress import steps
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -132,7 +133,8 @@ def _of_rows(
         if not table.exact:
             moved = _within_bins(problem, table, generator, cell)
             rows = OneStepRows(rows.loss + moved, rows.correction, rows.base_loss + moved)
-        results.append(found._replace(rows=rows))
+        kernel_rows = None if found.kernel_rows is None else len(table.cell)
+        results.append(found._replace(rows=rows, kernel_rows=kernel_rows))
     return results
 
 
@@ -208,11 +210,11 @@ def _judge(
     missing = 1 - sum(weight.shape[0] for weight in weights) / len(fits.sources.fold)
     candidates = [Candidates(g, labels, weights, missing) for g in generators]
     bases_of = _Bases(fits, stacks, sources, parts, rows)
-    for e, part in enumerate(parts):
+    for e, part in enumerate(steps(parts)):
         bases, columns = bases_of(e)
         for found, base in zip(candidates, bases, strict=True):
             found.add_base(e, base)
-        for j, (gamma, sums_of) in enumerate(kernels):
+        for j, (gamma, sums_of) in enumerate(steps(kernels)):
             sums = sums_of(part.rows, columns)
             for i, (found, base) in enumerate(zip(candidates, bases, strict=True)):
                 own = sums._replace(columns=_of_generator(sums.columns, i, len(generators), base))

@@ -18,6 +18,7 @@ from propercal._methods.terms import (
     mean_terms,
     smoothed_refinement,
 )
+from propercal._progress import part, steps
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
@@ -42,7 +43,7 @@ class Smoothing:
         kernel = as_kernel(self.kernel)
         if kernel.default_bandwidth is not None:
             return [kernel.default_bandwidth] * len(generators)
-        with no_gradient(next(iter(problems)).prob):
+        with no_gradient(next(iter(problems)).prob), part(0.9):
             return select_by_risk(problems, kernel, generators, self.algorithm)
 
 
@@ -57,11 +58,11 @@ def smoothed_terms(
     """Estimate the terms of each generator; those of the same bandwidth share the kernel sums."""
     bandwidths = smoothing.bandwidths(problems, generators)
     results: dict[int, Terms] = {}
-    for value in dict.fromkeys(bandwidths):
+    for value in steps(dict.fromkeys(bandwidths)):
         same = [i for i, other in enumerate(bandwidths) if other == value]
         chosen = [generators[i] for i in same]
         parts, algorithms = [], []
-        for problem in problems:
+        for problem in steps(problems):
             found = kernel_mean(
                 problem,
                 as_kernel(smoothing.kernel),

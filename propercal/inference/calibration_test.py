@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
 from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state
+from propercal._progress import steps, with_progress
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators import as_generator
@@ -84,6 +85,7 @@ class CalibrationTest:
 
 @ignore_underflow
 @with_reading
+@with_progress
 def calibration_test(
     y_true: object,
     y_proba: object,
@@ -92,6 +94,7 @@ def calibration_test(
     notion: str = "canonical",
     n_resamples: int = 999,
     random_state: Any = None,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> CalibrationTest:
     r"""Test whether predicted probabilities are calibrated.
@@ -121,6 +124,8 @@ def calibration_test(
         B. The smallest p-value is 1 / (B + 1).
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed, or the generator to draw from. NumPy draws for every array library.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
@@ -296,7 +301,7 @@ class _Resampling:
         return names, total
 
     def _problems(self) -> Iterator[Problem]:
-        for problem in self.notion.problems(self.predictions):
+        for problem in steps(self.notion.problems(self.predictions), share=0.3):
             if self.weights is None:
                 yield problem
             else:

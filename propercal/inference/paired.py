@@ -19,6 +19,7 @@ from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions, standard_error
 from propercal._methods.terms import Terms
+from propercal._progress import steps, with_progress
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import (
     Debiased,
@@ -100,6 +101,7 @@ class PairedDifference:
 
 
 class _Options(Settings, Reading, total=False):
+    progress: bool | None
     notion: str | Notion
     method: MethodLike
     confidence_level: float
@@ -125,6 +127,7 @@ def paired_difference(
 ) -> list[PairedDifference]: ...
 @with_settings(Debiased)
 @ignore_underflow
+@with_progress
 def paired_difference(
     y_true: object,
     y_proba_a: object,
@@ -143,6 +146,7 @@ def paired_difference(
     class_dim: Hashable | None = None,
     sample_dims: Hashable | Sequence[Hashable] | None = None,
     confidence_level: float = 0.95,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **settings: Unpack[Settings],
 ) -> PairedDifference | list[PairedDifference]:
     r"""Compare the calibration errors of two models on the same rows.
@@ -167,6 +171,8 @@ def paired_difference(
     pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
     from_logits, sample_weight, labels, confidence_level, **settings
+        As in :func:`propercal.decompose`.
+    progress : bool, optional
         As in :func:`propercal.decompose`.
 
     Returns
@@ -231,11 +237,9 @@ def paired_difference(
         )
     # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     chosen, again = same_draws(chosen)
-    pairs = zip(
-        decompositions(a, reduction, chosen, generators, level),
-        decompositions(b, reduction, again, generators, level),
-        strict=True,
-    )
+    models = steps([(a, chosen), (b, again)])
+    found = [decompositions(x, reduction, draws, generators, level) for x, draws in models]
+    pairs = zip(*found, strict=True)
     results = [_compare(_OneModel.of(*x), _OneModel.of(*y), a, level) for x, y in pairs]
     return results if several else results[0]
 

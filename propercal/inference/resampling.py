@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from operator import iadd
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_numpy, slices, to_numpy
-from propercal._threads import n_threads
+from propercal._progress import steps
+from propercal._threads import map_threads
 from propercal._typing import Array
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.label_sums import LabelSums
@@ -49,12 +49,10 @@ def on_all_sets(sets: LabelSets, evaluate: Evaluation, reference: Array, most: i
     def one_block(block: slice) -> Floats:
         return to_numpy(evaluate(sets.classes(block)))
 
-    on_host = is_numpy(reference)
-    if on_host and len(blocks) > 1 and n_threads() > 1:
-        with ThreadPoolExecutor(n_threads()) as pool:
-            parts = list(pool.map(one_block, blocks))
+    if is_numpy(reference):
+        parts = map_threads(one_block, blocks)
     else:
-        parts = [one_block(block) for block in blocks]
+        parts = [one_block(block) for block in steps(blocks)]
     return np.concatenate(parts, axis=1)
 
 

@@ -22,11 +22,13 @@ from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
 from propercal._methods.terms import smoothed_sharpness
+from propercal._progress import steps, with_progress
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
 
 
+@with_progress
 def layer_sharpness(
     activations: Sequence[object],
     y_true: object,
@@ -36,6 +38,7 @@ def layer_sharpness(
     standardise: bool = True,
     sample_weight: object = None,
     labels: Sequence[Any] | None = None,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
 ) -> list[Any]:
     r"""Estimate how sharp a prediction from each layer's activations alone could be.
 
@@ -61,6 +64,8 @@ def layer_sharpness(
         Weights ≥ 0, as in :func:`propercal.decompose`.
     labels : sequence of length k, optional
         The classes, for a generator that tells them apart. By default those that occur, in order.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
@@ -128,7 +133,7 @@ def layer_sharpness(
     ]
     return [
         _sharpness(layer, held.labels, chosen, gamma, standardise, held.weight, names)
-        for layer, held in layers
+        for layer, held in steps(layers)
     ]
 
 

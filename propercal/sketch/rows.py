@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from propercal._array import by_rows, counts, device, is_numpy, like, namespace,
 from propercal._data.notions import as_notion
 from propercal._data.predictions import Predictions
 from propercal._kernels.panels import Panels, Placement
-from propercal._threads import n_threads
+from propercal._threads import map_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.state import Floats, State, Whole, fill_cells
@@ -101,11 +100,7 @@ def state_of_rows(pairs: Pairs, panels: Panels, generator: BregmanGenerator, n_o
         cells, sizes = _placed(panels, prob, log_prob, label)
         return cells, sizes, _losses(generator, prob, log_prob, label)
 
-    if is_numpy(pairs.prob) and n_threads() > 1 and q > 1:
-        with ThreadPoolExecutor(n_threads()) as pool:
-            parts = list(pool.map(part, range(q)))
-    else:
-        parts = [part(i) for i in range(q)]
+    parts = map_threads(part, range(q)) if is_numpy(pairs.prob) else [part(i) for i in range(q)]
     state = State.empty(q, panels)
     for i, (cells, sizes, _) in enumerate(parts):
         state.cells[i], state.sizes[i] = cells, sizes

@@ -12,7 +12,7 @@ import propercal
 from propercal import select_bandwidth
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._kernels import bandwidth
+from propercal._kernels import conditional, criteria, glance, linear, tiles
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._kernels.lattice import minimise
@@ -20,7 +20,8 @@ from propercal._typing import Array
 from propercal.generators import as_generator
 from theory_tests.instances import P_HARD, Y_HARD
 
-DIRICHLET, CANONICAL = as_kernel("dirichlet"), as_notion("canonical")
+DIRICHLET: Any = as_kernel("dirichlet")
+CANONICAL = as_notion("canonical")
 N = 1200
 Sample = tuple[Array, Array]
 
@@ -31,25 +32,33 @@ def drawn(share: Array, proba: Array, seed: int) -> Sample:
     return (uniform > share.cumsum(1)).sum(1).clip(0, share.shape[1] - 1), proba
 
 
-def sharpened(k: int) -> Sample:
-    p = np.random.default_rng(k).dirichlet(np.ones(k), size=N)
+def sharpened(k: int, n: int = N) -> Sample:
+    p = np.random.default_rng(k).dirichlet(np.ones(k), size=n)
     g = p**1.7
     return drawn(p, g / g.sum(1, keepdims=True), k)
 
 
-def peaked(k: int) -> Sample:
+def peaked(k: int, n: int = N) -> Sample:
     """Many predictions that are a vertex, or nearly."""
-    p = np.random.default_rng(k).dirichlet(np.full(k, 0.05), size=N)
+    p = np.random.default_rng(k).dirichlet(np.full(k, 0.05), size=n)
     return drawn(0.9 * p + 0.1 / k, p, k)
 
 
-def on_two_scales(coarse: float, fine: float) -> Sample:
+def on_two_scales(coarse: float, fine: float, n: int = N, third: float = 0.02) -> Sample:
     """Predictions along a line of three classes, whose criterion has two valleys."""
-    x = np.linspace(0.02, 0.98, N)
+    x = np.linspace(0.02, 0.98, n)
     share = 0.5 + coarse * np.sin(2 * np.pi * x) + fine * np.sign(np.sin(100 * np.pi * x))
-    third = np.full(N, 0.02)
-    p = np.stack([(1 - x) * 0.98, x * 0.98, third], axis=1)
-    return drawn(np.stack([(1 - share) * 0.98, share * 0.98, third], axis=1), p, 1)
+    p, q = (np.stack([(1 - e) * (1 - third), e * (1 - third), np.full(n, third)], axis=1) for e in (x, share))
+    if third == 0.0:
+        p, q = p[:, :2], q[:, :2]
+    return drawn(q, p, 1)
+
+
+def counted(k: int, n: int) -> Sample:
+    """Shares of twenty votes: few distinct predictions."""
+    rng = np.random.default_rng(k)
+    p = rng.multinomial(20, rng.dirichlet(np.ones(k), size=n)) / 20
+    return drawn(0.8 * p + 0.2 / k, p, k)
 
 
 SAMPLES = {
@@ -61,38 +70,117 @@ SAMPLES = {
 GENERATORS = ["log", "brier"]
 
 
-def criteria(sample: Sample, gamma: float) -> list[float]:
+def at_all_rows(sample: Sample, gamma: float) -> list[float]:
     """What the search minimises, by generator."""
     generators = [as_generator(name) for name in GENERATORS]
-    return bandwidth._leave_one_out_risks(
-        CANONICAL.problems(validate(*sample)), DIRICHLET, generators, gamma, "exact", None
-    )
+    problems = CANONICAL.problems(validate(*sample))
+    return list(criteria.exactly(problems, DIRICHLET, criteria.losses(generators), gamma, "exact"))
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_few_rows_first_find_what_all_rows_would(name: str) -> None:
     sample = SAMPLES[name]
-    grid = np.array([criteria(sample, 10 ** (i / 12)) for i in range(-48, 7)])
+    grid = np.array([at_all_rows(sample, 10 ** (i / 12)) for i in range(-48, 7)])
     for i, generator in enumerate(GENERATORS):
         values = grid[:, i]
         finite = values[values < 1e4]
-        found = criteria(sample, select_bandwidth(*sample, generator=generator))[i]
+        found = at_all_rows(sample, select_bandwidth(*sample, generator=generator))[i]
         assert found <= values.min() + 1e-4 * np.ptp(finite)
 
 
-@pytest.mark.parametrize("name", ["five", "peaked", "coarse"])
-def test_all_rows_are_evaluated_at_few_bandwidths(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[bool] = []
-    real = bandwidth._leave_one_out_risks
+PAIRS = {
+    "sharpened": sharpened(2, 3000), "peaked": peaked(2, 3000), "counted": counted(2, 3000),
+    "fine": on_two_scales(0.2, 0.3, 3000, 0.0), "coarse": on_two_scales(0.3, 0.2, 3000, 0.0),
+}
 
-    def counted(*arguments: object) -> list[float]:
-        calls.append(arguments[-1] is None)
-        return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(bandwidth, "_leave_one_out_risks", counted)
-    select_bandwidth(*SAMPLES[name])
-    assert 3 <= sum(calls) <= 7
-    assert len(calls) > 13
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_one_row_for_many_finds_what_all_rows_would(name: str, generator: str) -> None:
+    """In one dimension, where rows of the same label that lie side by side have the same sums."""
+    sample = PAIRS[name]
+    problems = CANONICAL.problems(validate(*sample))
+    measure = criteria.losses([as_generator(generator)])
+
+    def value(gamma: float) -> float:
+        return float(criteria.exactly(problems, DIRICHLET, measure, gamma, "auto")[0])
+
+    values = np.array([value(10 ** (i / 12)) for i in range(-60, 13, 2)])
+    finite = values[values < 1e4]
+    assert value(select_bandwidth(*sample, generator=generator)) <= values.min() + 1e-3 * np.ptp(finite)
+
+
+LARGE = {
+    "three": sharpened(3, 2400), "five": sharpened(5, 2400), "peaked": peaked(4, 2400),
+    "fine": on_two_scales(0.2, 0.3, 2400), "coarse": on_two_scales(0.3, 0.2, 2400), "counted": counted(3, 2400),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("criterion", ["risk", "likelihood"])
+def test_a_search_costs_at_most_eight_sums_over_all_pairs(
+    name: str, generator: str, criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 2304 rows on, where the first look is at one row in twelve."""
+    n_pairs = 0
+    real = tiles._over_tiles
+
+    def counting(step: Any, target: Array, rows: Array, source: Array, *rest: Any) -> Array:
+        nonlocal n_pairs
+        n_pairs += target.shape[0] * source.shape[1]
+        return real(step, target, rows, source, *rest)
+
+    monkeypatch.setattr(tiles, "_over_tiles", counting)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the bandwidth search ended at")
+        select_bandwidth(*LARGE[name], generator=generator, criterion=criterion)
+    assert 3 <= n_pairs / 2400**2 <= 8
+
+
+@pytest.mark.parametrize("name", ["sharpened", "peaked", "counted"])
+@pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
+def test_a_search_in_one_dimension_costs_at_most_eight_estimates(
+    name: str, notion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In kernel values, of which moving a row to the nodes and back costs a hundred."""
+    n = 20_000
+    make: dict[str, Any] = {"sharpened": sharpened, "peaked": peaked, "counted": counted}
+    sample = make[name](2, n)
+    cost = 0
+    for room in (glance, linear):
+        real = room.floored_exp
+
+        def counting(exponents: Array, *rest: Any, real: Any = real, **options: Any) -> Array:
+            nonlocal cost
+            cost += exponents.size
+            return real(exponents, *rest, **options)
+
+        monkeypatch.setattr(room, "floored_exp", counting)
+    real_tiles = tiles._over_tiles
+
+    def counting_tiles(step: Any, target: Array, rows: Array, source: Array, *rest: Any) -> Array:
+        nonlocal cost
+        cost += target.shape[0] * source.shape[1]
+        return real_tiles(step, target, rows, source, *rest)
+
+    monkeypatch.setattr(tiles, "_over_tiles", counting_tiles)
+    real_sums = linear.class_sums
+
+    def counting_sums(*arguments: Any, **options: Any) -> Any:
+        nonlocal cost
+        cost += 100 * n
+        return real_sums(*arguments, **options)
+
+    monkeypatch.setattr(linear, "class_sums", counting_sums)
+    problems = as_notion(notion).problems(validate(*sample))
+    for problem in problems:
+        conditional.kernel_mean(problem, DIRICHLET, 0.01)
+    one, cost = cost, 0
+    select_bandwidth(*sample, notion=notion)
+    # Each problem is moved to nodes of its own once, before the search.
+    cost += 100 * n * len(list(problems))
+    assert one < cost <= 8 * one
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -101,14 +189,50 @@ def test_the_order_of_rows_does_not_matter(name: str) -> None:
     y, p = SAMPLES[name]
     order = np.random.default_rng(0).permutation(N)
     p = np.where(np.arange(N)[:, None] % 3 == 0, np.eye(p.shape[1])[y], p)
-    rows = [bandwidth._every_few_rows(CANONICAL.problems(validate(y[i], p[i]))) for i in (np.arange(N), order)]
-    assert rows[0] is not None
-    assert rows[1] is not None
+    parts = [
+        criteria.row_parts(next(iter(CANONICAL.problems(validate(y[i], p[i]))))) for i in (np.arange(N), order)
+    ]
     points = np.column_stack([y, p])
-    first, second = points[rows[0]], points[order][rows[1]]
-    assert len(rows[0]) == N // 4
-    np.testing.assert_array_equal(first[np.lexsort(first.T)], second[np.lexsort(second.T)])
+    assert [len(part) for part in parts[0]] == [N // 4, 3 * N // 4]
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts[0])), np.arange(N))
+    for one, other in zip(*parts, strict=True):
+        first, second = points[one], points[order][other]
+        np.testing.assert_array_equal(first[np.lexsort(first.T)], second[np.lexsort(second.T)])
     assert select_bandwidth(y, p, generator="brier") == select_bandwidth(y[order], p[order], generator="brier")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_order_of_rows_does_not_matter_in_one_dimension(name: str, weighted: bool) -> None:
+    y, p = PAIRS[name]
+    rng = np.random.default_rng(0)
+    order, w = rng.permutation(len(y)), rng.integers(1, 4, len(y)) if weighted else None
+    problems = [
+        next(iter(CANONICAL.problems(validate(y[i], p[i], sample_weight=None if w is None else w[i]))))
+        for i in (np.arange(len(y)), order)
+    ]
+    first, second = (glance.Glance(problem, 1e-5) for problem in problems)
+    np.testing.assert_array_equal(first.share, second.share)
+    np.testing.assert_allclose(first.weight, second.weight, rtol=1e-12)
+    np.testing.assert_array_equal(problems[0].prob[first.rows], problems[1].prob[second.rows])
+    assert first.share.sum() == pytest.approx(1)
+    assert first.weight.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gamma", [1e-5, 4e-4, 0.03, 5.0])
+@pytest.mark.parametrize("name", PAIRS)
+def test_sums_at_a_glance_are_the_kernel_sums(name: str, gamma: float, weighted: bool) -> None:
+    y, p = PAIRS[name]
+    w = np.random.default_rng(0).uniform(0.2, 3.0, len(y)) if weighted else None
+    problem = next(iter(CANONICAL.problems(validate(y, p, sample_weight=w))))
+    look = glance.Glance(problem, 1e-5)
+    found = look.sums(DIRICHLET, gamma)
+    wanted = conditional.kernel_mean(problem, DIRICHLET, gamma, algorithm="exact")
+    assert wanted.log_density is not None
+    mean = found.values / found.values.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(mean, wanted.mean[look.rows], atol=1e-6)
+    np.testing.assert_allclose(found.log_density, wanted.log_density[look.rows], atol=1e-5)
 
 
 def test_generators_searched_together_choose_as_alone() -> None:
@@ -130,8 +254,8 @@ def test_what_the_look_misplaces_all_rows_put_right(place: float, error: float) 
         lambda x: x**2 + 1e7 * (x < -0.1),
     ):
         found = minimise(
-            lambda gamma, height=height: float(height(np.log10(gamma) - place)),  # type: ignore[misc]
             lambda gamma: abs(np.log10(gamma) - place - error),
+            lambda gamma, height=height: float(height(np.log10(gamma) - place)),  # type: ignore[misc]
         )
         assert abs(np.log10(found) - place) <= 2 / 24
 
@@ -156,7 +280,7 @@ def test_all_rows_weigh_what_the_look_cannot_tell_apart() -> None:
         x = float(np.log10(gamma))
         return min(0.1 + abs(x + 1.2), 3 * abs(x + 0.5))
 
-    assert minimise(height, look) == pytest.approx(10**-0.5)
+    assert minimise(look, height) == pytest.approx(10**-0.5)
 
 
 def test_the_search_knows_the_weights() -> None:

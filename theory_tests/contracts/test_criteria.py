@@ -10,7 +10,7 @@ import pytest
 from propercal import conditional_mean, decompose
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._kernels import algorithm, bandwidth, lattice, linear
+from propercal._kernels import algorithm, criteria, lattice, linear
 from propercal._kernels.kernels import as_kernel
 from theory_tests.instances import calibrated, generators
 
@@ -38,14 +38,13 @@ def expected(notion: str, rows: Any) -> list[float]:
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
 @pytest.mark.parametrize("rows", [None, np.arange(N), np.array([3, 4, 20, 77])], ids=str)
 def test_the_criterion_is_the_leave_one_out_loss(notion: str, rows: Any) -> None:
-    found = bandwidth._leave_one_out_risks(
-        as_notion(notion).problems(validate(Y, P, sample_weight=WEIGHT)),
-        as_kernel("dirichlet"),
-        GENERATORS,
-        0.05,
-        "exact",
-        rows,
-    )
+    problems = as_notion(notion).problems(validate(Y, P, sample_weight=WEIGHT))
+    kernel: Any = as_kernel("dirichlet")
+    measure = criteria.losses(GENERATORS)
+    if rows is None:
+        found = criteria.exactly(problems, kernel, measure, 0.05, "exact")
+    else:
+        found = np.mean([measure(criteria.at_rows(problem, kernel, 0.05, rows)) for problem in problems], axis=0)
     chosen = slice(None) if rows is None else rows
     np.testing.assert_allclose(found, expected(notion, chosen), rtol=1e-10)
 
@@ -54,12 +53,11 @@ def test_rows_of_infinite_loss_are_a_penalty_and_the_others_still_count() -> Non
     """The one row of its class: r̂ gives it 0, whose log loss is infinite."""
     y = np.where(np.arange(N) == 7, 2, Y % 2)
     problems = as_notion("canonical").problems(validate(y, P))
-    settings: Any = (as_kernel("dirichlet"), GENERATORS, 0.05, "exact", None)
-    log, brier = bandwidth._leave_one_out_risks(problems, *settings)
+    log, brier = criteria.exactly(problems, as_kernel("dirichlet"), criteria.losses(GENERATORS), 0.05, "exact")
     mean = conditional_mean(y, P, bandwidth=0.05)
     others = np.delete(np.arange(N), 7)
     rest = -np.log(mean[others, y[others]]).sum() / N
-    assert log - bandwidth._INFINITE_ROW / N == pytest.approx(rest, abs=1e-6)
+    assert log - criteria.INFINITE_ROW / N == pytest.approx(rest, abs=1e-6)
     assert brier == pytest.approx(((mean - np.eye(K)[y]) ** 2).sum(axis=1).mean(), rel=1e-10)
 
 
