@@ -20,9 +20,9 @@ from propercal._methods.folds import doubt
 from propercal._typing import Array
 
 #: Rows of all folds on which corrections are judged before one is chosen: all of so few, and of
-#: more a quarter, as long as their probabilities are no more numbers than JUDGED_NUMBERS. On a
-#: quarter the choice moves an estimate by less than a tenth of its standard error where a kernel is
-#: needed.
+#: more a quarter, as long as their probabilities are no more numbers than JUDGED_NUMBERS. A choice
+#: on a quarter moved estimates by −0.1 to 0.1 of their standard errors on average, by 0.2 either
+#: way where a kernel is needed (four simulations of 4000 rows of five classes).
 JUDGED_ROWS = 2000
 JUDGED_SHARE = 0.25
 JUDGED_NUMBERS = 500_000

@@ -246,6 +246,22 @@ def test_neither_the_order_of_rows_nor_that_of_classes_matters(weighted: bool, b
         assert (other.bandwidth, other.kernel_rows) == (found.bandwidth, found.kernel_rows)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tensors_are_corrected_as_arrays_are(weighted: bool, budget: Any) -> None:
+    torch = pytest.importorskip("torch")
+    budget(150, 300)
+    y, g, _ = MiscalibratedSimplex(4, "neighbour").sample(600, random_state=1)
+    weight = np.random.default_rng(2).uniform(0.1, 2, 600) if weighted else np.ones(600)
+    for generators in (["log"], ["log", "brier"]):
+        found = decompose(y, g, sample_weight=weight, generator=generators, random_state=0)
+        given = [torch.as_tensor(x) for x in (y, g, weight)]
+        of_tensors = decompose(
+            *given[:2], sample_weight=given[2], generator=generators, random_state=0
+        )
+        for a, b in zip(found, of_tensors, strict=True):
+            np.testing.assert_allclose(numbers_of(b), numbers_of(a), rtol=1e-6, atol=1e-8)
+
+
 def test_the_result_says_from_how_many_rows_it_was_corrected(budget: Any) -> None:
     y, g, _ = TemperatureScaledSimplex(3).sample(400, random_state=0)
     for limit, expected in ((400, 400), (200, 200)):
