@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from propercal._array import namespace
+from propercal._array import namespace, sum_last
 from propercal._methods.fold_sums import FoldSums
 from propercal._typing import Array
 
@@ -26,7 +26,7 @@ class Residuals(NamedTuple):
 def residuals(labels: Array, squares: Array, columns: Array) -> Residuals:
     """Turn kernel sums of labels (r, k), squares (r,) and a base (r, k) into effective counts."""
     xp = namespace(labels)
-    total = xp.sum(labels, axis=1)
+    total = sum_last(labels)
     some = (total > 0) & (squares > 0)
     safe = xp.where(some, total, 1.0)
     size = xp.where(some, safe * safe / xp.where(some, squares, 1.0), 0.0)
@@ -40,7 +40,7 @@ def without_fold(sums: FoldSums, fold: int, columns: Array) -> Residuals:
     keep = [f for f in range(sums.squares.shape[1]) if f != fold]
     labels = sum(sums.labels[:, f, :] for f in keep)
     squares = sum(sums.squares[:, f] for f in keep)
-    left = xp.sum(labels, axis=1) > _NOTHING_LEFT * xp.sum(sums.labels, axis=(1, 2))
+    left = sum_last(labels) > _NOTHING_LEFT * xp.sum(sums.labels, axis=(1, 2))
     labels = xp.where(left[:, None], labels, 0.0)
     return residuals(labels, squares, columns)
 
@@ -83,7 +83,7 @@ def correct(base: Array, found: Residuals, prior: float) -> Corrected:
     denominator = prior + found.expected
     ratio = (prior + found.observed) / denominator
     product = base * ratio
-    total = xp.sum(product, axis=1, keepdims=True)
+    total = sum_last(product)[:, None]
     prob = product / total
     some = found.size > 0
     size = xp.where(some, found.size, 1.0)
@@ -91,6 +91,6 @@ def correct(base: Array, found: Residuals, prior: float) -> Corrected:
         prob,
         gain=base * found.size / (denominator * total),
         share=xp.where(some, ratio * found.expected / size, 0.0),
-        reliance=xp.sum(prob * found.expected / denominator, axis=1),
+        reliance=sum_last(prob * found.expected / denominator),
         size=found.size,
     )

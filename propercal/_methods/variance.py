@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from propercal._array import by_rows, namespace
+from propercal._array import by_rows, namespace, sum_last
 from propercal._methods.correction import Corrected
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator, LinearCombination
+from propercal.generators.base import BregmanGenerator, curvature_width
 
 
 def half_trace(generator: BregmanGenerator, corrected: Corrected) -> Array:
@@ -22,12 +22,12 @@ def half_trace(generator: BregmanGenerator, corrected: Corrected) -> Array:
 
     def trace(r: Array, v: Array, m: Array, size: Array) -> Array:
         bent = generator.hessian_times(r, r)
-        along = xp.sum(r * bent, axis=1, keepdims=True)
+        along = sum_last(r * bent)[:, None]
         # (e_i − r̂)ᵀ ∇²F (e_i − r̂), one for each i.
         squares = generator.hessian_diagonal(r) - 2 * bent + along
-        mean = v * m - r * xp.sum(v * m, axis=1, keepdims=True)
-        total = xp.sum(v * v * m * squares, axis=1)
-        total = total - xp.sum(mean * generator.hessian_times(r, mean), axis=1)
+        mean = v * m - r * sum_last(v * m)[:, None]
+        total = sum_last(v * v * m * squares)
+        total = total - sum_last(mean * generator.hessian_times(r, mean))
         some = size[:, 0] > 0
         return xp.where(some, 0.5 * total / xp.where(some, size[:, 0], 1.0), 0.0)
 
@@ -44,19 +44,8 @@ def half_spread(generator: BregmanGenerator, fits: Sequence[Array]) -> Array:
 
     def squared(b: Array, centre: Array) -> Array:
         step = b - centre
-        return xp.sum(step * generator.hessian_times(centre, step), axis=1)
+        return sum_last(step * generator.hessian_times(centre, step))
 
     width = curvature_width(generator, mean.shape[1])
     squares = xp.stack([by_rows(squared, b, mean, width=width) for b in fits])
     return 0.5 * xp.sum(squares, axis=0)
-
-
-def curvature_width(generator: BregmanGenerator, n_classes: int) -> int:
-    """Return how many numbers of a row a product with ∇²F forms: a matrix, or its diagonal."""
-    terms = generator.terms if isinstance(generator, LinearCombination) else ((1.0, generator),)
-    forms_matrix = any(
-        type(f).hessian_times is BregmanGenerator.hessian_times
-        or type(f).hessian_diagonal is BregmanGenerator.hessian_diagonal
-        for _, f in terms
-    )
-    return n_classes * n_classes if forms_matrix else n_classes

@@ -288,3 +288,14 @@ def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:
     dominant = sum_last(dominant)
     bounded = rest + sum_last(xp.where(unbounded, 0.0, slope) * step)
     return xp.where(xp.isinf(dominant), dominant, bounded)
+
+
+def curvature_width(generator: BregmanGenerator, n_classes: int) -> int:
+    """Return how many numbers of a row a product with ∇²F forms: a matrix, or its diagonal."""
+    terms = generator.terms if isinstance(generator, LinearCombination) else ((1.0, generator),)
+    forms_matrix = any(
+        type(f).hessian_times is BregmanGenerator.hessian_times
+        or type(f).hessian_diagonal is BregmanGenerator.hessian_diagonal
+        for _, f in terms
+    )
+    return n_classes * n_classes if forms_matrix else n_classes

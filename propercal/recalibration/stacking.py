@@ -6,7 +6,7 @@ import numpy as np
 
 from propercal._array import by_rows, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator
+from propercal.generators.base import BregmanGenerator, curvature_width
 from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
@@ -43,6 +43,7 @@ def stacking_weights(
     if m == 1:
         return np.ones(1)
 
+    width = curvature_width(generator, k)
     flat = xp.reshape(candidates * weight[:, None], (m, n * k))
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
@@ -51,10 +52,10 @@ def stacking_weights(
 
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
         q = q[0, ...]
-        error = by_rows(generator.hessian_times, q, outcome - q, width=k * k)
+        error = by_rows(generator.hessian_times, q, outcome - q, width=width)
         slope = -to_numpy(flat @ xp.reshape(error, (-1,)))
         bent = [
-            xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=k * k), (-1,))
+            xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=width), (-1,))
             for i in range(m)
         ]
         curvature = to_numpy(flat @ xp.stack(bent, axis=1))
