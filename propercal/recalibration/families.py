@@ -197,12 +197,11 @@ def _mixing(train: TrainingSets, prob: Array) -> Array:
     settled = xp.zeros((train.counts.shape[0], 1, 1), dtype=xp.bool, device=device(prob))
     seen = list(_seen_by_class(train, prob))
     for _ in range(_MIXTURE_STEPS):
-        columns = []
-        for j, (there, counts) in enumerate(seen):
-            column = matrix[:, :, j : j + 1]
-            ratio = counts / xp.matmul(there, column)
-            columns.append(column * xp.matmul(xp.permute_dims(there, (0, 2, 1)), ratio))
-        expected = xp.concat(columns, axis=2) + prior
+        columns = [
+            transposed @ (counts / (there @ matrix[:, :, j : j + 1]))
+            for j, (there, transposed, counts) in enumerate(seen)
+        ]
+        expected = matrix * xp.concat(columns, axis=2) + prior
         new = expected / xp.sum(expected, axis=2, keepdims=True)
         change = xp.max(xp.abs(new - matrix), axis=(1, 2), keepdims=True)
         # What has come to rest stays, whatever the other sets still need.
@@ -213,10 +212,15 @@ def _mixing(train: TrainingSets, prob: Array) -> Array:
     return matrix
 
 
-def _seen_by_class(train: TrainingSets, prob: Array) -> Iterator[tuple[Array, Array]]:
-    """Yield for each class the points (b or 1, m, k) at which it was seen, and counts (b, m, 1)."""
+def _seen_by_class(train: TrainingSets, prob: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield for each class the points at which it was seen, and how often.
+
+    These are (b or 1, m, k), their transpose (b or 1, k, m), and counts (b, m, 1).
+    """
     xp = namespace(prob)
     seen = to_numpy(xp.sum(train.counts, axis=0)) > 0
     for j in range(train.n_classes):
         rows = like(np.flatnonzero(seen[:, j]), train.counts)
-        yield xp.take(prob, rows, axis=1), xp.take(train.counts[:, :, j], rows, axis=1)[..., None]
+        there = xp.take(prob, rows, axis=1)
+        counts = xp.take(train.counts[:, :, j], rows, axis=1)[..., None]
+        yield there, xp.permute_dims(there, (0, 2, 1)), counts
