@@ -16,8 +16,9 @@ from propercal._typing import Array
 LARGEST_EXACT = 2000
 #: Width of a bin near z = 0. It grows as z / 2 where |z| is large, and g nearly 0 or 1.
 SPACING = 0.00625
-#: Bins in use beyond which they are joined two by two.
-_MANY = 800
+#: Bins in use beyond which they are joined two by two, and how often at most: the spacing is a
+#: small part of the narrowest kernel.
+_MANY, _JOINED = 800, 3
 _LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
@@ -40,8 +41,9 @@ def bins(
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
     one sign and one :math:`\lfloor \operatorname{asinh}(|z| / 2) \cdot 2 / \text{spacing}
-    \rfloor`, a grid that does not depend on the data, unless a bin holds more than 1/20 of the
-    rows: that one is divided at quantiles.
+    \rfloor`, a grid that does not depend on the data. Bins are joined two by two, up to three
+    times, as long as more than 800 are in use; one that then holds more than 1/20 of the rows is
+    divided at quantiles.
 
     Parameters
     ----------
@@ -66,7 +68,9 @@ def bins(
     if distinct is not None:
         return distinct
     numbers = grid_numbers(z, spacing)
-    if np.count_nonzero(np.bincount(numbers - numbers.min())) > _MANY:
+    for _ in range(_JOINED):
+        if np.count_nonzero(np.bincount(numbers - numbers.min())) <= _MANY:
+            break
         numbers = joined(numbers)
     numbers = _without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
