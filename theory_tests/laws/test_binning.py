@@ -85,7 +85,9 @@ def test_bins_are_as_narrow_as_the_grid(values: Any) -> None:
     # The inverse of u = asinh(z / 2) · 2 / s has the slope s · √(1 + (z / 2)²), largest at the outer end.
     outer = np.maximum(np.abs(low), np.abs(high)) + SPACING
     # Joined two by two where they would be many.
-    width = 2 * SPACING if len(nodes) > 400 else SPACING
+    width = SPACING
+    while len(np.unique(np.sign(values) * (1 + np.floor(np.arcsinh(np.abs(values) / 2) * 2 / width)))) > 800:
+        width *= 2
     assert (high - low <= width * np.sqrt(1 + (outer / 2) ** 2) * (1 + 1e-9)).all()
     assert (low[1:] > high[:-1]).all()
     # Neither sides nor 0 share one.
