@@ -71,6 +71,9 @@ class Decomposition:
     kernel_rows : int or None
         Debiased method: the rows that the kernel correction of every row is made from,
         ``n_samples`` of up to 20 000 or in one dimension; None without a kernel.
+    training_rows : int or None
+        Debiased method: the rows that the recalibrations are fitted to and averaged on,
+        ``n_samples`` as long as these have no more than 10⁷ probabilities.
 
     Examples
     --------
@@ -100,6 +103,7 @@ class Decomposition:
     lower_bound: float | None = None
     kernel_share: float | None = None
     kernel_rows: int | None = None
+    training_rows: int | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
@@ -174,7 +178,7 @@ class Decomposition:
             terms[name] = (*variable, {"units": self.units} if self.units else {})
         if self.kernel_share is not None:
             terms["kernel_share"] = ((), self.kernel_share)
-        rows = {} if self.kernel_rows is None else {"kernel_rows": self.kernel_rows}
+        rows = {"kernel_rows": self.kernel_rows, "training_rows": self.training_rows}
         return xr.Dataset(
             terms,
             coords={"bound": ["lower", "upper"]} if self.standard_errors else {},
@@ -189,7 +193,7 @@ class Decomposition:
                 "n_classes": self.n_classes,
                 "confidence_level": self.confidence_level,
                 "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
-                **rows,
+                **{name: number for name, number in rows.items() if number is not None},
             },
         )
 
@@ -236,6 +240,8 @@ class Decomposition:
             kernel = "no kernel correction"
         if self.kernel_rows is not None and self.kernel_rows < self.n_samples:
             kernel += f" from {self.kernel_rows} rows"
+        if self.training_rows is not None and self.training_rows < self.n_samples:
+            kernel += f", recalibrations fitted to {self.training_rows} rows"
         settings = f"method {self.method}, {kernel}, n = {self.n_samples}, k = {self.n_classes}"
         meaning = f"[ ]: {self.confidence_level:.0%} interval"
         if "calibration_error" not in self.standard_errors:

@@ -44,6 +44,8 @@ class OneStep(NamedTuple):
     """How the kernel was summed: "exact", or "linear" for one bandwidth or more."""
     kernel_rows: int | None = None
     """Rows that the kernel was summed over; None without one."""
+    training_rows: int | None = None
+    """Rows that the recalibrations were fitted to."""
 
 
 class Choice(NamedTuple):

@@ -36,7 +36,7 @@ def rows_as_chosen(
 
     `choices` are the corrections by generator, then by fold.
     """
-    xp = namespace(fits.outcome)
+    xp = namespace(fits.sources.label)
     found: list[list[OneStepRows]] = [[] for _ in generators]
     for e, rows in enumerate(fits.sources.folds):
         points, label = fits.sources.points.part(rows), fits.sources.label[rows]
@@ -97,7 +97,7 @@ class Kernel:
         some = [gamma for gamma in gammas if math.isfinite(gamma)]
         if not some:
             return {}
-        xp = namespace(fits.outcome)
+        xp = namespace(fits.sources.label)
         rows = fits.sources.folds[e]
         base = fits.combined(frozenset({e}), stacks[e], self._sources.points)
         k = self._sources.n_classes

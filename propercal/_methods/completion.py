@@ -82,6 +82,7 @@ def complete(
         standard_errors=errors,
         confidence_level=confidence_level,
         kernel_rows=terms.kernel_rows,
+        training_rows=terms.training_rows,
         **debiased,
     )
 

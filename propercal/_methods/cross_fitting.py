@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from propercal._array import is_numpy, like, namespace
+from propercal._array import is_numpy, like, namespace, one_hot
 from propercal._data.weights import in_rows
 from propercal._methods.fold_sums import Sources
 from propercal._methods.table import Table
@@ -44,10 +44,8 @@ class CrossFits:
     """
 
     sources: Sources
-    outcome: Array
-    """(n, k) one-hot labels."""
-    weight: Array
-    """(n,) weights that sum to 1."""
+    trained: Sources
+    """Those of them that the families were fitted to."""
     n_families: int
     fits: Fits
     table: Table | None = None
@@ -55,19 +53,23 @@ class CrossFits:
 
     def stacks(self, generators: Sequence[BregmanGenerator]) -> list[list[Floats]]:
         """Return the weights of the families for each fold, chosen on the others, by generator."""
-        xp = namespace(self.outcome)
-        rows = self.sources.folds
-        points, every = self.sources.points, range(self.n_families)
+        trained, rows = self.trained, self.trained.folds
+        xp = namespace(trained.label)
+        every = range(self.n_families)
+        dtype = trained.points.prob.dtype
         result = []
         for f in range(len(rows)):
             others = [e for e in range(len(rows)) if e != f]
             parts = [
-                xp.stack(self.fits.predicted(frozenset({f, e}), every, points.part(rows[e])))
+                xp.stack(
+                    self.fits.predicted(frozenset({f, e}), every, trained.points.part(rows[e]))
+                )
                 for e in others
             ]
             candidates = xp.concat(parts, axis=1)
-            outcome = xp.concat([self.outcome[rows[e], :] for e in others], axis=0)
-            weight = xp.concat([self.weight[rows[e]] for e in others])
+            label = xp.concat([trained.label[rows[e]] for e in others])
+            outcome = one_hot(label, trained.n_classes, dtype)
+            weight = xp.concat([weights_of(trained)[rows[e]] for e in others])
             weight = weight / xp.sum(weight)
             result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
@@ -112,20 +114,27 @@ def _left_out(n_folds: int) -> list[LeftOut]:
     return [frozenset({f}) for f in folds] + [frozenset(each) for each in combinations(folds, 2)]
 
 
-def cross_fit_rows(
-    sources: Sources, outcome: Array, weight: Array, families: Sequence[Family]
-) -> CrossFits:
+def weights_of(sources: Sources) -> Array:
+    """(n,) their weights, which sum to 1."""
+    xp = namespace(sources.label)
+    weight = sources.weight
+    if weight is None:
+        weight = xp.ones_like(sources.points.prob[:, 0])
+    return weight / xp.sum(weight)
+
+
+def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family]) -> CrossFits:
     """Fit the families without each fold and without each pair of folds."""
-    left_out = _left_out(sources.n_folds)
-    xp = namespace(outcome)
-    counts = outcome * in_rows(weight)[:, None]
+    left_out = _left_out(trained.n_folds)
+    xp = namespace(trained.label)
+    in_counts = in_rows(weights_of(trained))
+    outcome = one_hot(trained.label, trained.n_classes, in_counts.dtype)
 
     def fitted(out: LeftOut) -> list[Recalibration]:
-        rows = like(np.flatnonzero(~np.isin(sources.fold, list(out))), outcome)
+        rows = like(np.flatnonzero(~np.isin(trained.fold, list(out))), outcome)
+        counts = xp.take(outcome, rows, axis=0) * xp.take(in_counts, rows)[:, None]
         train = TrainingSets(
-            sources.points.take(rows),
-            xp.take(counts, rows, axis=0)[None, ...],
-            sources.weight is None,
+            trained.points.take(rows), counts[None, ...], uniform=trained.weight is None
         )
         return [train.fit(family) for family in families]
 
@@ -134,16 +143,14 @@ def cross_fit_rows(
     else:
         fits = [fitted(out) for out in steps(left_out, share=0.3)]
     found = _OfRows(dict(zip(left_out, fits, strict=True)))
-    return CrossFits(sources, outcome, weight, len(families), found)
+    return CrossFits(sources, trained, len(families), found)
 
 
-def cross_fit_table(
-    table: Table, outcome: Array, weight: Array, families: Sequence[Family]
-) -> CrossFits:
+def cross_fit_table(table: Table, families: Sequence[Family]) -> CrossFits:
     """Do the same for a table, all fits of a family side by side."""
     left_out = _left_out(table.sources.n_folds)
     train = TrainingSets(table.points, table.counts_without(left_out), uniform=False)
     at_points = [train.fit(family)(table.points) for family in families]
     number = {out: i for i, out in enumerate(left_out)}
     found = _OfTable(number, at_points)
-    return CrossFits(table.sources, outcome, weight, len(families), found, table)
+    return CrossFits(table.sources, table.sources, len(families), found, table)

@@ -43,7 +43,7 @@ class _Total:
 
     def __init__(self, terms: ProblemTerms, step: OneStep) -> None:
         self._terms, self._rows, self._n_problems = terms, step.rows, 1
-        self._kernel_rows = step.kernel_rows
+        self._kernel_rows, self._training_rows = step.kernel_rows, step.training_rows
         self._bandwidths = list(step.bandwidths)
         self._algorithms = {step.algorithm}
 
@@ -63,7 +63,7 @@ class _Total:
             lower_median(self._bandwidths),
             joint_algorithm(self._algorithms),
             one_step=OneStepRows(*(each / self._n_problems for each in self._rows)),
-        )._replace(kernel_rows=self._kernel_rows)
+        )._replace(kernel_rows=self._kernel_rows, training_rows=self._training_rows)
 
 
 _Found = list[tuple[ProblemTerms, OneStep]]

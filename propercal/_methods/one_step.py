@@ -23,7 +23,7 @@ from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fi
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
-from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources
+from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources, training_sources
 from propercal._methods.table import Grouped, Table, group_rows, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
@@ -85,9 +85,8 @@ def one_step(
             recipe.n_folds,
             problem.n_classes,
         )
-        outcome = one_hot(label, problem.n_classes, problem.prob.dtype)
-        fits = cross_fit_rows(sources, outcome, weight, recipe.families(problem.n_classes))
-
+        trained = training_sources(sources) if recipe.of_points else sources
+        fits = cross_fit_rows(sources, trained, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
     return [
         found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
@@ -106,11 +105,7 @@ def _points(problem: Problem, grouped: Grouped | None) -> Points:
 def of_table(table: Table, generators: Sequence[BregmanGenerator], recipe: Recipe) -> list[OneStep]:
     """Estimate the refinement of a table, by cells."""
     sources = table.sources
-    xp = namespace(table.weight)
-    outcome = one_hot(sources.label, sources.n_classes, table.weight.dtype)
-    fits = cross_fit_table(
-        table, outcome, table.weight / xp.sum(table.weight), recipe.families(sources.n_classes)
-    )
+    fits = cross_fit_table(table, recipe.families(sources.n_classes))
     return _in_fold_order(fits, generators, recipe)
 
 
@@ -133,8 +128,9 @@ def _of_rows(
         if not table.exact:
             moved = _within_bins(problem, table, generator, cell)
             rows = OneStepRows(rows.loss + moved, rows.correction, rows.base_loss + moved)
-        kernel_rows = None if found.kernel_rows is None else len(table.cell)
-        results.append(found._replace(rows=rows, kernel_rows=kernel_rows))
+        n = len(table.cell)
+        kernel_rows = None if found.kernel_rows is None else n
+        results.append(found._replace(rows=rows, kernel_rows=kernel_rows, training_rows=n))
     return results
 
 
@@ -162,7 +158,7 @@ def _in_fold_order(
     if recipe.kernel is None:
         nothing = [[NO_CORRECTION] * recipe.n_folds for _ in generators]
         return [
-            OneStep(rows, _bandwidths(choices))
+            OneStep(rows, _bandwidths(choices), training_rows=len(fits.trained.fold))
             for rows, choices in zip(
                 rows_as_chosen(fits, stacks, generators, nothing), nothing, strict=True
             )
@@ -176,7 +172,7 @@ def _in_fold_order(
         kernel = Kernel(recipe.kernel, sources, numbers, len(fits.sources.fold))
         rows = rows_as_chosen(fits, stacks, generators, choices, kernel)
     return [
-        OneStep(of_one, _bandwidths(chosen), algorithm, len(sources.fold))
+        OneStep(of_one, _bandwidths(chosen), algorithm, len(sources.fold), len(fits.trained.fold))
         for of_one, chosen in zip(rows, choices, strict=True)
     ]
 
@@ -251,7 +247,7 @@ class _Bases:
         The columns are the base of fold `e` for each generator, and for every other fold f its
         base without f and `e` for each generator, which is 0 at the rows of f.
         """
-        xp = namespace(self._fits.outcome)
+        xp = namespace(self._sources.label)
         points, folds = self._sources.points, self._sources.folds
         own = self._outer[e]
         if not self._all_judged:

@@ -29,6 +29,9 @@ JUDGED_NUMBERS = 500_000
 #: Rows that the kernel is summed over. With more, time is O(n): every row is still corrected, but
 #: from what a kernel resolves in the residuals of so many.
 KERNEL_ROWS = 20_000
+#: Probabilities of the rows that recalibrations are fitted to and averaged on: 10 000 rows of 1000
+#: classes. Fits of so many classes have few coefficients for each.
+TRAINING_NUMBERS = 10_000_000
 #: Logarithms of probabilities that agree in these decimals are equal.
 _DIGITS = 9
 
@@ -70,6 +73,17 @@ def kernel_sources(sources: Sources) -> tuple[Sources, Rows]:
     if part.weight is not None:
         part = replace(part, weight=like(share, part.weight))
     return part, rows
+
+
+def training_sources(sources: Sources) -> Sources:
+    """Return the sources that recalibrations are fitted to: all, or TRAINING_NUMBERS numbers."""
+    most = TRAINING_NUMBERS // sources.n_classes
+    if is_whole(sources) or len(sources.fold) <= most:
+        return sources
+    order = np.lexsort((doubt(sources.points.prob), sources.fold))
+    rows, _, share = _along(sources, order, most)
+    part = sources.take(rows)
+    return part if part.weight is None else replace(part, weight=like(share, part.weight))
 
 
 def judged(sources: Sources) -> list[Judged]:

@@ -55,6 +55,8 @@ class Terms(NamedTuple):
     """Of a method that corrects its bias."""
     kernel_rows: int | None = None
     """Rows that the correction by a kernel is made from."""
+    training_rows: int | None = None
+    """Rows that the recalibrations are fitted to."""
 
 
 class ProblemTerms(NamedTuple):

@@ -23,6 +23,7 @@ from propercal._methods.fold_sums import FoldSums, Sources, fold_kernel, fold_su
 from propercal._methods.sampling import judged, kernel_sources
 from propercal._methods.variance import half_trace
 from propercal.generators import Log
+from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.points import interior
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 
@@ -292,3 +293,36 @@ def test_only_folds_that_chose_a_kernel_are_summed_again(
     decompose(y, g, random_state=0)
     # Once for its own rows, with its own base alone.
     assert targets == [(180, 3)] * np.isfinite(gammas).sum()
+
+
+# ------------------------------------------------------------------ fits
+def test_recalibrations_of_many_numbers_are_fitted_to_a_part_of_the_rows(monkeypatch: pytest.MonkeyPatch, budget: Any) -> None:
+    """The result says to how many; all rows have what comes of them, and the estimate is nearly the same."""
+    budget(200)
+    y, p, _ = TemperatureScaledSimplex(K).sample(1200, random_state=3)
+    whole = decompose(y, p)
+    monkeypatch.setattr(sampling, "TRAINING_NUMBERS", 600 * K)
+    part = decompose(y, p)
+    assert (whole.training_rows, part.training_rows) == (1200, 600)
+    assert "recalibrations fitted to 600 rows" in str(part)
+    assert part.to_xarray().attrs["training_rows"] == 600
+    assert part.risk == whole.risk
+    assert abs(part.calibration_error - whole.calibration_error) < whole.standard_errors["calibration_error"]
+    assert part.calibration_error != whole.calibration_error
+    # Those of a user see all rows.
+    assert decompose(y, p, recalibrator=TemperatureScaling()).training_rows == 1200
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_training_rows_are_spread_over_confidence(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "JUDGED_ROWS", 10)
+    monkeypatch.setattr(sampling, "TRAINING_NUMBERS", 500 * K)
+    sources = some_sources(1500, weighted=weighted)
+    part = sampling.training_sources(sources)
+    assert 400 < len(part.fold) <= 500
+    assert (np.diff(part.fold) >= 0).all()
+    weight, all_weight = (np.ones(len(s.fold)) if s.weight is None else s.weight for s in (part, sources))
+    own, everywhere = ((s.points.prob**2).sum(axis=1) for s in (part, sources))
+    for level in np.quantile(everywhere, np.linspace(0.1, 0.9, 9)):
+        share = weight[own <= level].sum() / weight.sum()
+        assert abs(share - all_weight[everywhere <= level].sum() / all_weight.sum()) < 0.02
