@@ -19,7 +19,7 @@ SPACING = 0.0125
 _LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
-_LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
+LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
 #: Rows that are looked at first, to tell many distinct values without sorting all.
 _FIRST_LOOK = 4000
 
@@ -34,11 +34,11 @@ def bins(
     spacing: float = SPACING,
     weight: Array | None = None,
 ) -> tuple[Numbers, Floats]:
-    r"""Number the points of a table in order of their log-odds.
+    r"""Give numbers to the points of a table in order of their log-odds.
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
-    one :math:`\lfloor \operatorname{asinh}(z / 2) \cdot 2 / \text{spacing} + ½ \rfloor`, a grid that
-    does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
+    one :math:`\lfloor \operatorname{asinh}(z / 2) \cdot 2 / \text{spacing} + ½ \rfloor`, a grid
+    that does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
     at quantiles.
 
     Parameters
@@ -60,14 +60,13 @@ def bins(
         Weighted mean of z over the rows of each point.
     """
     z = np.asarray(to_numpy(log_odds), dtype=np.float64)
-    distinct = _few_distinct(z, largest_exact)
+    distinct = few_distinct(z, largest_exact)
     if distinct is not None:
         return distinct
-    # Bins lie around 0, so that the order of two classes matters nowhere.
-    numbers = np.rint(np.arcsinh(z / _LINEAR) * (_LINEAR / spacing)).astype(np.intp)
-    numbers = _without_gaps(numbers - numbers.min())
+    numbers = bin_numbers(z, spacing)
+    numbers = without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
-    for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:
+    for i in np.flatnonzero(counts > LARGE_SHARE * len(z))[::-1]:
         rows = np.flatnonzero(numbers == i)
         piece, n_pieces = _pieces(z[rows], int(np.ceil(len(rows) / (_PIECE * len(z)))))
         # Those above make room; they have been divided already.
@@ -78,7 +77,20 @@ def bins(
     return numbers, np.bincount(numbers, z if weights is None else z * weights) / mass
 
 
-def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:
+def bin_numbers(log_odds: Floats, spacing: float = SPACING) -> Numbers:
+    """Return the number of the bin of each log-odds on the grid that does not depend on the data.
+
+    Bins lie around 0, so that the order of two classes matters nowhere.
+    """
+    return np.rint(bin_positions(log_odds, spacing)).astype(np.intp)
+
+
+def bin_positions(log_odds: Floats, spacing: float = SPACING) -> Floats:
+    """Return the places of log-odds on the same grid, in units of bins."""
+    return np.asarray(np.arcsinh(log_odds / _LINEAR) * (_LINEAR / spacing))
+
+
+def few_distinct(z: Floats, largest: int = LARGEST_EXACT) -> tuple[Numbers, Floats] | None:
     """Return points that are the distinct values, unless these are too many."""
     first_look = z[:: max(1, len(z) // _FIRST_LOOK)]
     if len(z) > len(first_look) and len(np.unique(first_look)) > largest:
@@ -96,11 +108,11 @@ def _pieces(z: Floats, n_pieces: int) -> tuple[Numbers, int]:
     edges = np.partition(z, places)[places]
     repeated = edges[1:][edges[1:] == edges[:-1]]
     edges = np.unique(np.concatenate([edges, np.nextafter(repeated, np.inf)]))
-    piece = _without_gaps(np.searchsorted(edges, z, side="right"))
+    piece = without_gaps(np.searchsorted(edges, z, side="right"))
     return piece, int(piece.max()) + 1
 
 
-def _without_gaps(numbers: Numbers) -> Numbers:
+def without_gaps(numbers: Numbers) -> Numbers:
     """Renumber so that every number up to the largest occurs, in the same order."""
     used = np.bincount(numbers) > 0
     return (np.cumsum(used) - 1)[numbers]

@@ -14,13 +14,13 @@ from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fi
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
-from propercal._methods.table import Grouped, Table, group_rows, make_table
+from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
 from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.points import LOG_FLOOR, Points, interior
+from propercal.recalibration.points import Points, interior
 from propercal.recalibration.stacking import Floats
 
 #: Effective counts with which the kernel correction is drawn to its base.
@@ -95,9 +95,7 @@ def _points(problem: Problem, grouped: Grouped | None) -> Points:
     return Points(points.prob, points.log_prob, group, grouped.points)
 
 
-def of_table(
-    table: Table, generators: Sequence[BregmanGenerator], recipe: Recipe
-) -> list[OneStep]:
+def of_table(table: Table, generators: Sequence[BregmanGenerator], recipe: Recipe) -> list[OneStep]:
     """Estimate the refinement of a table, by cells."""
     sources = table.sources
     xp = namespace(table.weight)
@@ -133,9 +131,7 @@ def _of_rows(
     return results
 
 
-def _within_bins(
-    problem: Problem, table: Table, generator: BregmanGenerator, cell: Array
-) -> Array:
+def _within_bins(problem: Problem, table: Table, generator: BregmanGenerator, cell: Array) -> Array:
     """(n,) by how much the loss of a prediction exceeds that of the point that stands for it."""
     xp = namespace(problem.prob)
     k = problem.n_classes
@@ -147,8 +143,8 @@ def _within_bins(
     at_points = losses(points.prob, points.log_prob, table.sources.label)
     exact = by_rows(losses, problem.prob, problem.log_prob, problem.label)
     # Points are kept inside the simplex.
-    inside = xp.min(problem.log_prob, axis=1) > LOG_FLOOR
-    return xp.where(inside, exact - xp.take(at_points, cell), 0.0)
+    exact = inner_losses(generator, problem.log_prob, problem.label, exact)
+    return exact - xp.take(at_points, cell)
 
 
 def _in_fold_order(
@@ -162,9 +158,7 @@ def _in_fold_order(
     outer = [fits.combined(frozenset({f}), stacks[f]) for f in range(recipe.n_folds)]
     candidates = [Candidates(g, fits.outcome, fits.weight, rows) for g in generators]
     kernels = (
-        []
-        if recipe.kernel is None
-        else [(gamma, kernel_of(gamma)) for gamma in recipe.bandwidths]
+        [] if recipe.kernel is None else [(gamma, kernel_of(gamma)) for gamma in recipe.bandwidths]
     )
     for e in range(recipe.n_folds):
         bases, columns = _bases(fits, stacks, outer, e)

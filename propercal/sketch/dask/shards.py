@@ -57,8 +57,8 @@ class Plan:
     generators: Sequence[BregmanGenerator]
     notion: str
     method: Method
-    bandwidths: Sequence[float] | None
-    """One for each generator; None to choose them."""
+    bandwidths: Sequence[float | None] | None
+    """One for each generator, None for no nodes; None to choose them."""
     algorithm: str
     confidence_level: float
     from_logits: bool
@@ -67,6 +67,8 @@ class Plan:
     link: str | None = None
     n_classes: int = 0
     columns: Columns = Columns()
+    n_folds: int = 5
+    random_state: int = 0
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
@@ -76,6 +78,8 @@ class Plan:
                 generator=generator,
                 notion=self.notion,
                 bandwidth=bandwidth,
+                n_folds=self.n_folds,
+                random_state=self.random_state,
                 labels=self.labels,
                 pos_label=self.pos_label,
                 link=self.link,
