@@ -121,8 +121,9 @@ def check_losses(data: bytes, state: State, generator: BregmanGenerator) -> None
         if not (square == np.inf and not np.isfinite(loss) and not least > np.abs(loss)):
             raise unreadable(data, f"an infinite loss of {totals.rows[2]} rows")
     elif not (
-        np.isfinite(totals.sums).all()
+        np.isfinite([*totals.sums, least]).all()
         and least * weight <= loss + _ROUNDING * weight * abs(least)
+        and least * squares <= linear + _ROUNDING * squares * abs(least)
         and loss**2 <= n * square * (1 + _ROUNDING)
         and linear**2 <= squares * square * (1 + _ROUNDING)
     ):

@@ -21,6 +21,7 @@ from propercal._kernels.binning import (
     without_gaps,
 )
 from propercal._methods.table import Cells, Table, points_at, table_of
+from propercal.recalibration.points import LOG_FLOOR
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -221,7 +222,9 @@ class PointSums:
         rows = self.size.sum(axis=(1, 2))
         if self.exact or not len(rows):
             return None
-        apart = np.where(self.low < self.high, rows, 0)
+        # What is as good as certain is told apart by nothing.
+        inside = (self.low > LOG_FLOOR) & (self.high < -LOG_FLOOR)
+        apart = np.where(inside & (self.low < self.high), rows, 0)
         i = int(np.argmax(apart))
         share = float(apart[i] / rows.sum())
         return (share, float(self.low[i]), float(self.high[i])) if share > LARGE_SHARE else None
