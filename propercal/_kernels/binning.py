@@ -38,8 +38,8 @@ def bins(
 
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
     one :math:`\lfloor \operatorname{asinh}(z / 2) \cdot 2 / \text{spacing} + ½ \rfloor`, a grid
-    that does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is divided
-    at quantiles.
+    that does not depend on the data, unless a bin holds more than 1/20 of the rows: that one is
+    divided at quantiles.
 
     Parameters
     ----------

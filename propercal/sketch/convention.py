@@ -184,9 +184,8 @@ def read_rows(
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    if weight is not None:
-        weight = weight[rows.rows]
-    return rows, _with_names(settled, held, list(rows.classes.names), reading), weight
+    settled = _with_names(settled, held, list(rows.classes.names), reading)
+    return rows, settled, None if weight is None else weight[rows.rows]
 
 
 def _with_names(

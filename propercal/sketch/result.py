@@ -194,7 +194,7 @@ def _uncertainty(state: State, generator: BregmanGenerator) -> Uncertainty:
 def _marginal_error(
     state: State, shares: Any, weight: Any, squares: Any, generator: BregmanGenerator
 ) -> float | None:
-    """Return the standard error of the mean loss if the share of each class were predicted everywhere."""
+    """Return the standard error of the loss if the share of each class were predicted."""
     outcomes = np.eye(2)
     losses = np.stack(
         [generator.loss(np.broadcast_to(share, (2, 2)), outcomes) for share in shares]

@@ -237,9 +237,9 @@ def test_a_kind_of_sketch_of_ones_own_stays_one() -> None:
     class Counting(CalibrationSketch):
         calls = 0
 
-        def update(self, y_true: object, y_proba: object) -> None:
+        def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
             self.calls += 1
-            super().update(y_true, y_proba)
+            super().update(y_true, y_proba, sample_weight)
 
     sketch, wanted = Counting(3, bandwidth=0.05), made()
     y_true, y_proba = sample(4)
