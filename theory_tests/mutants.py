@@ -62,7 +62,8 @@ CONTRACTS = (
     "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "transforms",
 )
 OTHER_LAWS = (
-    "bias_rate", "simulation", "scenarios", "calibration_test", "sketch", "sketch_sums", "strategies",
+    "bias_rate", "simulation", "scenarios", "calibration_test", "sketch", "sketch_sums",
+    "sketch_tables", "strategies",
 )
 TESTS = (
     "theory_tests/laws",

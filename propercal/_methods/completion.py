@@ -200,6 +200,11 @@ def _undefined(terms: Terms, predictions: Predictions, generator: BregmanGenerat
             f"a loss that is a number everywhere, but it is NaN at {some_rows(rows)}",
             "let its value and gradient return limits, not NaN, where a probability is 0",
         )
+    return undefined_terms(generator)
+
+
+def undefined_terms(generator: BregmanGenerator) -> ValueError:
+    """Build the error for terms that are no numbers."""
     return bad_value(
         "generator",
         repr(generator),

@@ -10,7 +10,7 @@ import numpy as np
 
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
-from propercal._methods.completion import error_of_mean
+from propercal._methods.completion import error_of_mean, undefined_terms
 from propercal._methods.recipe import Recipe
 from propercal._methods.terms import by_identities
 from propercal._methods.uncertainty import second_order_of_counts, second_order_of_sums
@@ -94,6 +94,8 @@ def decomposition(state: State, asked: Question, **settings: Any) -> Decompositi
     uncertainty = _uncertainty(state, asked.generator)
     complete = _published if asked.recipe is None else _debiased
     terms, errors, more = complete(state, asked, uncertainty)
+    if any(math.isnan(value) for value in terms.values()):
+        raise undefined_terms(asked.generator)
     errors["risk"] = state.totals.risk_error()
     if uncertainty.error is None:
         errors.pop("sharpness", None)
@@ -222,7 +224,7 @@ def _warn_infinite(terms: Mapping[str, float], state: State, generator: BregmanG
     n = int(state.totals.rows[2])
     reason = (
         f"in {n} rows an outcome occurred to which the prediction gives probability 0"
-        if n
+        if n and state.totals.bounds[2] > -math.inf
         else "F is infinite where an estimated or predicted probability is 0"
     )
     warn(
