@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -27,8 +27,8 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
-from propercal.sketch.result import Question, decomposition, estimated_error
-from propercal.sketch.rows import check_weights, pairs_of, pending_rows, state_of_rows
+from propercal.sketch.result import Question, decomposition, estimated_error, share
+from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import (
     as_summed,
     check_folds,
@@ -38,6 +38,7 @@ from propercal.sketch.settings import (
     same_values,
 )
 from propercal.sketch.state import Frame, State
+from propercal.sketch.tables import PointSums
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, check_state, shapes
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
@@ -217,7 +218,13 @@ class CalibrationSketch:
 
     def _after(self, y_true: object, y_proba: object, sample_weight: object) -> Contents:
         """Return what will have been seen after some rows more."""
-        seen, frame = self._seen, self._frame
+        read = self._read(y_true, y_proba, sample_weight)
+        return self._seen if read is None else self._with_rows(*read)
+
+    def _read(
+        self, y_true: object, y_proba: object, sample_weight: object
+    ) -> tuple[Pairs, int, Convention] | None:
+        """Return pairs of rows, how many rows are of separate problems, and what they settle."""
         if sample_weight is not None and self.bandwidth is not None:
             raise bad_value(
                 "sample_weight",
@@ -230,23 +237,35 @@ class CalibrationSketch:
             y_proba,
             n_classes=self.n_classes,
             from_logits=self.from_logits,
-            reading=seen.reading,
+            reading=self._seen.reading,
             labels=self.labels,
             pos_label=self.pos_label,
             link=self.link,
             sample_weight=sample_weight,
         )
         if read is None:
-            return seen
+            return None
         rows, reading, weight = read
         check_weights(weight)
-        n_odd = rows.n_samples if rows.multilabel else 0
         with no_gradient(rows.prob):
             pairs = pairs_of(rows, self.notion, weight)
-            if rows.n_samples < ENOUGH:
+        return pairs, rows.n_samples if rows.multilabel else 0, reading
+
+    def _with_rows(
+        self,
+        pairs: Pairs,
+        n_odd: int,
+        reading: Convention,
+        tables: Sequence[PointSums] | None = None,
+    ) -> Contents:
+        """Return what will have been seen after rows that were read; these are their tables."""
+        seen, frame = self._seen, self._frame
+        with no_gradient(pairs.prob):
+            if pairs.n_samples < ENOUGH:
                 waiting = pending_rows(pairs, self.generator, n_odd)
                 return seen.with_rows(waiting, frame, reading)
-            new = state_of_rows(pairs, frame, self.generator, n_odd, seen.state.n_samples)
+            n_seen = seen.state.n_samples
+            new = state_of_rows(pairs, frame, self.generator, n_odd, n_seen, tables)
             return seen._replace(state=seen.state.plus(new), reading=reading)
 
     def merge(self, other: CalibrationSketch) -> Self:
@@ -308,12 +327,15 @@ class CalibrationSketch:
             a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
             the rows are different predictions in one bin.
         """
+        return self._answered(self._asked(method), check_confidence_level(confidence_level))
+
+    def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
         return decomposition(
             self._state,
-            self._asked(method),
+            asked,
             notion=self.notion,
             n_classes=self.n_classes,
-            confidence_level=check_confidence_level(confidence_level),
+            confidence_level=confidence_level,
         )
 
     def _asked(self, method: MethodLike) -> Question:
@@ -431,6 +453,28 @@ class CalibrationSketch:
             "from_logits": self.from_logits,
             "link": self.link,
         }
+
+
+@ignore_underflow
+def update_together(sketches: Sequence[CalibrationSketch], y_true: object, y_proba: object) -> None:
+    """Add rows to empty sketches that differ by their generators and bandwidths alone."""
+    read = sketches[0]._read(y_true, y_proba, None)
+    if read is None:
+        return
+    tables: Sequence[PointSums] | None = None
+    for sketch in sketches:
+        sketch._seen = sketch._with_rows(*read, tables)
+        if read[0].n_samples >= ENOUGH:
+            tables = sketch._seen.state.tables
+
+
+def results_together(
+    sketches: Sequence[CalibrationSketch], method: MethodLike, confidence_level: float
+) -> Iterator[Decomposition]:
+    """Decompose the risks of sketches of the same rows, which differ as above."""
+    asked = share(sketches[0]._state, [each._asked(method) for each in sketches])
+    for sketch, each in zip(sketches, asked, strict=True):
+        yield sketch._answered(each, confidence_level)
 
 
 def _check_bandwidth(bandwidth: float) -> float:

@@ -20,7 +20,13 @@ from propercal.result import Decomposition
 from propercal.sketch.estimates import Estimate, estimate_problem
 from propercal.sketch.nodes import Nodes
 from propercal.sketch.state import State
-from propercal.sketch.table_estimates import change_by_width, debiased, warn_doubtful
+from propercal.sketch.table_estimates import (
+    Cells,
+    cells_of,
+    change_by_width,
+    debiased,
+    warn_doubtful,
+)
 from propercal.sketch.weighted_points import weighted_points
 
 #: Relative error of a term, from the nodes alone, that is not worth a warning.
@@ -39,6 +45,8 @@ class Question(NamedTuple):
     panels: Panels | None
     """Of the nodes, for the others."""
     bandwidth: float | None
+    cells: Sequence[Cells] | None = None
+    """What the tables say, where that was computed for several generators."""
 
 
 class Uncertainty(NamedTuple):
@@ -86,6 +94,16 @@ def estimated_error(state: State, asked: Question) -> float:
     if asked.recipe is not None:
         return change_by_width(state, asked.generator, asked.recipe)
     return _mean([each.error for each in published_estimates(state, asked)])
+
+
+def share(state: State, asked: Sequence[Question]) -> list[Question]:
+    """Return questions of the same tables, with what these say for all generators at once."""
+    recipe = asked[0].recipe
+    if recipe is None or len(asked) < 2:
+        return list(asked)
+    _check_rows(state)
+    found = cells_of(state, [each.generator for each in asked], recipe)
+    return [each._replace(cells=cells) for each, cells in zip(asked, found, strict=True)]
 
 
 def decomposition(state: State, asked: Question, **settings: Any) -> Decomposition:
@@ -144,7 +162,10 @@ def _debiased(
 ) -> tuple[dict[str, float], dict[str, float], dict[str, Any]]:
     """Return terms, standard errors, and what else is said of the debiased estimate."""
     assert asked.recipe is not None  # noqa: S101
-    found = debiased(state, asked.generator, asked.recipe, uncertainty.variance)
+    cells = asked.cells
+    if cells is None:
+        (cells,) = cells_of(state, [asked.generator], asked.recipe)
+    found = debiased(state, cells, asked.recipe, uncertainty.variance)
     risk = state.totals.risk()
     terms = _terms(
         risk, risk - found.refinement, found.refinement, uncertainty.value - uncertainty.bias

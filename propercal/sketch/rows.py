@@ -36,6 +36,11 @@ class Pairs(NamedTuple):
     weight: Floats | None
     """(n,) weights, in NumPy; None where each is 1."""
 
+    @property
+    def n_samples(self) -> int:
+        """Rows."""
+        return int(self.label.shape[1])
+
     def zeros(self) -> Whole:
         """(q, 2) how often probability 0 is given to each outcome."""
         xp = namespace(self.prob)
@@ -148,16 +153,24 @@ def _nodes_of_few(pairs: Pairs, panels: Panels) -> Nodes:
 
 
 def state_of_rows(
-    pairs: Pairs, frame: Frame, generator: BregmanGenerator, n_odd: int, n_seen: int
+    pairs: Pairs,
+    frame: Frame,
+    generator: BregmanGenerator,
+    n_odd: int,
+    n_seen: int,
+    tables: Sequence[PointSums] | None = None,
 ) -> State:
-    """Return the state that has seen many rows, after `n_seen` others."""
+    """Return the state that has seen many rows, after `n_seen` others.
+
+    Their `tables` may have been made for another generator.
+    """
     q = len(pairs.label)
     panels = frame.panels
 
     def part(i: int) -> tuple[PointSums, tuple[Floats, Whole] | None, RowLosses]:
         prob, log_prob, label = (each[i, ...] for each in pairs[:3])
         placed = None if panels is None else _placed(panels, prob, log_prob, label)
-        table = _point_sums(pairs, i, frame, n_seen)
+        table = _point_sums(pairs, i, frame, n_seen) if tables is None else tables[i]
         return table, placed, _losses(generator, prob, log_prob, label)
 
     if is_numpy(pairs.prob) and n_threads() > 1 and q > 1:

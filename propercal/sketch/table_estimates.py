@@ -77,18 +77,15 @@ class Found(NamedTuple):
     """What was used."""
 
 
-def check_rows(state: State, generator: BregmanGenerator) -> None:
-    """Raise what the debiased method raises in memory."""
-    check_curvature(generator, np.full((1, 2), 0.5))
-    check_size(state.n_samples)
+def cells_of(
+    state: State, generators: Sequence[BregmanGenerator], recipe: Recipe
+) -> list[list[Cells]]:
+    """Return the cells of each generator and problem, or raise what the method raises in memory."""
+    return _cells(state, state.tables, generators, recipe)
 
 
-def debiased(
-    state: State, generator: BregmanGenerator, recipe: Recipe, extra_variance: float
-) -> Found:
-    """Estimate the refinement, and how exactly it is known."""
-    check_rows(state, generator)
-    found = _cells(state, state.tables, generator, recipe)
+def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_variance: float) -> Found:
+    """Return the refinement, and how exactly it is known, from the cells of each problem."""
     totals = state.totals
     refined = _refinement(state, found)
     parts = [each.errors(totals.n_samples) for each in found]
@@ -112,16 +109,13 @@ def debiased(
 
 def change_by_width(state: State, generator: BregmanGenerator, recipe: Recipe) -> float:
     """Return by how much bins of twice the width change the refinement."""
-    check_rows(state, generator)
     tables = [each.coarser() for each in state.tables]
     changed = [a is not b for a, b in zip(tables, state.tables, strict=True)]
     fine, coarse = (
         [table for table, use in zip(each, changed, strict=True) if use]
         for each in (state.tables, tables)
     )
-    if not fine:
-        return 0.0
-    one, two = (_cells(state, each, generator, recipe) for each in (fine, coarse))
+    (one,), (two,) = (_cells(state, each, [generator], recipe) for each in (fine, coarse))
     return abs(sum(a.beyond - b.beyond for a, b in zip(one, two, strict=True))) / len(tables)
 
 
@@ -152,16 +146,26 @@ def _refinement(state: State, found: Sequence[Cells]) -> float:
 
 
 def _cells(
-    state: State, tables: Sequence[PointSums], generator: BregmanGenerator, recipe: Recipe
-) -> list[Cells]:
-    uniform = state.totals.uniform
-    # Products are small here: threads of BLAS would wait for each other more than they compute.
-    with one_blas_thread:
-        return [_of_table(each.table(uniform=uniform), generator, recipe) for each in tables]
+    state: State,
+    tables: Sequence[PointSums],
+    generators: Sequence[BregmanGenerator],
+    recipe: Recipe,
+) -> list[list[Cells]]:
+    for generator in generators:
+        check_curvature(generator, np.full((1, 2), 0.5))
+    check_size(state.n_samples)
+    result: list[list[Cells]] = [[] for _ in generators]
+    for each in tables:
+        table = each.table(uniform=state.totals.uniform)
+        # Products are small here: threads of BLAS would wait for each other more than they compute.
+        with one_blas_thread:
+            steps = of_table(table, generators, recipe)
+        for cells, generator, step in zip(result, generators, steps, strict=True):
+            cells.append(_of_step(table, generator, step))
+    return result
 
 
-def _of_table(table: Table, generator: BregmanGenerator, recipe: Recipe) -> Cells:
-    (step,) = of_table(table, [generator], recipe)
+def _of_step(table: Table, generator: BregmanGenerator, step: OneStep) -> Cells:
     points, label = table.sources.points, np.asarray(table.sources.label)
     total = float(table.weight.sum())
     weight = np.asarray(table.weight) / total

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import propercal
+import propercal.sketch.table_estimates
 from propercal import generators
 
 dask: Any = pytest.importorskip("dask", reason="needs Dask")
@@ -149,6 +150,27 @@ def test_debiased_is_that_of_memory(notion: str, options: dict[str, Any]) -> Non
             sketches[0].merge(propercal.CalibrationSketch.from_bytes(sketch.to_bytes()))
     method = propercal.methods.Debiased(**options)
     check_same(found, sketches[0].result(method=method), rel=1e-12)
+
+
+@pytest.mark.usefixtures("no_loading")
+@pytest.mark.parametrize("n", [100, N])
+def test_generators_share_tables(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = propercal.sketch.table_estimates.of_table
+
+    def counting(table: Any, generators: Any, recipe: Any) -> Any:
+        calls.append(len(generators))
+        return real(table, generators, recipe)
+
+    monkeypatch.setattr("propercal.sketch.table_estimates.of_table", counting)
+    chosen: list[Any] = ["log", "brier", generators.Tsallis(1.5)]
+    options: dict[str, Any] = {"notion": "classwise", "generator": chosen}
+    found = propercal.decompose(*lazy(Y_TRUE[:n], Y_PROBA[:n], chunks=n), **options)
+    assert calls == [3] * K
+    wanted = propercal.decompose(Y_TRUE[:n], Y_PROBA[:n], **options)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.generator == other.generator
+        check_same(one, other)
 
 
 def folds_of(options: dict[str, Any]) -> dict[str, Any]:

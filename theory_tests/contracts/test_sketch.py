@@ -103,7 +103,7 @@ def test_what_each_method_needs(function: str) -> None:
     for method in ("direct", "risk", Risk(bandwidth=0.1)):
         with pytest.raises(ValueError, match="bandwidth = None: expected that of the kernel, for method="):
             getattr(sketch, function)(method=method)
-    with pytest.raises(ValueError, match="generator = .*: expected a Hessian"):
+    with pytest.raises(ValueError, match=r"generator = .*: expected a Hessian"):
         getattr(fed(*unrelated(30), generator=WithoutHessian()), function)()
 
 

@@ -21,6 +21,7 @@ from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
+from propercal.sketch.accumulator import results_together
 from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.shards import (
     Plan,
@@ -149,9 +150,10 @@ def _results(
     mixed = len(whole.separate) > 1
     results, inexact = [], mixed
     messages = list(messages)
-    for sketch in [] if mixed else sketches:
+    answers = results_together(sketches, plan.method, plan.confidence_level)
+    for _ in [] if mixed else sketches:
         with held_warnings() as held:
-            result = sketch.result(method=plan.method, confidence_level=plan.confidence_level)
+            result = next(answers)
         results.append(result)
         messages += held
         if plan.method.corrects_bias:

@@ -28,7 +28,7 @@ from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
-from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.accumulator import CalibrationSketch, update_together
 from propercal.sketch.state import State
 
 Span = tuple[int, int]
@@ -169,8 +169,7 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     with held_warnings() as messages, located(partition):
         y_true, y_proba = plain(plan.columns, block)
         if len(y_true) > 0:
-            for sketch in sketches:
-                sketch.update(y_true, y_proba)
+            update_together(sketches, y_true, y_proba)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
