@@ -130,14 +130,19 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
     if unbounded and finite and totals.bounds[2] >= 0 and totals.sums[2] > 0:
         few = float(totals.sums[2] / totals.sums[4] * totals.sums[2])
         warn_few_rows(few, totals.effective, generator)
-    crowded = [each for table in state.tables if (each := table.crowded()) is not None]
+    crowded = [
+        (*found, i)
+        for i, table in enumerate(state.tables)
+        if (found := table.crowded()) is not None
+    ]
     if crowded:
-        share, low, high = max(crowded)
+        share, low, high, i = max(crowded)
+        of_class = f" of class {i}" if len(state.tables) > 1 else ""
         ends = " and ".join(f"{1 / (1 + np.exp(-z)):.6g}" for z in (low, high))
         warn(
-            f"{share:.0%} of the predictions lie between {ends}, which a sketch does not tell "
-            "apart: a recalibration that bends there is not seen. Use decompose() if the data fit "
-            "into memory."
+            f"{share:.0%} of the predictions{of_class} lie between {ends}, which a sketch does not "
+            "tell apart: a recalibration that bends there is not seen. Use decompose() if the data "
+            "fit into memory."
         )
 
 

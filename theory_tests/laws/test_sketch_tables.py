@@ -268,6 +268,8 @@ def test_a_bin_that_holds_many_predictions_is_warned_of() -> None:
     p = np.stack([1 - one, one], axis=1)
     with pytest.warns(UserWarning, match=r"2\d% of the predictions lie between 0.49\d* and 0.50\d*, which a sketch"):
         found = fed(y, p).result()
+    with pytest.warns(UserWarning, match=r"2\d% of the predictions of class [01] lie between 0.49\d* and"):
+        fed(y, p, notion="classwise").result()
     wanted = propercal.decompose(y, p)
     error = wanted.standard_errors["calibration_error"]
     assert found.calibration_error == pytest.approx(wanted.calibration_error, abs=0.3 * error)
