@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +27,7 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
-from propercal.sketch.result import Question, decomposition, estimated_error, share
+from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import (
     as_summed,
@@ -453,28 +453,6 @@ class CalibrationSketch:
             "from_logits": self.from_logits,
             "link": self.link,
         }
-
-
-@ignore_underflow
-def update_together(sketches: Sequence[CalibrationSketch], y_true: object, y_proba: object) -> None:
-    """Add rows to empty sketches that differ by their generators and bandwidths alone."""
-    read = sketches[0]._read(y_true, y_proba, None)
-    if read is None:
-        return
-    tables: Sequence[PointSums] | None = None
-    for sketch in sketches:
-        sketch._seen = sketch._with_rows(*read, tables)
-        if read[0].n_samples >= ENOUGH:
-            tables = sketch._seen.state.tables
-
-
-def results_together(
-    sketches: Sequence[CalibrationSketch], method: MethodLike, confidence_level: float
-) -> Iterator[Decomposition]:
-    """Decompose the risks of sketches of the same rows, which differ as above."""
-    asked = share(sketches[0]._state, [each._asked(method) for each in sketches])
-    for sketch, each in zip(sketches, asked, strict=True):
-        yield sketch._answered(each, confidence_level)
 
 
 def _check_bandwidth(bandwidth: float) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import propercal
-import propercal.sketch.table_estimates
 from propercal import generators
+from propercal._methods.one_step import of_table
 
 dask: Any = pytest.importorskip("dask", reason="needs Dask")
 da: Any = pytest.importorskip("dask.array", reason="needs Dask")
@@ -156,11 +156,10 @@ def test_debiased_is_that_of_memory(notion: str, options: dict[str, Any]) -> Non
 @pytest.mark.parametrize("n", [100, N])
 def test_generators_share_tables(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = propercal.sketch.table_estimates.of_table
 
     def counting(table: Any, generators: Any, recipe: Any) -> Any:
         calls.append(len(generators))
-        return real(table, generators, recipe)
+        return of_table(table, generators, recipe)
 
     monkeypatch.setattr("propercal.sketch.table_estimates.of_table", counting)
     chosen: list[Any] = ["log", "brier", generators.Tsallis(1.5)]

@@ -21,7 +21,6 @@ from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
-from propercal.sketch.accumulator import results_together
 from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.shards import (
     Plan,
@@ -36,6 +35,7 @@ from propercal.sketch.dask.shards import (
     summarise,
 )
 from propercal.sketch.settings import as_summed
+from propercal.sketch.together import results_together
 
 #: Rows that a bandwidth is chosen from.
 _SAMPLE = 20_000

@@ -28,8 +28,9 @@ from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
-from propercal.sketch.accumulator import CalibrationSketch, update_together
+from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.state import State
+from propercal.sketch.together import update_together
 
 Span = tuple[int, int]
 """The smallest and the largest number of rows."""
