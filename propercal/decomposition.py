@@ -225,12 +225,13 @@ def decompose(
     debiased method; memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
-    for each partition; its debiased method is the one in use, and one-dimensional problems with
-    equal weights are what it knows. "auto" chooses a bandwidth for each generator by the risk
-    criterion from 20 000 rows at equal distances, in a pass of its own, as does naming classes
-    where labels are strings and `labels` is not given. Where a sketch may be off by more than 1e-6
-    of a term, up to 10⁶ rows (and 10⁸ numbers; 20 000 rows where F is infinite at a vertex) are
-    loaded and decomposed in memory, in a second pass; beyond that it warns.
+    for each partition, for one-dimensional problems with equal weights. The debiased estimate is
+    that of memory, but for how each partition deals its rows to folds. For a published method,
+    "auto" chooses a bandwidth for each generator by the risk criterion from 20 000 rows at equal
+    distances, in a pass of its own, as does naming classes where labels are strings and `labels` is
+    not given. Where such a sketch may be off by more than 1e-6 of a term, up to 10⁶ rows (and 10⁸
+    numbers; 20 000 rows where F is infinite at a vertex) are loaded and decomposed in memory, in a
+    second pass; beyond that it warns.
 
     References
     ----------

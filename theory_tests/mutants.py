@@ -63,7 +63,7 @@ CONTRACTS = (
 )
 OTHER_LAWS = (
     "bias_rate", "simulation", "scenarios", "calibration_test", "label_sets", "label_sums", "residual_tables",
-    "sketch", "sketch_sums", "strategies",
+    "sketch", "sketch_sums", "sketch_tables", "strategies",
 )
 TESTS = (
     "theory_tests/laws",

@@ -18,11 +18,11 @@ LARGEST_EXACT = 2000
 SPACING = 0.00625
 #: Bins in use beyond which they are joined two by two, and how often at most: the spacing is a
 #: small part of the narrowest kernel.
-_MANY, _JOINED = 800, 3
+MANY, JOINED = 800, 3
 _LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
-_LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
+LARGE_SHARE, _PIECE = 1 / 20, 1 / 200
 #: Rows that are looked at first, to tell many distinct values without sorting all.
 _FIRST_LOOK = 4000
 
@@ -64,17 +64,17 @@ def bins(
         Weighted mean of z over the rows of each point.
     """
     z = np.asarray(to_numpy(log_odds), dtype=np.float64)
-    distinct = _few_distinct(z, largest_exact)
+    distinct = few_distinct(z, largest_exact)
     if distinct is not None:
         return distinct
     numbers = grid_numbers(z, spacing)
-    for _ in range(_JOINED):
-        if np.count_nonzero(np.bincount(numbers - numbers.min())) <= _MANY:
+    for _ in range(JOINED):
+        if np.count_nonzero(np.bincount(numbers - numbers.min())) <= MANY:
             break
         numbers = joined(numbers)
-    numbers = _without_gaps(numbers - numbers.min())
+    numbers = without_gaps(numbers - numbers.min())
     counts = np.bincount(numbers)
-    for i in np.flatnonzero(counts > _LARGE_SHARE * len(z))[::-1]:
+    for i in np.flatnonzero(counts > LARGE_SHARE * len(z))[::-1]:
         rows = np.flatnonzero(numbers == i)
         piece, n_pieces = _pieces(z[rows], int(np.ceil(len(rows) / (_PIECE * len(z)))))
         # Those above make room; they have been divided already.
@@ -96,13 +96,21 @@ def grid_numbers(z: Floats, spacing: float = SPACING) -> Numbers:
     return numbers
 
 
+def outside(numbers: Floats, z: Floats, spacing: float = SPACING) -> Floats:
+    """Return by how much log-odds (m,) lie outside of bins of these numbers, in units of bins."""
+    away = np.arcsinh(np.abs(z) / _LINEAR) * (_LINEAR / spacing)
+    number = np.abs(numbers)
+    beyond = np.maximum(np.where(number == 0, 0, number - 1) - away, away - number)
+    return np.where(np.sign(z) == np.sign(numbers), np.maximum(beyond, 0.0), np.inf)
+
+
 def joined(numbers: Numbers) -> Numbers:
     """Return the numbers (n,) of bins on the grid of twice the width."""
     halved: Numbers = np.sign(numbers) * ((np.abs(numbers) + 1) // 2)
     return halved
 
 
-def _few_distinct(z: Floats, largest: int) -> tuple[Numbers, Floats] | None:
+def few_distinct(z: Floats, largest: int = LARGEST_EXACT) -> tuple[Numbers, Floats] | None:
     """Return points that are the distinct values, unless these are too many."""
     first_look = z[:: max(1, len(z) // _FIRST_LOOK)]
     if len(z) > len(first_look) and len(np.unique(first_look)) > largest:
@@ -120,11 +128,11 @@ def _pieces(z: Floats, n_pieces: int) -> tuple[Numbers, int]:
     edges = np.partition(z, places)[places]
     repeated = edges[1:][edges[1:] == edges[:-1]]
     edges = np.unique(np.concatenate([edges, np.nextafter(repeated, np.inf)]))
-    piece = _without_gaps(np.searchsorted(edges, z, side="right"))
+    piece = without_gaps(np.searchsorted(edges, z, side="right"))
     return piece, int(piece.max()) + 1
 
 
-def _without_gaps(numbers: Numbers) -> Numbers:
+def without_gaps(numbers: Numbers) -> Numbers:
     """Renumber so that every number up to the largest occurs, in the same order."""
     used = np.bincount(numbers) > 0
     return (np.cumsum(used) - 1)[numbers]

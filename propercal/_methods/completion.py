@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.result import TERMS, Decomposition
+
+Floats = npt.NDArray[np.float64]
 
 #: A share of the calibration error that only the kernel sees, above which the estimate is suspect.
 _LARGE_SHARE = 0.05
@@ -95,6 +97,13 @@ def _warn_doubtful(
     generator: BregmanGenerator,
 ) -> None:
     """Say where a debiased calibration error is likely to be too small."""
+    warn_of_kernel(kernel_share, generator)
+    if math.isinf(_largest_loss(generator, predictions, notion)):
+        _warn_few_rows(terms.loss, predictions, generator)
+
+
+def warn_of_kernel(kernel_share: float, generator: BregmanGenerator) -> None:
+    """Say so if much of a calibration error is seen by the kernel alone."""
     if kernel_share > _LARGE_SHARE:
         warn(
             f"{kernel_share:.0%} of the {generator.name} calibration error comes from "
@@ -102,8 +111,6 @@ def _warn_doubtful(
             "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
             "recalibrator that fits these predictions, or more data."
         )
-    if math.isinf(_largest_loss(generator, predictions, notion)):
-        _warn_few_rows(terms.loss, predictions, generator)
 
 
 def _warn_infinite(
@@ -171,11 +178,19 @@ def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> None:
 def standard_error(values: Array, predictions: Predictions) -> float:
     """Return the standard error of the weighted mean of independent rows."""
     rows, weight = to_numpy(values), to_numpy(predictions.weight)
-    if not np.isfinite(rows).all():
+    return error_of_mean(rows, weight, weight**2, len(rows))
+
+
+def error_of_mean(values: Floats, weight: Floats, squares: Floats, n: int) -> float:
+    """Return the standard error of the weighted mean of `n` independent rows, summed by value.
+
+    `weight` and `squares` are the sums of their weights, which sum to 1 in all, and of the squares
+    of these.
+    """
+    if not np.isfinite(values).all():
         return math.inf
-    n = len(rows)
-    deviation = weight * (rows - weight @ rows)
-    return math.sqrt(float(deviation @ deviation) * n / (n - 1))
+    deviation = values - weight @ values
+    return math.sqrt(float(squares @ deviation**2) * n / (n - 1))
 
 
 def _undefined(terms: Terms, predictions: Predictions, generator: BregmanGenerator) -> ValueError:
@@ -187,6 +202,11 @@ def _undefined(terms: Terms, predictions: Predictions, generator: BregmanGenerat
             f"a loss that is a number everywhere, but it is NaN at {some_rows(rows)}",
             "let its value and gradient return limits, not NaN, where a probability is 0",
         )
+    return undefined_terms(generator)
+
+
+def undefined_terms(generator: BregmanGenerator) -> ValueError:
+    """Build the error for terms that are no numbers."""
     return bad_value(
         "generator",
         repr(generator),
@@ -210,22 +230,38 @@ def _debiased(
         return float(xp.sum(predictions.weight * values))
 
     saved = terms.loss - refined
-    size = mean(correction)
-    error = {
-        "calibration_error": math.hypot(standard_error(saved, predictions), size),
-        "refinement": math.hypot(standard_error(refined, predictions), size),
-        "sharpness": math.hypot(
-            standard_error(terms.marginal_loss - refined, predictions),
-            size,
-            math.sqrt(extra_variance),
-        ),
+    of_rows = {
+        "calibration_error": saved,
+        "refinement": refined,
+        "sharpness": terms.marginal_loss - refined,
+        "kernel": base - refined,
     }
-    total, of_kernel = mean(saved), mean(base - refined)
-    sure = of_kernel > 2 * standard_error(base - refined, predictions)
+    errors = {name: standard_error(each, predictions) for name, each in of_rows.items()}
+    return debiased_errors(
+        mean(saved), mean(base - refined), mean(correction), errors, extra_variance
+    )
+
+
+def debiased_errors(
+    saved: float,
+    of_kernel: float,
+    correction: float,
+    errors: Mapping[str, float],
+    extra_variance: float,
+) -> dict[str, Any]:
+    """Return the same from means over rows, and their standard errors."""
+    error = {
+        "calibration_error": math.hypot(errors["calibration_error"], correction),
+        "refinement": math.hypot(errors["refinement"], correction),
+    }
+    if "sharpness" in errors:
+        extra = math.sqrt(extra_variance)
+        error["sharpness"] = math.hypot(errors["sharpness"], correction, extra)
+    sure = of_kernel > 2 * errors["kernel"]
     # A share of next to nothing says nothing.
-    sure = sure and total > 2 * error["calibration_error"]
+    sure = sure and saved > 2 * error["calibration_error"]
     return {
         "standard_errors": error,
-        "lower_bound": total - size,
-        "kernel_share": of_kernel / total if sure else 0.0,
+        "lower_bound": saved - correction,
+        "kernel_share": of_kernel / saved if sure else 0.0,
     }

@@ -60,20 +60,6 @@ class Corrected(NamedTuple):
     """(r, 1) effective number of rows."""
 
 
-def shrink(base: Array, found: Residuals, prior: float) -> Corrected:
-    """Add `prior` times a base (r, k) to the observed counts, which moves any base."""
-    size = found.size
-    weight = size / (prior + size)
-    prob = (prior * base + found.observed) / (prior + size)
-    return Corrected(
-        prob,
-        gain=weight * namespace(base).ones_like(base),
-        share=prob,
-        reliance=weight[:, 0],
-        size=size,
-    )
-
-
 def correct(base: Array, found: Residuals, prior: float) -> Corrected:
     """Multiply a base (r, k) by the observed over the expected counts, each plus `prior`.
 

@@ -18,6 +18,7 @@ from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
 from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms
 from propercal._progress import steps as in_steps
 from propercal._threads import map_threads, n_threads
+from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
@@ -108,9 +109,10 @@ def _checked(problems: Problems, generators: Sequence[BregmanGenerator]) -> Iter
     for i, problem in enumerate(in_steps(problems)):
         if i == 0:
             _check_rows(problem)
+        centre = namespace(problem.prob).full_like(problem.prob[:1, :], 1 / problem.n_classes)
         for generator in generators:
-            _check_curvature(generator, problem)
-        _check_size(problem)
+            check_curvature(generator, centre)
+        check_size(int(problem.prob.shape[0]))
         yield problem
 
 
@@ -123,17 +125,23 @@ def _check_rows(problem: Problem) -> None:
             'one that does not for method="debiased", whose fits are not differentiated',
             'pass y_proba.detach(), or use method="direct" or "risk" to train on the estimate',
         )
-    effective = 1 / float(namespace(problem.weight).sum(problem.weight**2))
-    if not problem.uniform and effective < SMALLEST_SAMPLE:
+    if not problem.uniform:
+        effective = 1 / float(namespace(problem.weight).sum(problem.weight**2))
+        warn_unequal_weights(effective, int(problem.prob.shape[0]))
+
+
+def warn_unequal_weights(effective: float, n: int) -> None:
+    """Say so if few of `n` rows of unequal weights have most of it."""
+    if effective < SMALLEST_SAMPLE:
         warn(
             f"sample_weight leaves an effective number of {effective:.3g} rows of "
-            f"{problem.prob.shape[0]}: the estimate rests on these few, and its interval on less "
+            f"{n}: the estimate rests on these few, and its interval on less "
             "than the theory asks for."
         )
 
 
-def _check_size(problem: Problem) -> None:
-    n = int(problem.prob.shape[0])
+def check_size(n: int) -> None:
+    """Raise if there are too few rows to fit recalibrations to."""
     if n < SMALLEST_SAMPLE:
         raise bad_value(
             "y_proba",
@@ -143,9 +151,8 @@ def _check_size(problem: Problem) -> None:
         )
 
 
-def _check_curvature(generator: BregmanGenerator, problem: Problem) -> None:
-    """Raise, before any work is done, where neither the class nor torch gives ∇²F."""
-    centre = namespace(problem.prob).full_like(problem.prob[:1, :], 1 / problem.n_classes)
+def check_curvature(generator: BregmanGenerator, centre: Array) -> None:
+    """Raise, before any work is done, where neither the class nor torch gives ∇²F at (1, k)."""
     try:
         generator.hessian_times(centre, centre)
     except (TypeError, AttributeError, RuntimeError) as error:

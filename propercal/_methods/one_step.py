@@ -24,7 +24,7 @@ from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.recipe import Recipe
 from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources, training_sources
-from propercal._methods.table import Grouped, Table, group_rows, make_table
+from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
 from propercal._progress import steps
@@ -32,7 +32,7 @@ from propercal._threads import one_blas_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.descent import Floats
-from propercal.recalibration.points import LOG_FLOOR, Points, interior
+from propercal.recalibration.points import Points, interior
 
 #: Effective counts with which the kernel correction is drawn to its base.
 PRIORS = (3.0, 20.0, 120.0)
@@ -146,8 +146,8 @@ def _within_bins(problem: Problem, table: Table, generator: BregmanGenerator, ce
     at_points = losses(points.prob, points.log_prob, table.sources.label)
     exact = by_rows(losses, problem.prob, problem.log_prob, problem.label)
     # Points are kept inside the simplex.
-    inside = xp.min(problem.log_prob, axis=1) > LOG_FLOOR
-    return xp.where(inside, exact - xp.take(at_points, cell), 0.0)
+    exact = inner_losses(generator, problem.log_prob, problem.label, exact)
+    return exact - xp.take(at_points, cell)
 
 
 def _in_fold_order(

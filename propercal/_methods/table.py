@@ -22,6 +22,7 @@ from propercal._kernels.kernels import DirichletKernel
 from propercal._methods.fold_sums import Sources
 from propercal._methods.recipe import Recipe
 from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.points import LOG_FLOOR, Points, interior
 
 Numbers = npt.NDArray[np.intp]
@@ -171,9 +172,7 @@ def group_rows(problem: Problem, recipe: Recipe) -> Grouped | None:
 
 
 def _binned(problem: Problem, recipe: Recipe) -> Grouped:
-    xp = namespace(problem.log_prob)
-    log_prob = xp.clip(problem.log_prob, min=LOG_FLOOR)
-    log_odds = log_prob[:, 1] - log_prob[:, 0]
+    log_odds = log_odds_of(problem.log_prob)
     narrowest = min(recipe.bandwidths, default=_BANDWIDTH)
     number, nodes = bins(
         log_odds,
@@ -182,6 +181,27 @@ def _binned(problem: Problem, recipe: Recipe) -> Grouped:
     )
     exact = bool((to_numpy(log_odds) == nodes[number]).all())
     return Grouped(number, points_at(like(nodes, problem.prob)), exact)
+
+
+def log_odds_of(log_prob: Array) -> Array:
+    """(n,) log-odds of pairs (n, 2), of which no logarithm counts as less than the floor."""
+    log_prob = namespace(log_prob).clip(log_prob, min=LOG_FLOOR)
+    return log_prob[:, 1] - log_prob[:, 0]
+
+
+def inner_losses(
+    generator: BregmanGenerator, log_prob: Array, label: Array, losses: Array
+) -> Array:
+    """(n,) `losses` of predictions, those below the floor as if they were at it."""
+    outside = np.flatnonzero(to_numpy(namespace(log_prob).min(log_prob, axis=1) <= LOG_FLOOR))
+    if outside.size == 0:
+        return losses
+    rows = like(outside, log_prob)
+    points = interior(namespace(log_prob).take(log_prob, rows, axis=0))
+    outcome = one_hot(namespace(label).take(label, rows), int(log_prob.shape[1]), points.prob.dtype)
+    return linear.replaced(
+        losses, outside, generator.loss(points.prob, outcome, log_q=points.log_prob)
+    )
 
 
 def points_at(log_odds: Array) -> Points:

@@ -32,6 +32,20 @@ def second_order_of_counts(share: Array, n: int, generator: BregmanGenerator) ->
     return _jackknife(generator, share, outcome, xp.astype(share > 0, share.dtype) / n, share * n)
 
 
+def second_order_of_sums(weight: Array, squares: Array, generator: BregmanGenerator) -> Array:
+    """(2,) the same from sums (k,) of weights and of their squares: rows of a class weigh alike.
+
+    The terms that are left out are of third order.
+    """
+    xp = namespace(weight)
+    share = weight / xp.sum(weight)
+    some = weight > 0
+    own = xp.where(some, squares / xp.where(some, weight, 1.0), 0.0)
+    outcome = xp.eye(share.shape[0], dtype=share.dtype, device=device(share))
+    repeats = weight / xp.where(some, own, 1.0)
+    return _jackknife(generator, share, outcome, own / xp.sum(weight), repeats)
+
+
 def _jackknife(
     generator: BregmanGenerator, share: Array, outcome: Array, weight: Array, repeats: Array
 ) -> Array:

@@ -27,11 +27,19 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
-from propercal.sketch.result import decomposition, estimates, mean_error
-from propercal.sketch.rows import pairs_of, pending_rows, state_of_rows
-from propercal.sketch.settings import as_summed, check_same, fixed_values, same_values
-from propercal.sketch.state import State
-from propercal.sketch.verification import check_arrays, check_memory, check_state, shapes
+from propercal.sketch.result import Question, decomposition, estimated_error
+from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
+from propercal.sketch.settings import (
+    as_summed,
+    check_folds,
+    check_same,
+    fixed_values,
+    recipe_of,
+    same_values,
+)
+from propercal.sketch.state import Frame, State
+from propercal.sketch.tables import PointSums
+from propercal.sketch.verification import Sizes, check_arrays, check_memory, check_state, shapes
 
 #: Nodes of a panel, and single predictions that are kept in it as they are.
 _NODES = 16
@@ -42,10 +50,10 @@ _LOG_SMALLEST = -1e6
 class CalibrationSketch:
     r"""Predictions and labels, summed up so that streams and clusters can be decomposed.
 
-    For each class the predictions are moved onto the nodes of a fixed grid on 0 to 1, by label,
-    with weights that keep the mean of every function that is smooth on the scale of the kernel.
-    All terms of a decomposition are such means, or are summed exactly (the risk, the share of each
-    class). The weights add up: over chunks of a stream, and over machines.
+    For each class, rows are summed by point, fold and label. The points are the predictions where
+    at most 2000 are distinct, else bins of the log-odds, of a width of 0.0125 in the middle. Sums
+    add up, over chunks of a stream and over machines, and the debiased estimate is computed from
+    them as :func:`propercal.decompose` does from the rows. All other terms are sums over rows.
 
     Parameters
     ----------
@@ -55,9 +63,14 @@ class CalibrationSketch:
         The convex function F.
     notion : {"classwise", "top-label", "canonical"}
         Class-wise or top-label calibration; the canonical notion for two classes only.
-    bandwidth : float
-        Bandwidth γ of the Dirichlet kernel, 1e-6 to 10. It fixes the grid, so it cannot be chosen
-        afterwards; :func:`propercal.select_bandwidth` chooses one from a part of the data.
+    bandwidth : float, optional
+        Bandwidth γ of the Dirichlet kernel, 1e-6 to 10, for the published methods "direct" and
+        "risk" alone. It fixes a grid of nodes, so it cannot be chosen afterwards;
+        :func:`propercal.select_bandwidth` chooses one from a part of the data.
+    n_folds : int
+        Folds of cross-fitting, 3 to 20, of the debiased method.
+    random_state : int
+        How rows are dealt to folds.
     labels : sequence of length k, optional
         The class that each column stands for, as in :func:`propercal.decompose`; needed for names
         of classes, since a chunk may lack some.
@@ -75,10 +88,16 @@ class CalibrationSketch:
 
     Notes
     -----
-    Its size is that of the grid, about (3 / √γ + 100) · 32 numbers for each class, whatever the
-    number of predictions is; as bytes only the panels that hold predictions count. The order and
-    the grouping of updates change nothing but rounding. Rows that come one by one wait until they
-    are some hundreds, or the sketch is read; bad ones are refused at once.
+    Its size is at most that of 2000 points for each class, some 80 kilobytes; a bandwidth adds a
+    grid of about (3 / √γ + 100) · 32 numbers. As bytes only what holds predictions counts. Rows
+    that come one by one wait until they are some hundreds, or the sketch is read; bad ones are
+    refused at once.
+
+    Each chunk is dealt to the folds by itself, the first as :func:`propercal.decompose` would: a
+    sketch of one update has the numbers of memory. Order and grouping of updates change the sums
+    by rounding alone, and the debiased estimate by how rows were dealt, a fraction of its standard
+    error. Where a bin holds many different predictions memory would divide it; then
+    :meth:`result` warns.
 
     A row is read by itself: as one class of a row that sums to 1, or else by 1 − p. An indicator
     matrix may be one class in each row or separate problems, which :func:`propercal.decompose` sees
@@ -86,9 +105,9 @@ class CalibrationSketch:
     classes, or whose predictions are further than 0.1 from a sum of 1. Such a row is refused where
     rows before it were read as of one class and would be others as separate problems.
 
-    What the nodes leave out of a mean is estimated from how fast the polynomials converge
-    (:meth:`quadrature_error`), and :meth:`result` warns where it exceeds 1e-6 of a term. That
-    happens where points stand alone, n √γ of 10 or less: there is no sketch of such data, but
+    What the nodes leave out of a published estimate is estimated from how fast the polynomials
+    converge (:meth:`quadrature_error`), and :meth:`result` warns where it exceeds 1e-6 of a term.
+    That happens where points stand alone, n √γ of 10 or less: there is no sketch of such data, but
     they also fit into memory.
 
     References
@@ -101,12 +120,13 @@ class CalibrationSketch:
     >>> from propercal import decompose
     >>> from propercal.simulation import TemperatureScaledSimplex
     >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(20_000, random_state=0)
-    >>> whole, other = (CalibrationSketch(3, bandwidth=0.02) for _ in range(2))
+    >>> whole, other = (CalibrationSketch(3) for _ in range(2))
     >>> whole.update(y_true[:5000], y_proba[:5000])
     >>> other.update(y_true[5000:], y_proba[5000:])
-    >>> result = whole.merge(other).result(method="risk")
-    >>> in_memory = decompose(y_true, y_proba, notion="classwise", method="risk", bandwidth=0.02)
-    >>> abs(result.calibration_error / in_memory.calibration_error - 1) < 1e-6
+    >>> result = whole.merge(other).result()
+    >>> in_memory = decompose(y_true, y_proba, notion="classwise")
+    >>> difference = abs(result.calibration_error - in_memory.calibration_error)
+    >>> difference < 0.2 * in_memory.standard_errors["calibration_error"]
     True
     """
 
@@ -116,7 +136,9 @@ class CalibrationSketch:
         *,
         generator: Any = "log",
         notion: str = "classwise",
-        bandwidth: float,
+        bandwidth: float | None = None,
+        n_folds: int = 5,
+        random_state: int = 0,
         labels: Sequence[Any] | None = None,
         pos_label: Any = None,
         from_logits: bool = False,
@@ -135,7 +157,8 @@ class CalibrationSketch:
                 "a notion of one-dimensional problems for more than two classes",
                 'use "classwise" or "top-label", or decompose() for data that fit into memory',
             )
-        gamma = _check_bandwidth(bandwidth)
+        gamma = None if bandwidth is None else _check_bandwidth(bandwidth)
+        self.n_folds, self.random_state = check_folds(n_folds, random_state)
         check_flag("from_logits", from_logits)
         self.n_classes = int(n_classes)
         self.notion = reduction.name
@@ -147,15 +170,16 @@ class CalibrationSketch:
         self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
         self.from_logits = from_logits
         self.link = link
-        self._panels = _panels_for(gamma)
+        n_problems = reduction.n_problems(self.n_classes)
+        panels = None if gamma is None else _panels_for(gamma)
+        self._frame = Frame(n_problems, self.n_folds, self.random_state, panels)
         self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows, and what they settled about how rows are read; keep the settings."""
-        n_problems = as_notion(self.notion).n_problems(self.n_classes)
         names = listed_names(self.labels, self.n_classes, self.pos_label)
-        empty = Contents(State.empty(n_problems, self._panels), Convention(names))
+        empty = Contents(State.empty(self._frame), Convention(names))
         with self._lock:
             self._seen = empty
 
@@ -166,21 +190,23 @@ class CalibrationSketch:
 
     @property
     def _state(self) -> State:
-        return self._seen.summed(self._panels)
+        return self._seen.summed(self._frame)
 
     def _restore(self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention) -> None:
         """See what was written as `arrays`, in the place of nothing."""
         self._seen = Contents(self._seen.state.restored(arrays), reading)
 
     @ignore_underflow
-    def update(self, y_true: object, y_proba: object) -> None:
+    def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
         """Add rows.
 
         Parameters
         ----------
         y_true, y_proba
-            As in :func:`propercal.decompose`; no rows change nothing. Many rows of tensors are
-            summed where they are; only the weights of nodes leave the device.
+            As in :func:`propercal.decompose`; no rows change nothing.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, 0 or 1e-100 to 1e100, on the scale of all updates: a row without
+            one has weight 1. For the debiased method alone.
 
         Raises
         ------
@@ -188,31 +214,58 @@ class CalibrationSketch:
             If the rows cannot be used; then nothing of them was added.
         """
         with self._lock:
-            self._seen = self._after(y_true, y_proba)
+            self._seen = self._after(y_true, y_proba, sample_weight)
 
-    def _after(self, y_true: object, y_proba: object) -> Contents:
+    def _after(self, y_true: object, y_proba: object, sample_weight: object) -> Contents:
         """Return what will have been seen after some rows more."""
-        seen = self._seen
+        read = self._read(y_true, y_proba, sample_weight)
+        return self._seen if read is None else self._with_rows(*read)
+
+    def _read(
+        self, y_true: object, y_proba: object, sample_weight: object
+    ) -> tuple[Pairs, int, Convention] | None:
+        """Return pairs of rows, how many rows are of separate problems, and what they settle."""
+        if sample_weight is not None and self.bandwidth is not None:
+            raise bad_value(
+                "sample_weight",
+                f"a {type(sample_weight).__name__}",
+                "None in a sketch of a bandwidth, since its nodes have no weights of rows",
+                'make the sketch without a bandwidth, for method="debiased"',
+            )
         read = read_rows(
             y_true,
             y_proba,
             n_classes=self.n_classes,
             from_logits=self.from_logits,
-            reading=seen.reading,
+            reading=self._seen.reading,
             labels=self.labels,
             pos_label=self.pos_label,
             link=self.link,
+            sample_weight=sample_weight,
         )
         if read is None:
-            return seen
-        rows, reading = read
-        n_odd = rows.n_samples if rows.multilabel else 0
+            return None
+        rows, reading, weight = read
+        check_weights(weight)
         with no_gradient(rows.prob):
-            pairs = pairs_of(rows, self.notion)
-            if rows.n_samples < ENOUGH:
+            pairs = pairs_of(rows, self.notion, weight)
+        return pairs, rows.n_samples if rows.multilabel else 0, reading
+
+    def _with_rows(
+        self,
+        pairs: Pairs,
+        n_odd: int,
+        reading: Convention,
+        tables: Sequence[PointSums] | None = None,
+    ) -> Contents:
+        """Return what will have been seen after rows that were read; these are their tables."""
+        seen, frame = self._seen, self._frame
+        with no_gradient(pairs.prob):
+            if pairs.n_samples < ENOUGH:
                 waiting = pending_rows(pairs, self.generator, n_odd)
-                return seen.with_rows(waiting, self._panels, reading)
-            new = state_of_rows(pairs, self._panels, self.generator, n_odd)
+                return seen.with_rows(waiting, frame, reading)
+            n_seen = seen.state.n_samples
+            new = state_of_rows(pairs, frame, self.generator, n_odd, n_seen, tables)
             return seen._replace(state=seen.state.plus(new), reading=reading)
 
     def merge(self, other: CalibrationSketch) -> Self:
@@ -241,8 +294,7 @@ class CalibrationSketch:
                 reading = others.reading
             elif others.n_samples:
                 reading = joined(reading, others.reading)
-            state = mine.summed(self._panels).plus(others.summed(self._panels))
-            self._seen = Contents(state, reading)
+            self._seen = mine.plus(others, self._frame, reading)
         return self
 
     def result(
@@ -253,11 +305,8 @@ class CalibrationSketch:
         Parameters
         ----------
         method : {"debiased", "direct", "risk"} or Method
-            "direct" and "risk" are those of :func:`propercal.decompose`, which leave out each row.
-            "debiased" corrects their bias as it does there, but knows no recalibration other than
-            that by the kernel: predictions are corrected by what a leave-one-out kernel, of
-            bandwidth γ, 4 γ, 16 γ or 64 γ, sees in their residuals, as far as that lowers the loss,
-            and the variance of the correction is taken off. A small γ costs nothing but nodes.
+            "debiased" is that of :func:`propercal.decompose`, with the folds of the sketch.
+            "direct" and "risk", which leave out each row, need a sketch of a bandwidth.
         confidence_level : float
             Level of :meth:`Decomposition.interval`. Debiased, class-wise: standard errors are
             means of those of the classes, which is what they are at most.
@@ -269,27 +318,34 @@ class CalibrationSketch:
         Raises
         ------
         ValueError
-            If there are less than two rows, or an argument cannot be used.
+            If there are less than two rows (debiased: 20), or an argument cannot be used.
 
         Warns
         -----
         UserWarning
-            If a term is infinite, if the nodes may be off by more than 1e-6 of a term, or,
-            debiased, if γ is too wide for what so many rows could tell.
+            If a term is infinite; published methods: if the nodes may be off by more than 1e-6 of
+            a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
+            the rows are different predictions in one bin.
         """
+        return self._answered(self._asked(method), check_confidence_level(confidence_level))
+
+    def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
         return decomposition(
             self._state,
-            self._panels,
-            self.generator,
-            as_summed(method, self.bandwidth),
+            asked,
             notion=self.notion,
-            bandwidth=self.bandwidth,
             n_classes=self.n_classes,
-            confidence_level=check_confidence_level(confidence_level),
+            confidence_level=confidence_level,
         )
 
+    def _asked(self, method: MethodLike) -> Question:
+        own = self._settings()
+        chosen = as_summed(method, own)
+        panels = self._frame.panels
+        return Question(self.generator, chosen, recipe_of(chosen, own), panels, self.bandwidth)
+
     def quadrature_error(self, *, method: MethodLike = "debiased") -> float:
-        """Estimate what the nodes leave out of the refinement (direct: the calibration error).
+        """Estimate by how much sums over bins or nodes are off.
 
         Parameters
         ----------
@@ -299,16 +355,16 @@ class CalibrationSketch:
         Returns
         -------
         float
-            An absolute error: the mean over rows of the last coefficients of the polynomials.
+            An absolute error of the refinement. Debiased: by how much bins of twice the width
+            would change it, 0 where the points are the predictions. Published: the mean over rows
+            of the last coefficients of the polynomials (direct: of the calibration error).
         """
-        chosen = as_summed(method, self.bandwidth)
-        found = estimates(self._state, self._panels, self.bandwidth, self.generator, chosen)
-        return mean_error(found)
+        return estimated_error(self._state, self._asked(method))
 
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """Return all there is to know of the sketch, as bytes that :meth:`from_bytes` reads.
 
-        Only panels that hold predictions are written, so the size is some kilobytes a class.
+        Only points and panels that hold predictions are written: some tens of kilobytes a class.
 
         Parameters
         ----------
@@ -321,7 +377,7 @@ class CalibrationSketch:
         bytes
         """
         seen = self._seen
-        arrays = seen.summed(self._panels).arrays()
+        arrays = seen.summed(self._frame).arrays()
         return encode({**self._settings(), "reading": list(seen.reading)}, arrays, key)
 
     @classmethod
@@ -350,29 +406,36 @@ class CalibrationSketch:
             MiB are always given), or the generator is another than the sketch had.
         """
         settings, numbers = decode(data, key)
-        written, name, values, reading, n_used = (
-            settings.pop(each) for each in ("generator", "name", "values", "reading", "used")
+        sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
+        written, name, values, reading = (
+            settings.pop(each) for each in ("generator", "name", "values", "reading")
         )
         chosen = as_generator(name if generator is None else generator)
         if repr(chosen) != written or not same_values(fixed_values(chosen), values):
             raise bad_value(
                 "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
             )
-        n_problems = as_notion(settings["notion"]).n_problems(settings["n_classes"])
-        panels = _panels_for(_check_bandwidth(settings["bandwidth"]))
-        arrays = unpack(data, numbers, shapes(n_problems, panels, n_used))
-        check_memory(data, n_problems, panels)
+        frame = Frame(
+            as_notion(settings["notion"]).n_problems(settings["n_classes"]),
+            *check_folds(settings["n_folds"], settings["random_state"]),
+            None
+            if settings["bandwidth"] is None
+            else _panels_for(_check_bandwidth(settings["bandwidth"])),
+        )
+        arrays = unpack(data, numbers, shapes(data, frame, sizes))
+        check_memory(data, frame)
         sketch = cls(**settings, generator=chosen)
-        check_arrays(data, arrays, sketch._seen.state)
+        check_arrays(data, arrays, frame)
         sketch._restore(arrays, Convention(*reading))
-        state = sketch._seen.state
-        check_state(data, state, sketch._panels, sketch.generator, sketch.bandwidth)
+        check_state(data, sketch._seen.state, frame, sketch.generator, sketch.bandwidth)
         return sketch
 
     def __repr__(self) -> str:
         return (
             f"CalibrationSketch({self.n_classes}, generator={self.generator!r}, "
-            f"notion={self.notion!r}, bandwidth={self.bandwidth:g}): {self.n_samples} rows"
+            f"notion={self.notion!r}"
+            + ("" if self.bandwidth is None else f", bandwidth={self.bandwidth:g}")
+            + f"): {self.n_samples} rows"
         )
 
     def _settings(self) -> dict[str, Any]:
@@ -383,6 +446,8 @@ class CalibrationSketch:
             "values": fixed_values(self.generator),
             "notion": self.notion,
             "bandwidth": self.bandwidth,
+            "n_folds": self.n_folds,
+            "random_state": self.random_state,
             "labels": self.labels,
             "pos_label": self.pos_label,
             "from_logits": self.from_logits,

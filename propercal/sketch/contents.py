@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from propercal._kernels.panels import Panels
 from propercal.sketch.convention import Convention
 from propercal.sketch.rows import PendingRows, state_of_pending
-from propercal.sketch.state import State
+from propercal.sketch.state import Frame, State
 
 #: Rows that are fewer wait: to place them one by one would cost more than to copy the state.
 ENOUGH = 256
@@ -31,14 +30,22 @@ class Contents(NamedTuple):
         """How many."""
         return self.state.n_samples + self.n_waiting
 
-    def with_rows(self, rows: PendingRows, panels: Panels, reading: Convention) -> Contents:
+    def with_rows(self, rows: PendingRows, frame: Frame, reading: Convention) -> Contents:
         """Return this with a few rows more."""
-        n = self.n_waiting + len(rows.loss)
+        n = self.n_waiting + len(rows.losses.loss)
         more = self._replace(reading=reading, waiting=(*self.waiting, rows), n_waiting=n)
-        return more if n < ENOUGH else Contents(more.summed(panels), reading)
+        return more if n < ENOUGH else Contents(more.summed(frame), reading)
 
-    def summed(self, panels: Panels) -> State:
+    def plus(self, other: Contents, frame: Frame, reading: Convention) -> Contents:
+        """Return this with what another sketch has seen; rows that wait go on waiting."""
+        waiting = (*self.waiting, *other.waiting)
+        n = self.n_waiting + other.n_waiting
+        more = Contents(self.state.plus(other.state), reading, waiting, n)
+        return more if n < ENOUGH else Contents(more.summed(frame), reading)
+
+    def summed(self, frame: Frame) -> State:
         """Return the state that has seen all of them."""
         if not self.waiting:
             return self.state
-        return self.state.plus(state_of_pending(self.waiting, panels))
+        more = state_of_pending(self.waiting, frame, self.state.n_samples)
+        return self.state.plus(more)

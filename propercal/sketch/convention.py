@@ -22,6 +22,7 @@ from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
 from propercal._data.predictions import Predictions, _rounding, validate
+from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
     beside_columns,
@@ -127,12 +128,14 @@ def read_rows(
     labels: Sequence[Any] | None = None,
     pos_label: Any = None,
     link: str | None = None,
-) -> tuple[Predictions, Convention] | None:
-    """Validate rows; return them, and what is settled after them, or None where there are none.
+    sample_weight: object = None,
+) -> tuple[Predictions, Convention, Floats | None] | None:
+    """Validate rows; return them, what is settled after them, and their weights as they are given.
 
-    `labels` are the classes that the caller lists.
+    None is returned where there are no rows, or none of positive weight. `labels` are the classes
+    that the caller lists.
     """
-    held = align(y_true, y_proba)
+    held = align(y_true, y_proba, sample_weight)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
@@ -144,6 +147,9 @@ def read_rows(
             f"{n_classes}, as the sketch has",
             "make a sketch for each set of classes",
         )
+    weight = weights_given(held.weight, held.proba.values.shape[0], smallest=0)
+    if weight is not None and not weight.any():
+        return None
     marked, proba, columns = _as_before(held, reading, labels, pos_label)
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
@@ -152,6 +158,7 @@ def read_rows(
         marked,
         proba,
         from_logits=from_logits,
+        sample_weight=weight,
         labels=reading.names,
         pos_label=pos_label,
         link=link,
@@ -177,7 +184,8 @@ def read_rows(
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    return rows, _with_names(settled, held, list(rows.classes.names), reading)
+    settled = _with_names(settled, held, list(rows.classes.names), reading)
+    return rows, settled, None if weight is None else weight[rows.rows]
 
 
 def _with_names(

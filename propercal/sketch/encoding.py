@@ -20,12 +20,12 @@ from propercal._data.messages import bad_value
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-_FORMAT = b"propercal sketch 2\n"
-_EARLIER = b"PK"
+_FORMAT = b"propercal sketch 3\n"
+_EARLIER = b"PK", b"propercal sketch 2\n"
 _DIGEST = hashlib.sha256().digest_size
 #: Bytes that a sketch may unpack to: those written, and so many more for each of them. Compression
 #: of the sums of a sketch gains less than a factor 50.
-_UNPACKED, _UNPACKED_PER_BYTE = 1 << 20, 100
+_UNPACKED, _UNPACKED_PER_BYTE = 1 << 22, 100
 #: What the settings of a sketch may be; True is no whole number.
 _KINDS: dict[str, tuple[type, ...]] = {
     "n_classes": (int,),
@@ -33,21 +33,32 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "values": (list,),
     "notion": (str,),
-    "bandwidth": (float, int),
+    "bandwidth": (float, int, type(None)),
+    "n_folds": (int,),
+    "random_state": (int,),
     "labels": (list, type(None)),
     "from_logits": (bool,),
     "pos_label": (str, int, float, bool, type(None)),
     "link": (str, type(None)),
     "reading": (list,),
-    "used": (int,),
+    "n_points": (int,),
+    "weighted": (bool,),
+    "used": (int, type(None)),
 }
 
 
 def encode(settings: Mapping[str, Any], arrays: Arrays, key: bytes | None) -> bytes:
     """Write settings and arrays, signed where there is a key."""
-    text = json.dumps({**settings, "used": len(arrays["used"])}, default=_plain).encode()
+    sizes = {
+        "n_points": len(arrays["keys"]),
+        "weighted": "weight" in arrays,
+        "used": len(arrays["used"]) if "used" in arrays else None,
+    }
+    text = json.dumps({**settings, **sizes}, default=_plain).encode()
     numbers = [
-        np.ascontiguousarray(arrays[name], dtype=dtype).tobytes() for name, dtype in _DTYPES.items()
+        np.ascontiguousarray(arrays[name], dtype=dtype).tobytes()
+        for name, dtype in _DTYPES.items()
+        if name in arrays
     ]
     content = zlib.compress(b"".join([struct.pack("<Q", len(text)), text, *numbers]))
     return _FORMAT + _digest(content, _checked(key)) + content
@@ -91,6 +102,8 @@ def unpack(data: object, numbers: bytes, shapes: Mapping[str, tuple[int, ...]]) 
         raise unreadable(data, f"{sum(sizes.values())} bytes of numbers, not {len(numbers)},")
     arrays, start = {}, 0
     for name, dtype in _DTYPES.items():
+        if name not in shapes:
+            continue
         part = numbers[start : start + sizes[name]]
         arrays[name] = np.frombuffer(part, dtype=dtype).reshape(shapes[name]).astype(dtype[1:])
         start += sizes[name]
@@ -105,12 +118,22 @@ def unreadable(data: object, expected: str) -> ValueError:
 
 #: Arrays in the order of the file, as they are on every machine.
 _DTYPES = {
+    "sums": "<f8",
+    "bounds": "<f8",
+    "zeros": "<i8",
+    "rows": "<i8",
+    "points": "<i8",
+    "exact": "<i8",
+    "keys": "<f8",
+    "total": "<f8",
+    "low": "<f8",
+    "high": "<f8",
+    "size": "<i8",
+    "weight": "<f8",
+    "squares": "<f8",
     "used": "<i8",
     "cells": "<f8",
     "sizes": "<i8",
-    "loss": "<f8",
-    "zeros": "<i8",
-    "odd_rows": "<i8",
 }
 
 

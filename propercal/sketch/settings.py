@@ -8,36 +8,82 @@ from typing import Any
 import numpy as np
 
 from propercal._data.messages import bad_value
+from propercal._kernels.kernels import BANDWIDTHS
+from propercal._methods.recipe import Recipe, make_recipe
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Debiased, Direct, Method, MethodLike, Risk, as_method
 
 _LINEAR = ("auto", "linear")
+Own = Mapping[str, Any]
+"""Settings of a sketch."""
 
 
 def as_summed(
     method: MethodLike,
-    bandwidth: float | None,
+    own: Own | None,
     needs: str = "in a sketch, which has what its rows were summed up for",
     fix: str = "leave it out, or decompose() the rows in memory",
 ) -> Method:
-    """Return the method if sums over nodes tell all that it asks for, else raise.
+    """Return the method if the sums of a sketch tell all that it asks for, else raise.
 
-    `bandwidth` is that of the sketch, None where the method's own will be it.
+    `own` are the settings of the sketch, None where those of the method will be its own.
     """
     chosen = as_method(method)
     if not isinstance(chosen, Debiased | Direct | Risk):
         raise bad_value("method", repr(method), f"one of the built-in methods {needs}", fix)
+    expected_of = _of_tables if chosen.corrects_bias else _of_nodes
     for name, value in chosen.given().items():
-        if (name == "bandwidth" and bandwidth in (None, value)) or (
-            name == "algorithm" and value in _LINEAR
-        ):
-            continue
-        default = repr(chosen.defaults()[name])
-        expected = "'auto' or 'linear'" if name == "algorithm" else f"{default}, the default,"
-        if name == "bandwidth":
-            expected = f"{bandwidth:g} or 'auto'"
-        raise bad_value(name, repr(value), f"{expected} {needs}", fix)
+        expected = expected_of(name, value, own, repr(chosen.defaults()[name]))
+        if expected is not None:
+            raise bad_value(name, repr(value), f"{expected} {needs}", fix)
     return chosen
+
+
+def _of_tables(name: str, value: Any, own: Own | None, default: str) -> str | None:
+    """Return what is expected of a setting of the debiased method; None if it is given."""
+    if name == "kernel":
+        return None
+    if name == "bandwidth":
+        # Bins are narrow beside the kernels of these.
+        narrowest = min(BANDWIDTHS)
+        return None if value >= narrowest else f"'auto', or {narrowest:g} or more,"
+    if name in ("n_folds", "random_state"):
+        same = own is None or (type(value) is not bool and value == own[name])
+        return None if same or own is None else f"{own[name]!r}, as rows were dealt to folds,"
+    return _otherwise(name, value, default)
+
+
+def _of_nodes(name: str, value: Any, own: Own | None, default: str) -> str | None:
+    """Do so for the published methods."""
+    if name == "bandwidth":
+        mine = None if own is None else own["bandwidth"]
+        return None if mine in (None, value) else f"{mine:g} or 'auto'"
+    return _otherwise(name, value, default)
+
+
+def _otherwise(name: str, value: Any, default: str) -> str | None:
+    if name == "algorithm":
+        return None if value in _LINEAR else "'auto' or 'linear'"
+    return f"{default}, the default,"
+
+
+def recipe_of(method: Method, own: Own) -> Recipe | None:
+    """Return what the debiased method is made of in a sketch; None for another method."""
+    if not isinstance(method, Debiased):
+        return None
+    bandwidth = None if isinstance(method.bandwidth, str) else float(method.bandwidth)
+    return make_recipe(method.kernel, bandwidth, None, own["n_folds"], own["random_state"])
+
+
+def check_folds(n_folds: Any, random_state: Any) -> tuple[int, int]:
+    """Return how rows are dealt to folds, as what bytes can hold, or raise."""
+    recipe = make_recipe(None, None, None, n_folds, 0)
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise bad_value(
+            "random_state", repr(random_state), "a whole number ≥ 0 for a sketch", "0 is usual"
+        )
+    return recipe.n_folds, int(random_state)
 
 
 def fixed_values(generator: BregmanGenerator) -> list[float]:

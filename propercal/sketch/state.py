@@ -1,165 +1,116 @@
-"""What a sketch keeps of the predictions it has seen.
-
-In each panel, and for each label, the first few predictions are kept as they are. Where they become
-more than the panel has nodes, they are moved onto these. The room is the same, few predictions, of
-which a mean is not smooth, stay exact, and what is kept depends on all predictions together alone,
-not on the order they came in.
-"""
+"""What a sketch keeps of the rows it has seen."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._kernels.panels import Panels, chebyshev, polynomials
+from propercal._kernels.panels import Panels
+from propercal.sketch.nodes import Nodes
+from propercal.sketch.tables import PointSums
+from propercal.sketch.totals import Totals
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class Frame(NamedTuple):
+    """What the state of a sketch depends on beside its rows."""
+
+    n_problems: int
+    n_folds: int
+    random_state: int
+    panels: Panels | None
+    """Of the nodes; None where no bandwidth was given."""
+
+    def seed(self, n_seen: int) -> int | list[int]:
+        """Return the seed by which rows are dealt to folds after so many."""
+        return [self.random_state, n_seen] if n_seen else self.random_state
 
 
 @dataclass(frozen=True)
 class State:
     """Sums over rows, which add up over any partition of them."""
 
-    cells: Floats
-    """(problems, panels, 2, nodes) for each label: weights of the nodes, in units of rows, or
-    places of single predictions in ascending order, then 0."""
-    sizes: Whole
-    """(problems, panels, 2) predictions in a cell; single ones up to the number of nodes."""
-    loss: Floats
-    """(2,) Σ of the loss of rows, averaged over problems, and of its square."""
-    zeros: Whole
-    """(problems, 2) predictions that give probability 0 to each outcome."""
-    odd_rows: Whole
-    """(2,) rows of yes-or-no problems that need not mark one class; rows of infinite loss."""
+    totals: Totals
+    tables: Sequence[PointSums]
+    """One for each problem."""
+    nodes: Nodes | None
+    """Of a sketch with a bandwidth."""
 
     @classmethod
-    def empty(cls, n_problems: int, panels: Panels) -> Self:
+    def empty(cls, frame: Frame) -> Self:
         """Return the state without rows."""
-        shape = n_problems, panels.n_panels, 2
+        q = frame.n_problems
         return cls(
-            np.zeros((*shape, panels.order)),
-            np.zeros(shape, dtype=np.int64),
-            np.zeros(2),
-            np.zeros((n_problems, 2), dtype=np.int64),
-            np.zeros(2, dtype=np.int64),
+            Totals.empty(q),
+            [PointSums.empty(frame.n_folds)] * q,
+            None if frame.panels is None else Nodes.empty(q, frame.panels),
         )
-
-    @property
-    def counts(self) -> Whole:
-        """(problems, 2) predictions by what occurred."""
-        return np.asarray(self.sizes.sum(axis=1))
 
     @property
     def n_samples(self) -> int:
         """Rows seen."""
-        return int(self.sizes[0].sum())
+        return self.totals.n_samples
 
-    def add_points(self, cell: npt.NDArray[np.intp], place: Floats) -> None:
-        """Put points, of these places in cells of these numbers, into a state without rows."""
-        order = self.cells.shape[-1]
-        self.sizes.reshape(-1)[:] = np.bincount(cell, minlength=self.sizes.size)
-        cells, sizes = self.cells.reshape(-1, order), self.sizes.ravel()
-        ascending = np.lexsort((place, cell))
-        cell, place = cell[ascending], place[ascending]
-        few = sizes[cell] <= order
-        cells[cell[few], position_within(cell[few])] = place[few]
-        many, starts = np.unique(cell[~few], return_index=True)
-        if len(many):
-            moments = np.add.reduceat(polynomials(place[~few], order), starts, axis=1)
-            cells[many] = moments.T @ chebyshev(order).transform
+    @property
+    def counts(self) -> Whole:
+        """(problems, 2) rows by what occurred."""
+        return np.stack([table.counts for table in self.tables])
+
+    def of_labels(self) -> tuple[Floats, Floats]:
+        """(problems, 2) each: Σ w and Σ w² by what occurred."""
+        parts = [(table.weights, table.square_sums) for table in self.tables]
+        weight, squares = (
+            np.stack([each.sum(axis=(0, 1)) for each in of_all])
+            for of_all in zip(*parts, strict=True)
+        )
+        return weight, squares
 
     def plus(self, other: State) -> State:
         """Return the state that has seen the rows of both."""
-        order = self.cells.shape[-1]
-        # Few rows touch few cells: the others are copied as they are.
-        used = np.flatnonzero(other.sizes)
-        cells = self.cells.copy()
-        cells.reshape(-1, order)[used] = _joined(
-            [
-                (each.cells.reshape(-1, order)[used], each.sizes.ravel()[used])
-                for each in (self, other)
-            ]
-        )
-        return State(
-            cells,
-            self.sizes + other.sizes,
-            self.loss + other.loss,
-            self.zeros + other.zeros,
-            self.odd_rows + other.odd_rows,
-        )
+        nodes = self.nodes
+        if nodes is not None and other.nodes is not None:
+            nodes = nodes.plus(other.nodes)
+        tables = [a.plus(b) for a, b in zip(self.tables, other.tables, strict=True)]
+        return State(self.totals.plus(other.totals), tables, nodes)
 
-    def loss_variance(self) -> float:
-        """Variance over rows of the loss."""
-        n = self.n_samples
-        if not np.isfinite(self.loss).all():
-            return math.inf
-        return max(0.0, float(self.loss[1] - self.loss[0] ** 2 / n) / (n - 1))
-
-    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return all arrays, without the cells that hold nothing."""
-        used = np.flatnonzero(self.sizes)
-        arrays = {f.name: getattr(self, f.name) for f in fields(State)}
-        order = self.cells.shape[-1]
-        return {
-            **arrays,
-            "cells": self.cells.reshape(-1, order)[used],
-            "sizes": self.sizes.ravel()[used],
-            "used": used,
+    def arrays(self) -> Arrays:
+        """Return all arrays; those of the tables follow each other."""
+        totals, tables = self.totals, self.tables
+        arrays: Arrays = {
+            "sums": totals.sums,
+            "bounds": totals.bounds,
+            "zeros": totals.zeros,
+            "rows": totals.rows,
+            "points": np.array([len(each.keys) for each in tables]),
+            "exact": np.array([each.exact for each in tables]).astype(np.int64),
         }
+        for name in ("keys", "total", "low", "high", "size"):
+            arrays[name] = np.concatenate([getattr(each, name) for each in tables])
+        if any(each.weight is not None for each in tables):
+            arrays["weight"] = np.concatenate([each.weights for each in tables])
+            arrays["squares"] = np.concatenate([each.square_sums for each in tables])
+        return arrays if self.nodes is None else arrays | self.nodes.arrays()
 
-    def restored(self, arrays: dict[str, np.ndarray[Any, Any]]) -> State:
+    def restored(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> State:
         """Return the state that :meth:`arrays` was called on, of the shape of this one."""
-        cells, sizes = np.zeros_like(self.cells), np.zeros_like(self.sizes)
-        cells.reshape(-1, cells.shape[-1])[arrays["used"]] = arrays["cells"]
-        sizes.ravel()[arrays["used"]] = arrays["sizes"]
-        return State(cells, sizes, arrays["loss"], arrays["zeros"], arrays["odd_rows"])
+        ends = np.cumsum(arrays["points"])[:-1]
 
+        def split(name: str) -> list[Any]:
+            if name not in arrays:
+                return [None] * len(self.tables)
+            return np.split(arrays[name], ends)
 
-def _joined(parts: Sequence[tuple[Floats, Whole]]) -> Floats:
-    """Return cells (c, nodes) that hold what those of several parts do, of these sizes (c,)."""
-    order = parts[0][0].shape[1]
-    single = np.sum([sizes for _, sizes in parts], axis=0) <= order
-    result = np.zeros_like(parts[0][0])
-    moved = ~single
-    for cells, sizes in parts:
-        result[moved] += on_nodes(cells[moved], sizes[moved])
-    joined = [
-        np.where(np.arange(order) < sizes[single][:, None], cells[single], np.inf)
-        for cells, sizes in parts
-    ]
-    places = np.sort(np.concatenate(joined, axis=1), axis=1)[:, :order]
-    result[single] = np.where(np.isfinite(places), places, 0.0)
-    return result
-
-
-def on_nodes(cells: Floats, sizes: Whole) -> Floats:
-    """Return the weights of nodes of cells (c, nodes), some of which hold single predictions."""
-    order = cells.shape[-1]
-    some = np.flatnonzero((sizes > 0) & (sizes <= order))
-    result = np.where((sizes > order)[:, None], cells, 0.0)
-    held = np.arange(order) < sizes[some, None]
-    values = polynomials(cells[some].ravel(), order).reshape(order, len(some), order)
-    moments = np.where(held, values, 0.0).sum(axis=2)
-    result[some] = moments.T @ chebyshev(order).transform
-    return result
-
-
-def fill_cells(weights: Floats, sizes: Whole, cell: npt.NDArray[np.intp], place: Floats) -> Floats:
-    """Return weights (cells, nodes) with single predictions, of these places, where few are."""
-    order = weights.shape[1]
-    result = np.where((sizes > order)[:, None], weights, 0.0)
-    ascending = np.lexsort((place, cell))
-    cell, place = cell[ascending], place[ascending]
-    result[cell, position_within(cell)] = place
-    return result
-
-
-def position_within(cell: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return how many of ascending numbers (n,) before each are equal to it."""
-    return np.asarray(np.arange(len(cell)) - np.searchsorted(cell, cell))
+        names = "keys", "total", "low", "high", "size", "weight", "squares"
+        parts = zip(*(split(name) for name in names), strict=True)
+        return State(
+            Totals(*(arrays[name] for name in ("sums", "bounds", "zeros", "rows"))),
+            [PointSums(bool(e), *each) for e, each in zip(arrays["exact"], parts, strict=True)],
+            None if self.nodes is None else self.nodes.restored(arrays),
+        )

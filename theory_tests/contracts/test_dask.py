@@ -15,6 +15,7 @@ import pytest
 
 import propercal
 from propercal import generators
+from propercal._methods.one_step import of_table
 
 dask: Any = pytest.importorskip("dask", reason="needs Dask")
 da: Any = pytest.importorskip("dask.array", reason="needs Dask")
@@ -124,14 +125,55 @@ class OwnCubic(Cubic):
         return f"Cubic at {uuid.uuid4()}"
 
 
-def test_debiased_is_that_of_a_sketch() -> None:
-    sketch = propercal.CalibrationSketch(K, bandwidth=0.02)
-    sketch.update(Y_TRUE, Y_PROBA)
-    found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), notion="classwise", bandwidth=0.02, confidence_level=0.5)
-    wanted = sketch.result(confidence_level=0.5)
-    check_same(found, wanted, rel=1e-12)
-    assert found.interval("calibration_error") == pytest.approx(wanted.interval("calibration_error"))
-    assert found.method == "debiased"
+@pytest.mark.usefixtures("no_loading")
+@pytest.mark.parametrize("options", [{}, {"bandwidth": 0.06}, {"n_folds": 4, "random_state": 3}, {"kernel": None}])
+@pytest.mark.parametrize("notion", ["classwise", "top-label"])
+def test_debiased_is_that_of_memory(notion: str, options: dict[str, Any]) -> None:
+    def run(y_true: Any, y_proba: Any) -> Any:
+        return propercal.decompose(y_true, y_proba, notion=notion, confidence_level=0.5, **options)
+
+    wanted = run(Y_TRUE, Y_PROBA)
+    found = run(*lazy(Y_TRUE, Y_PROBA, chunks=N))
+    check_same(found, wanted)
+    assert (found.method, found.bandwidth) == ("debiased", wanted.bandwidth)
+    assert found.interval("risk") == pytest.approx(wanted.interval("risk"))
+    # Partitions deal their rows to folds by themselves.
+    found = run(*lazy(Y_TRUE, Y_PROBA))
+    error = wanted.standard_errors["calibration_error"]
+    assert abs(found.calibration_error - wanted.calibration_error) < 0.3 * error
+    assert found.risk == pytest.approx(wanted.risk, rel=1e-12)
+    sketches = [propercal.CalibrationSketch(K, notion=notion, **folds_of(options)) for _ in range(5)]
+    for i, sketch in enumerate(sketches):
+        sketch.update(Y_TRUE[700 * i : 700 * (i + 1)], Y_PROBA[700 * i : 700 * (i + 1)])
+        if i:
+            # What waits is dealt to folds where it is written.
+            sketches[0].merge(propercal.CalibrationSketch.from_bytes(sketch.to_bytes()))
+    method = propercal.methods.Debiased(**options)
+    check_same(found, sketches[0].result(method=method), rel=1e-12)
+
+
+@pytest.mark.usefixtures("no_loading")
+@pytest.mark.parametrize("n", [100, N])
+def test_generators_share_tables(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def counting(table: Any, generators: Any, recipe: Any) -> Any:
+        calls.append(len(generators))
+        return of_table(table, generators, recipe)
+
+    monkeypatch.setattr("propercal.sketch.table_estimates.of_table", counting)
+    chosen: list[Any] = ["log", "brier", generators.Tsallis(1.5)]
+    options: dict[str, Any] = {"notion": "classwise", "generator": chosen}
+    found = propercal.decompose(*lazy(Y_TRUE[:n], Y_PROBA[:n], chunks=n), **options)
+    assert calls == [3] * K
+    wanted = propercal.decompose(Y_TRUE[:n], Y_PROBA[:n], **options)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.generator == other.generator
+        check_same(one, other)
+
+
+def folds_of(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("n_folds", "random_state") if name in options}
 
 
 def test_bandwidths_are_chosen_from_rows_at_equal_distances(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,7 @@ def broken() -> Any:
     return lazy(Y_TRUE, y_proba)
 
 
+DEBIASED: dict[str, Any] = {"method": "debiased", "bandwidth": "auto"}
 ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: lazy(Y_TRUE, Y_PROBA), {"notion": "canonical"}, 'notion = \'canonical\'.*use "classwise"'),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"kernel": "uniform-bins"}, "kernel = 'uniform-bins'.*Dask"),
@@ -171,6 +172,12 @@ ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: lazy(Y_TRUE, Y_PROBA), {"n_folds": 4}, "n_folds = 4"),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"random_state": 1}, "random_state = 1"),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"random_state": None}, "random_state = None"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {**DEBIASED, "random_state": None}, "random_state = None: expected a whole number"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {**DEBIASED, "recalibrator": []}, r"recalibrator = \[\]"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {**DEBIASED, "recalibrator": object()}, "recalibrator = "),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {**DEBIASED, "bandwidth": 1e-3}, "bandwidth = 0.001: expected 'auto', or 0.006 or more, with Dask"),
+    (lambda: lazy(Y_TRUE, Y_PROBA), {**DEBIASED, "algorithm": "exact"}, "algorithm = 'exact'.*compute"),
+    (lambda: lazy(Y_TRUE[:5], Y_PROBA[:5]), DEBIASED, "y_proba = 5 rows: expected 20 or more"),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"exclude_self": False}, "exclude_self = False"),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"sample_weight": np.ones(N)}, "sample_weight = a ndarray: expected None"),
     (lambda: lazy(Y_TRUE, Y_PROBA), {"algorithm": "exact"}, "algorithm = 'exact'.*compute"),

@@ -18,6 +18,7 @@ from propercal._data.notions import Notion, Problems, as_notion
 from propercal._methods.terms import ProblemTerms, Terms, complete_terms, mean_terms
 from propercal.generators import BregmanGenerator
 from propercal.methods import METHODS, Debiased, Direct, Method, Risk, as_method
+from propercal.recalibration import TemperatureScaling
 from propercal.result import TERMS
 
 RNG = np.random.default_rng(3)
@@ -133,8 +134,11 @@ def test_a_comparison_takes_methods_with_intervals(options: dict[str, Any], mess
 
 
 @pytest.mark.parametrize(("method", "message"), [
-    (Debiased(n_folds=4), "^n_folds = 4: expected 5, the default, in a sketch"),
-    (Debiased(kernel=None), "^kernel = None: expected 'dirichlet', the default"),
+    (Debiased(n_folds=4), "^n_folds = 4: expected 5, as rows were dealt to folds, in a sketch"),
+    (Debiased(random_state=None), "^random_state = None: expected 0, as rows were dealt to folds, in a sketch"),
+    (Debiased(bandwidth=1e-3), "^bandwidth = 0.001: expected 'auto', or 0.006 or more, in a sketch"),
+    (Debiased(algorithm="exact"), "^algorithm = 'exact': expected 'auto' or 'linear'"),
+    (Debiased(recalibrator=TemperatureScaling()), "^recalibrator = .*: expected None, the default"),
     (Risk(exclude_self=False), "^exclude_self = False: expected True"),
     (Risk(algorithm="exact"), "^algorithm = 'exact': expected 'auto' or 'linear'"),
     (Risk(bandwidth=0.1), "^bandwidth = 0.1: expected 0.05 or 'auto'"),

@@ -11,8 +11,9 @@ import pytest
 
 import propercal
 from propercal import CalibrationSketch, generators
+from propercal.methods import Risk
 from propercal.result import TERMS
-from theory_tests.instances import unrelated
+from theory_tests.instances import NoHessian, unrelated
 
 
 def made(**settings: Any) -> CalibrationSketch:
@@ -39,6 +40,11 @@ BINARY = {"n_classes": 2, "notion": "canonical"}
     ({"bandwidth": "auto"}, "bandwidth = 'auto'"),
     ({"generator": "logg"}, "generator = 'logg'"),
     ({"from_logits": 1}, "from_logits = 1"),
+    ({"n_folds": 2}, "n_folds = 2: expected a whole number from 3 to 20"),
+    ({"n_folds": 5.0}, "n_folds = 5.0"),
+    ({"random_state": -1}, "random_state = -1: expected a whole number ≥ 0 for a sketch"),
+    ({"random_state": None}, "random_state = None"),
+    ({"random_state": True}, "random_state = True"),
 ])
 def test_settings_that_cannot_be_used(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -75,6 +81,9 @@ def test_nothing_to_decompose(method: str) -> None:
     {"generator": "brier"},
     {"notion": "top-label"},
     {"bandwidth": 0.2},
+    {"bandwidth": None},
+    {"n_folds": 4},
+    {"random_state": 1},
     {"labels": ["a", "b", "c"]},
     {"from_logits": True},
 ])
@@ -82,6 +91,72 @@ def test_sketches_of_other_settings_are_not_merged(settings: dict[str, Any]) -> 
     (name,) = settings
     with pytest.raises(ValueError, match=f"other = a sketch with {name} = "):
         made().merge(made(**settings))
+
+
+@pytest.mark.parametrize("function", ["result", "quadrature_error"])
+def test_what_each_method_needs(function: str) -> None:
+    sketch = fed(*unrelated(19), bandwidth=None)
+    with pytest.raises(ValueError, match="y_proba = 19 rows: expected 20 or more for method=\"debiased\""):
+        getattr(sketch, function)()
+    sketch.update(*unrelated(1))
+    getattr(sketch, function)()
+    for method in ("direct", "risk", Risk(bandwidth=0.1)):
+        with pytest.raises(ValueError, match="bandwidth = None: expected that of the kernel, for method="):
+            getattr(sketch, function)(method=method)
+    with pytest.raises(ValueError, match=r"generator = .*: expected a Hessian"):
+        getattr(fed(*unrelated(30), generator=WithoutHessian()), function)()
+
+
+class WithoutHessian(NoHessian):
+    """One that torch cannot differentiate either."""
+
+    def gradient(self, p: Any) -> Any:
+        return 2 * np.asarray(p)
+
+
+WEIGHTS: list[tuple[Any, str]] = [
+    ([1.0, -1.0, 1.0], "sample_weight = -1.0 at row 1: expected finite weights ≥ 0"),
+    ([1.0, np.nan, 1.0], "sample_weight = nan at row 1"),
+    ([1.0, 2.0], r"sample_weight = an array of shape \(2,\)"),
+    ([[1.0], [2.0], [3.0]], r"sample_weight = an array of shape \(3, 1\)"),
+    (["a", "b", "c"], "sample_weight = "),
+    ([1.0, 1e-101, 1.0], "sample_weight = 1e-101: expected 0, or 1e-100 to 1e\\+100 in a sketch"),
+    ([1e101, 0.0, 1.0], "sample_weight = 1e\\+101: expected 0, or 1e-100"),
+]
+
+
+@pytest.mark.parametrize(("weight", "message"), WEIGHTS)
+def test_weights_that_cannot_be_used_leave_no_trace(weight: Any, message: str) -> None:
+    sketch = fed(*unrelated(50), bandwidth=None)
+    before = sketch._seen
+    with pytest.raises(ValueError, match=message):
+        sketch.update(*unrelated(3), weight)
+    assert sketch._seen is before
+
+
+def test_nodes_have_no_weights_of_rows() -> None:
+    with pytest.raises(ValueError, match="sample_weight = a list: expected None in a sketch of a bandwidth"):
+        made().update(*unrelated(3), [1.0, 2.0, 3.0])
+
+
+def test_weights_are_aligned_with_rows() -> None:
+    pd = pytest.importorskip("pandas")
+    y_true, y_proba = unrelated(300)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 300)
+    order = np.random.default_rng(1).permutation(300)
+    sketch, names = made(bandwidth=None), [f"row {i}" for i in range(300)]
+    moved = pd.Series(weight, index=names).iloc[order]
+    sketch.update(pd.Series(y_true, index=names), pd.DataFrame(y_proba, index=names), moved)
+    wanted = made(bandwidth=None)
+    wanted.update(y_true, y_proba, weight)
+    assert sketch.result().calibration_error == wanted.result().calibration_error
+
+
+def test_infinities_of_both_signs_are_no_term() -> None:
+    sketch = fed([1, 0, *[0, 1] * 20], [1.0, 1.0, *[0.3, 0.6] * 20], **BINARY, generator="itakura-saito")
+    for method in ("debiased", "risk"):
+        with pytest.raises(ValueError, match="infinities of both signs meet"):
+            sketch.result(method=method)
 
 
 def test_single_rows_add_up() -> None:

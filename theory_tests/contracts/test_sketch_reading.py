@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import propercal
 from propercal import CalibrationSketch
 from theory_tests.instances import values
+from theory_tests.sums_of_sketches import check_same_sums
 
 K = 3
 #: Of sum 1 within rounding; as separate predictions, the first does not occur with 1e-7, not 2e-9.
@@ -74,9 +75,7 @@ def test_rows_of_one_class_are_read_by_their_own_sum(notion: str, data: st.DataO
     y_true = np.array(data.draw(st.lists(st.integers(0, K - 1), min_size=len(kinds), max_size=len(kinds))))
     whole = streamed(y_true, y_proba, [], notion=notion)
     parts = streamed(y_true, y_proba, data.draw(cuts(len(kinds))), notion=notion)
-    np.testing.assert_array_equal(parts._state.sizes, whole._state.sizes)
-    np.testing.assert_allclose(parts._state.cells, whole._state.cells, atol=1e-10 * len(kinds))
-    np.testing.assert_allclose(parts._state.loss, whole._state.loss, rtol=1e-12)
+    check_same_sums(parts._state, whole._state)
     check_terms(parts.result(method="risk"), whole.result(method="risk"))
     # decompose reads all rows by 1 − p where one does not sum to 1, and gives two probable classes
     # of a row the complement of the more probable one; then pairs of the sketch are others.
@@ -171,8 +170,8 @@ def test_a_certain_prediction_is_as_sure_beside_a_row_that_does_not_sum_to_1() -
         alone = made()
         alone.update([1], sure)
         alone.update([0], [[0.5, 0.3, 0.19]])
-    assert np.isfinite(beside._state.loss).all()
-    np.testing.assert_allclose(beside._state.loss, alone._state.loss)
+    assert np.isfinite(beside._state.totals.sums).all()
+    np.testing.assert_allclose(beside._state.totals.sums, alone._state.totals.sums)
 
 
 def test_a_column_and_an_indicator_of_two_are_refused_where_they_do_not_fit() -> None:

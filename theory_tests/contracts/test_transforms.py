@@ -132,6 +132,15 @@ def sketched(data: Data) -> list[Any]:
     return [*values(found), *found.interval("risk"), sketch.n_samples]
 
 
+def summed(data: Data) -> list[Any]:
+    """The debiased result of a sketch."""
+    k = data.y_proba.sizes["class"] if isinstance(data.y_proba, xr.DataArray) else data.y_proba.shape[1]
+    sketch = propercal.CalibrationSketch(k, **data.options)
+    sketch.update(data.y_true, data.y_proba, data.sample_weight)
+    found = sketch.result()
+    return [*values(found), *found.interval("risk"), sketch.n_samples]
+
+
 def recalibrated(data: Data) -> list[Any]:
     options = dict(data.options)
     map_ = options.pop("kind")(**options).fit(data.y_proba, data.y_true, data.sample_weight)
@@ -179,11 +188,16 @@ FUNCTIONS = {
         "permute classes": "labels are drawn by column (laws/test_calibration_test.py has the forms that do not depend on it)",
     }),
     "paired_difference": Function(compared, by_notion, 1e-9, 1e-9, {**WHOLE, **OWN_LABEL}, overconfident=True),
-    "CalibrationSketch": Function(sketched, [{"method": method, "notion": notion} for method in ("debiased", "direct", "risk") for notion in NOTIONS[1:]], 1e-10, 1e-12, {
-        "merge duplicates": "a sketch takes no weights",
-        "remove weightless": "a sketch takes no weights",
-        "scale weights": "a sketch takes no weights",
+    "CalibrationSketch": Function(sketched, [{"method": method, "notion": notion} for method in PLAIN_METHODS for notion in NOTIONS[1:]], 1e-10, 1e-12, {
+        "merge duplicates": "nodes of a sketch have no weights",
+        "remove weightless": "nodes of a sketch have no weights",
+        "scale weights": "nodes of a sketch have no weights",
     }, weighted=False),
+    "CalibrationSketch, debiased": Function(summed, [{"notion": notion} for notion in NOTIONS[1:]], 1e-7, 1e-9, {
+        "split into chunks": "each chunk is dealt to folds by itself",
+        **{f"scale weights by {scale}": "weights of rows to come are unknown: extreme ones are refused" for scale in ("1e+200", "1e-200", "3e+100")},
+        **OWN_LABEL,
+    }, overconfident=True),
     "recalibrators": Function(recalibrated, [{"kind": TemperatureScaling}, {"kind": ClasswiseIsotonic}], 1e-9, 1e-9, WHOLE, overconfident=True),
     "layer_sharpness": Function(of_layers, [{"generator": name} for name in ("log", "brier")], not_for={**WHOLE, **OWN_LABEL, "logits": "activations are no probabilities"}),
 }

@@ -35,6 +35,7 @@ from propercal.sketch.dask.shards import (
     summarise,
 )
 from propercal.sketch.settings import as_summed
+from propercal.sketch.together import results_together
 
 #: Rows that a bandwidth is chosen from.
 _SAMPLE = 20_000
@@ -73,19 +74,23 @@ def as_plan(
     check_link(link, bool(from_logits))
     summed = as_summed(method, None, needs, fix)
     given = summed.given()
-    gammas = [float(given["bandwidth"])] * len(generators) if "bandwidth" in given else None
-    algorithm = given.get("algorithm", "auto")
+    gammas: list[float | None] | None = None
+    if summed.corrects_bias or "bandwidth" in given:
+        gamma = None if summed.corrects_bias else float(given["bandwidth"])
+        gammas = [gamma] * len(generators)
+    folds = {name: given[name] for name in ("n_folds", "random_state") if name in given}
     return Plan(
         generators,
         notion,
         method,
         gammas,
-        algorithm,
+        given.get("algorithm", "auto"),
         confidence_level,
         from_logits,
         labels,
         pos_label,
         link,
+        **folds,
     )
 
 
@@ -145,11 +150,15 @@ def _results(
     mixed = len(whole.separate) > 1
     results, inexact = [], mixed
     messages = list(messages)
-    for sketch in [] if mixed else sketches:
+    answers = results_together(sketches, plan.method, plan.confidence_level)
+    for _ in [] if mixed else sketches:
         with held_warnings() as held:
-            result = sketch.result(method=plan.method, confidence_level=plan.confidence_level)
+            result = next(answers)
         results.append(result)
         messages += held
+        if plan.method.corrects_bias:
+            # Its tables have what memory would sum up.
+            continue
         # A sketch warns of infinite terms, or else of nodes that may be off.
         finite = all(np.isfinite(getattr(result, term)) for term in TERMS)
         inexact = inexact or (bool(held) and finite)
@@ -162,7 +171,7 @@ def _results(
         raise bad_value(
             "y_true",
             "an indicator matrix with partitions in which every row marks one class, while "
-            f"{int(sketches[0]._state.odd_rows[0])} rows are in others",
+            f"{int(sketches[0]._state.totals.rows[1])} rows are in others",
             "one class in every row, or not in every row, of each partition",
             "pass fewer and larger partitions",
         )

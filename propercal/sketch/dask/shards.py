@@ -30,6 +30,7 @@ from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.state import State
+from propercal.sketch.together import update_together
 
 Span = tuple[int, int]
 """The smallest and the largest number of rows."""
@@ -57,8 +58,8 @@ class Plan:
     generators: Sequence[BregmanGenerator]
     notion: str
     method: Method
-    bandwidths: Sequence[float] | None
-    """One for each generator; None to choose them."""
+    bandwidths: Sequence[float | None] | None
+    """One for each generator, None for no nodes; None to choose them."""
     algorithm: str
     confidence_level: float
     from_logits: bool
@@ -67,6 +68,8 @@ class Plan:
     link: str | None = None
     n_classes: int = 0
     columns: Columns = Columns()
+    n_folds: int = 5
+    random_state: int = 0
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
@@ -76,6 +79,8 @@ class Plan:
                 generator=generator,
                 notion=self.notion,
                 bandwidth=bandwidth,
+                n_folds=self.n_folds,
+                random_state=self.random_state,
                 labels=self.labels,
                 pos_label=self.pos_label,
                 link=self.link,
@@ -165,8 +170,7 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     with held_warnings() as messages, located(partition):
         y_true, y_proba = plain(plan.columns, block)
         if len(y_true) > 0:
-            for sketch in sketches:
-                sketch.update(y_true, y_proba)
+            update_together(sketches, y_true, y_proba)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
