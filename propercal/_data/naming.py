@@ -17,6 +17,7 @@ import numpy.typing as npt
 from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, some_rows, warn
+from propercal._data.one_column import OneColumn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
 from propercal._data.tokens import (
@@ -30,9 +31,7 @@ from propercal._data.tokens import (
     key,
     negates,
     numberings,
-    of_class_0,
     plain,
-    tokens,
 )
 
 __all__ = ["Given", "Naming", "check_names", "is_numeral", "key"]
@@ -92,8 +91,8 @@ class Naming:
                 f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
             )
         if self.single:
-            self._check_label_of_pair(uniques, held.name)
-            return self._of_pair(uniques)
+            self._pair.check_labels(uniques, held.name)
+            return self._pair.names(uniques)
         if self.labels is not None:
             return self._listed_beside(uniques, held.name)
         if self.columns is not None:
@@ -102,6 +101,10 @@ class Naming:
                 found = self._of_named(uniques, held.name)
             return self._beside(uniques, held) if found is None else found
         return in_order(uniques, held, self.n_classes, self.called)
+
+    @property
+    def _pair(self) -> OneColumn:
+        return OneColumn(self.labels, self.pos_label, self.name, self.called)
 
     # ------------------------------------------------------------ several columns
 
@@ -166,17 +169,22 @@ class Naming:
         equal = [i for i, column in enumerate(self.columns) if key(column) == key(name)]
         places = equal or bearers(self.columns, name)
         negative, positive = (False, True) if booleans else (0, 1)
-        if self.n_classes == 2 and (places == [1] or (equal == [0] and places == equal)):
-            return (negative, positive) if places == [1] else (positive, negative)
-        if len(places) != 1:
+        if len(equal) == 1 and self.n_classes == 2:
+            return (negative, positive) if equal == [1] else (positive, negative)
+        opposite = self.n_classes == 2 and negates(name, self.columns[1])
+        if self.n_classes == 2 and places == [1] and not opposite:
+            return (negative, positive)
+        # A name that speaks of all columns, or of none, does not tell which is meant.
+        if not opposite and len(places) in (0, self.n_classes):
             return None
-        column = self.columns[places[0]]
+        one = len(places) == 1 and not opposite
+        meant = f"the column {self.columns[places[0]]!r}" if one else "the column that is meant"
         raise bad_value(
             self.called.labels,
             f"{some_names(uniques)}, named {plain(name)!r}",
             f"to know of which classes {self.called.proba} has columns, {some_names(self.columns)}",
-            f"pass the column {column!r} alone as {self.called.proba}, or the names of the classes "
-            f"as {self.called.labels}",
+            f"pass {meant} alone as {self.called.proba}, or the names of the classes as "
+            f"{self.called.labels}",
         )
 
     def _beside(self, uniques: Sequence[Any], held: Held) -> Given:
@@ -222,103 +230,6 @@ class Naming:
         known = set(uniques) <= set(found[0]) and held.categories is None
         return found[0] if len(found) == 1 and known and None not in found[0] else None
 
-    # ------------------------------------------------------------ one column
-
-    def _check_label_of_pair(self, uniques: Sequence[Any], name: Any) -> None:
-        """Raise if the only column is named as the opposite of labels 0 and 1."""
-        said = self.labels is not None or self.pos_label is not None
-        if said or name is None or self.name is None or not set(uniques) <= {0, 1}:
-            return
-        if is_negation(name, self.name) and not is_negation(self.name, name):
-            raise self._of_class_0()
-
-    def _of_class_0(self) -> ValueError:
-        return bad_value(
-            self.called.proba,
-            f"a column named {self.name!r}",
-            "to know which class it is the probability of",
-            "pass pos_label=0 or pos_label=1",
-        )
-
-    def _of_pair(self, uniques: Sequence[Any]) -> Given:
-        """Return the names of the negative and the positive class."""
-        if self.labels is not None:
-            return self._listed_pair()
-        positive = self._positive(uniques)
-        if positive is not None:
-            others = [each for each in uniques if key(each) != key(positive)]
-            if len(others) > 1:
-                raise bad_value(
-                    self.called.labels,
-                    f"the names {some_names(uniques)}",
-                    f"{positive!r} and one other class, of which {self.called.proba} has a column",
-                    "pass a column for each class",
-                )
-            found = [each for each in uniques if key(each) == key(positive)]
-            return (others[0] if others else _opposite(positive), *(found or [positive]))
-        if all(isinstance(each, bool) for each in uniques):
-            return (False, True)
-        if all(is_number(each) for each in uniques):
-            if set(uniques) == {-1, 1}:
-                return (-1, 1)
-            if not set(uniques) <= {0, 1} and len(uniques) == 2:
-                raise self._unknown_positive(uniques)
-            return (0, 1)
-        raise self._unknown_positive(uniques)
-
-    def _listed_pair(self) -> Given:
-        assert self.labels is not None  # noqa: S101
-        first, second = self.labels
-        positive = self.pos_label if self.pos_label is not None else self.name
-        if self.pos_label is not None and key(positive) not in (key(first), key(second)):
-            raise bad_value(
-                "pos_label", repr(positive), f"one of labels={[first, second]}", "name one"
-            )
-        if positive is not None and key(positive) == key(first):
-            return (second, first)
-        if self.pos_label is None and self.name is not None:
-            other = set(tokens(first)) - set(tokens(second))
-            of_first = bool(other) and other <= set(tokens(self.name))
-            negative = negates(self.name, second) or (key(second) == "1" and of_class_0(self.name))
-            if negative or (of_first and not negates(self.name, first)):
-                raise self._unknown_positive(self.labels)
-        return self.labels
-
-    def _positive(self, uniques: Sequence[Any]) -> Any:
-        """Return the positive class as the caller or the column names it; None if neither does."""
-        booleans = bool(uniques) and all(isinstance(each, bool) for each in uniques)
-        name = self.name
-        is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
-        if self.pos_label is not None:
-            # Column 0 may be so called because it is the only one.
-            counted = is_number(name) and name == 0
-            if is_class and not counted and key(name, booleans=booleans) != key(self.pos_label):
-                raise bad_value(
-                    "pos_label",
-                    repr(self.pos_label),
-                    f"{name!r}, the name of {self.called.proba}",
-                    "rename it, or pass it without a name",
-                )
-            return self.pos_label
-        if name is None:
-            return None
-        numbers = all(is_number(each) for each in uniques)
-        exact = is_class and plain(name) not in (0, "False")
-        if numbers and not exact and (of_class_0(name) or is_class):
-            raise self._of_class_0()
-        if not is_class:
-            return None
-        return next(each for each in uniques if key(each) == key(name, booleans=booleans))
-
-    def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
-        kind = "labels" if all(is_number(each) for each in uniques) else "names"
-        return bad_value(
-            self.called.labels,
-            f"the {kind} {some_names(uniques)}",
-            f"0 and 1, or to know of which class {self.called.proba} is the probability",
-            "pass pos_label=..., or a column for each class",
-        )
-
     # ------------------------------------------------------------ indicator matrices
 
     def of_indicator(self, columns: Given | None) -> tuple[Given, list[int] | None]:
@@ -338,6 +249,8 @@ class Naming:
             own = tuple(range(k))
         if own is None and self.columns is not None:
             self._check_usual_order(target)
+        if own is not None and target is None and not all(map(ascending, numberings(own))):
+            raise self._shuffled_indicator(own)
         if target is None or own is None:
             return target or own or tuple(range(k)), None
         place = {key(name): i for i, name in enumerate(own)}
@@ -357,16 +270,24 @@ class Naming:
         if moved:
             raise self._unmatched("an indicator matrix without names of columns")
 
+    def _shuffled_indicator(self, own: Given) -> ValueError:
+        return bad_value(
+            self.called.labels,
+            f"columns named {some_names(own)}, whose numbers do not ascend",
+            f"to know in which order {self.called.proba} has its columns, which have no names",
+            "bring both into one order, and name the columns of both alike or of none",
+        )
+
     def _of_indicator_pair(self, columns: Given | None) -> tuple[Given, list[int] | None]:
         """Return the same for predictions of one column."""
         if columns is None:
-            negative, positive = self._of_pair([0, 1])
+            negative, positive = self._pair.names([0, 1])
             if self.labels is not None:
                 order = [self.labels.index(negative), self.labels.index(positive)]
             else:
                 order = [int(negative), int(positive)]
             return (negative, positive), order
-        names = self._of_pair(sorted(columns, key=str) if self.labels is None else [])
+        names = self._pair.names(sorted(columns, key=str) if self.labels is None else [])
         keys = [key(each) for each in columns]
         if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
             raise bad_value(
@@ -376,10 +297,3 @@ class Naming:
                 "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
-
-
-def _opposite(positive: Any) -> Any:
-    """Name the class that did not occur."""
-    if is_number(positive):
-        return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
-    return f"not {positive}"

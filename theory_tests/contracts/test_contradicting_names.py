@@ -1,0 +1,158 @@
+"""Names of labels, of a single column and of the caller that contradict each other: refused, or right.
+
+As in the tests of misleading names, one of two classes has 0.9, so that the Brier score is 2 · 0.1² = 0.02, and
+2 · 0.9² = 1.62 if they are confused; of three classes the one that occurs has 0.8, and the score is 0.06.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propercal import CalibrationSketch, calibration_test, paired_difference, select_bandwidth
+from propercal._data.tokens import bearers, contradicts, negates, of_class_0
+from theory_tests.contracts.test_misleading_names import (
+    CODES,
+    FRAUD,
+    PROBA,
+    SCORE,
+    THREE,
+    TWO,
+    WORDS,
+    F,
+    P,
+    check,
+    refused,
+)
+
+TURNED = F[["legit", "fraud"]]
+#: Columns of two classes, that of class 1 first.
+TABLES = [F, F.add_prefix("p_"), F.add_suffix("_prob"), F.set_axis(["P(fraud)", "P(legit)"], axis=1)]
+
+
+# ---------------------------------------------------------------- labels 0 and 1 named after a class
+
+OF_FRAUD = ["is_fraud", "fraud_label", "y_fraud", "target_fraud", "fraud_flag", "has_fraud", "isFraud", "isfraud", "label_fraud", "fraudulent", "p_fraud"]
+
+
+@pytest.mark.parametrize("name", OF_FRAUD)
+def test_labels_named_after_a_class_are_not_counted_in_another_order(name: str) -> None:
+    for labels in (pd.Series(FRAUD, name=name), pd.Series(FRAUD == 1, name=name), pd.DataFrame({name: FRAUD})):
+        for table in TABLES:
+            if name in table:
+                check(TWO, labels, table)
+            else:
+                refused(r"y_true = \[\S+, \S+\], named .*: expected to know of which classes y_proba has columns.*pass the column .* alone", labels, table)
+            check(TWO, labels, table.iloc[:, ::-1])
+        check(TWO, labels, F.fraud)
+        refused("y_true = .*named", labels, F.assign(other=0.0))
+
+
+@pytest.mark.parametrize("name", ["label", "target", "y", "outcome", "y_true", "fraud_or_legit", None])
+def test_labels_named_after_no_class_are_counted(name: Any) -> None:
+    check(TWO, pd.Series(FRAUD, name=name), TURNED)
+    check(TWO, pd.Series(FRAUD, name=name), SCORE)
+    check(THREE, pd.Series(CODES, name=name), P)
+
+
+def test_labels_named_after_a_class_are_refused_by_every_function() -> None:
+    labels = pd.Series(FRAUD, name="is_fraud")
+    for function in (
+        lambda: calibration_test(labels, F, random_state=0),
+        lambda: select_bandwidth(labels, F),
+        lambda: paired_difference(labels, F, F, generator="brier", kernel=None),
+        lambda: CalibrationSketch(2, bandwidth=0.1).update(labels, F),
+    ):
+        with pytest.raises(ValueError, match=r"^y_true = \[0, 1\], named 'is_fraud'"):
+            function()
+
+
+@pytest.mark.parametrize("name", ["no_fraud", "not_fraud", "nonfraud", "is_not_fraud", "non-fraud", "notFraud"])
+def test_labels_of_the_opposite_are_not_those_of_the_column(name: str) -> None:
+    labels = pd.Series(1 - FRAUD, name=name)
+    for column in (F.fraud, F[["fraud"]], F.fraud.rename("p_fraud")):
+        refused(r"y_true = \[0, 1\], named .* a column named .* pass pos_label=0 or pos_label=1", labels, column)
+        check(TWO, labels, column, pos_label=0)
+    for table in TABLES:
+        for given in (table, table.iloc[:, ::-1]):
+            refused("y_true = .*named", labels, given)
+    check(TWO, labels, TURNED.iloc[:, ::-1].set_axis(["fraud", name], axis=1))
+    # One that speaks of another thing is no opposite.
+    check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud)
+    check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud.rename("score"))
+
+
+# ---------------------------------------------------------------- a positive class beside a name
+
+
+@pytest.mark.parametrize("name", ["p_legit", "legit_prob", "not_fraud", "nonfraud", "p_no_fraud"])
+def test_a_positive_class_that_the_name_of_the_column_contradicts_is_refused(name: str) -> None:
+    column = F.legit.rename(name)
+    for options in ({}, {"labels": ["legit", "fraud"]}, {"labels": ["fraud", "legit"]}):
+        for given in (column, column.to_frame()):
+            refused(r"pos_label = 'fraud': expected .*, the name of y_proba", WORDS, given, pos_label="fraud", **options)
+            check(TWO, WORDS, given, pos_label="legit", **options)
+    with pytest.raises(ValueError, match="pos_label = 'fraud'"):
+        CalibrationSketch(2, bandwidth=0.1, pos_label="fraud").update(WORDS, column)
+
+
+@pytest.mark.parametrize("name", ["p_0", "class0_prob", "y_hat_0", "p=0"])
+def test_a_numbered_column_is_of_its_number(name: str) -> None:
+    refused("pos_label = 1: expected", FRAUD, F.legit.rename(name), pos_label=1)
+    refused("pos_label = 0: expected", FRAUD, F.fraud.rename(name.replace("0", "1")), pos_label=0)
+    refused("pos_label = 2: expected", FRAUD + 1, F.legit.rename(name.replace("0", "1")), pos_label=2)
+    check(TWO, FRAUD, F.legit.rename(name), pos_label=0)
+    check(TWO, FRAUD, F.fraud.rename(name.replace("0", "1")), pos_label=1)
+
+
+@pytest.mark.parametrize("name", ["p", "score", "fraud", "p_fraud", "not_legit", "model_3", "no_show", "column_0", None])
+def test_a_positive_class_holds_where_the_name_does_not_contradict(name: Any) -> None:
+    check(TWO, WORDS, F.fraud.rename(name), pos_label="fraud")
+    if name != "fraud":
+        check(TWO, FRAUD, F.fraud.rename(name), pos_label=1)
+
+
+@pytest.mark.parametrize("name", ["+", "-", "p-", "other", "rest", "p_other"])
+def test_signs_and_the_rest_are_names_of_class_0(name: str) -> None:
+    column = F.legit.rename(name)
+    if name != "+":
+        refused("y_proba = a column named .*pos_label=0 or pos_label=1", FRAUD, column)
+        check(TWO, FRAUD, column, pos_label=0)
+    refused("y_true = the names", FRAUD, F.set_axis(["p+" if name == "+" else "p", "p-" if name == "+" else name], axis=1))
+    check(TWO, FRAUD, TURNED.set_axis(["p-", "p+"], axis=1))
+
+
+# ---------------------------------------------------------------- indicators with names beside none
+
+
+def test_named_indicators_whose_numbers_do_not_ascend_are_refused_beside_columns_without_names() -> None:
+    dummies = pd.get_dummies(CODES, prefix="y")
+    check(THREE, dummies, PROBA)
+    check(THREE, pd.get_dummies(CODES)[[2, 0, 1]], PROBA)
+    for names in (["y_2", "y_0", "y_1"], ["y_1", "y_0", "y_2"]):
+        for given in (PROBA, pd.DataFrame(PROBA), PROBA.tolist()):
+            refused(r"y_true = columns named .* whose numbers do not ascend: .* in which order y_proba", dummies[names], given)
+        check(THREE, dummies[names], P.set_axis(["y_0", "y_1", "y_2"], axis=1))
+    check(THREE, pd.get_dummies(np.array(["cat", "dog", "eel"])[CODES]), PROBA)
+
+
+# ---------------------------------------------------------------- what names say
+
+
+def test_what_names_say_of_each_other() -> None:
+    assert bearers(["p_fraud", "p_legit"], "is_fraud") == [0] == bearers(["fraud", "legit"], "fraudulent")
+    assert bearers(["p_fraud", "p_legit"], "p_label") == [] == bearers(["fraud", "no_fraud"], "fraud_flag")
+    assert bearers(["male", "female"], "is_female") == [1]
+    assert negates("no_fraud", "p_fraud")
+    assert negates("cancer free", "p_cancer")
+    assert not negates("p_no_fraud", "no_fraud")
+    assert not negates("no_show", "score")
+    assert contradicts("p_fraud", "not fraud", "fraud")
+    assert not contradicts("p_not_fraud", "not fraud", "fraud")
+    assert not contradicts("1-p", 0, 1)
+    assert contradicts("class a", "class b", "class a")
+    assert of_class_0("HER2-")
+    assert not of_class_0("HER2+")
