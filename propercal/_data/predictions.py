@@ -151,6 +151,7 @@ def validate(
         proba=held.proba,
         pos_label=pos_label,
         used=used,
+        ignore_index=ignore_index,
         called=names,
     )
     if classes.n_samples != n:

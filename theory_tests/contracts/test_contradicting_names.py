@@ -156,3 +156,43 @@ def test_what_names_say_of_each_other() -> None:
     assert contradicts("class a", "class b", "class a")
     assert of_class_0("HER2-")
     assert not of_class_0("HER2+")
+
+
+# ---------------------------------------------------------------- rows that do not count
+
+
+def test_rows_that_do_not_count_do_not_change_how_the_others_are_numbered() -> None:
+    kept = CODES < 2
+    weights = [kept.astype(int), kept * (1.0 + CODES)]
+    for labels in (CODES + 1, CODES + 1.0, (CODES + 1).tolist()):
+        refused(r"y_true = \[1, 2\] in rows that count, and \[3(\.0)?\] in others: .*pass labels=", labels, PROBA, ignore_index=3)
+        for weight in weights:
+            refused(r"y_true = \[1, 2\] in rows that count", labels, PROBA, sample_weight=weight)
+            check(THREE, labels, PROBA, sample_weight=weight, labels=[1, 2, 3])
+            check(THREE, labels, P.set_axis([1, 2, 3], axis=1), sample_weight=weight)
+    two = np.stack([1 - SCORE, SCORE], axis=1)
+    for given in (two, SCORE):
+        refused(r"y_true = \[1\] in rows that count, and \[2\] in others", FRAUD + 1, given, sample_weight=FRAUD == 0)
+    check(TWO, FRAUD * 2 - 1, two, sample_weight=FRAUD == 1)
+    check(THREE, pd.Categorical(CODES + 1), PROBA, sample_weight=weights[0])
+
+
+@pytest.mark.parametrize("void", [255, -100, 3, np.nan, -1, 0])
+def test_what_stands_for_no_label_is_no_class(void: Any) -> None:
+    kept = CODES > 0
+    labels = np.where(kept, CODES, void)
+    if void == 3:
+        refused(r"y_true = \[1, 2\] in rows that count", labels, PROBA, ignore_index=void)
+        labels[1], labels[2] = 0, 1
+        check((18 * THREE + 2 * 1.46) / 20, labels, PROBA, ignore_index=void)
+        return
+    check(THREE, labels, PROBA, ignore_index=void)
+    if void != 255:
+        check(THREE, labels, PROBA, sample_weight=kept)
+
+
+def test_a_number_and_its_digits_are_the_same_label_to_ignore() -> None:
+    labels = np.where(CODES > 0, CODES, 7)
+    for given, value in ((labels, "7"), (labels.astype(str), 7), (labels.astype(object), "7"), (labels.astype(float), "7")):
+        options = {"labels": ["0", "1", "2"]} if isinstance(given[0], str) else {}
+        check(THREE, given, PROBA, ignore_index=value, **options)
