@@ -10,6 +10,7 @@ import numpy as np
 from propercal._data.holders import named
 from propercal._data.messages import bad_value
 from propercal._data.rows import Order, in_place, order_of, some_of
+from propercal._data.tokens import key, of_class_0
 
 
 def coordinate(values: Any, dim: Hashable) -> Any:
@@ -71,6 +72,25 @@ def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
             f".rename to {dim!r}",
         )
     return found[0]
+
+
+def scalars_of(values: Any) -> dict[Hashable, Any]:
+    """Return the coordinates without a dimension, which xarray keeps of what was selected."""
+    return {n: each.item() for n, each in values.coords.items() if not each.dims and each.size}
+
+
+def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
+    """Return the class that a vector was selected by; None for none, or raise for several."""
+    known = {key(each) for each in classes}
+    found = {n: v for n, v in scalars_of(values).items() if key(v) in known or of_class_0(v)}
+    if len({key(each) for each in found.values()}) > 1:
+        raise bad_value(
+            argument,
+            f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
+            "to know which of them is the class that it is the probability of",
+            "drop the others by .drop_vars",
+        )
+    return next(iter(found.values()), None)
 
 
 def is_text(index: Any) -> bool:

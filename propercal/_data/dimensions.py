@@ -18,13 +18,14 @@ from propercal._data.coordinates import (
     index_of,
     order_along,
     others_along,
+    scalars_of,
+    selected,
     tells,
 )
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
 from propercal._data.rows import Order, in_place, order_of, unmatched
-from propercal._data.tokens import key, of_class_0
 
 
 def _is_hashable(value: object) -> bool:
@@ -208,22 +209,11 @@ class Dimensions:
         return replace(held, columns=columns)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
-        """Note the class that a vector was selected by, which xarray keeps as a coordinate."""
-        scalars = {
-            name: each.item() for name, each in values.coords.items() if not each.dims and each.size
-        }
-        if argument != self.called.proba or not scalars:
+        """Note the class that a vector was selected by."""
+        if argument != self.called.proba or not scalars_of(values):
             return held
-        occurred = {key(each) for each in _values(self.called.labels, self.labels)}
-        found = {n: v for n, v in scalars.items() if key(v) in occurred or of_class_0(v)}
-        if len({key(each) for each in found.values()}) > 1:
-            raise bad_value(
-                argument,
-                f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
-                "to know which of them is the class that it is the probability of",
-                "drop the others by .drop_vars",
-            )
-        return replace(held, name=next(iter(found.values()))) if found else held
+        name = selected(argument, values, _values(self.called.labels, self.labels))
+        return held if name is None else replace(held, name=name)
 
     def _unnamed(self, argument: str, values: object) -> Held:
         """Read an array without names as samples, in the order of the reference."""

@@ -118,8 +118,9 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
         return numbers
     # A number and its digits are the same name.
     given = values.tolist()
-    wanted = {each for each in set(given) if not is_missing(each) and key(each) == key(ignore_index)}
-    return np.array([each in wanted for each in given], dtype=bool)
+    wanted = key(ignore_index)
+    ignored = {each for each in set(given) if not is_missing(each) and key(each) == wanted}
+    return np.array([each in ignored for each in given], dtype=bool)
 
 
 def in_rows(weight: Array) -> Array:

@@ -165,3 +165,65 @@ def test_the_label_of_a_single_column_is_said(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_predictions(path, pos_label="legit").y_true, [1, 0])
     with pytest.raises(ValueError, match="--pos-label"):
         read_predictions(path)
+
+
+# ---------------------------------------------------------------- one column of a recalibrator
+
+HIT = np.arange(40) % 2
+WORDS = np.where(HIT == 1, "fraud", "legit")
+SCORE = np.where(HIT == 1, 0.9, 0.1)
+#: Names of a column that a recalibrator is fitted to, and of columns of the same class, and not; settings.
+ONE: dict[str, tuple[Any, list[Any], list[Any], dict[str, Any]]] = {
+    "words": ("fraud", ["p_fraud", "fraud", "fraud_prob", "fraud_test", None], ["legit", "p_legit", "not_fraud", "score", "p_0", 0], {}),
+    "uses": ("prob", ["p", "score", "p_1", 1, "p_train", None], ["legit", "p_0", "negative", "model_2"], {}),
+    "numbers": ("model_1", ["p_model_1", None], ["model_2", "model_0", "fraud"], {}),
+    "the positive label": ("fraud", ["p_fraud", "score", "p", None], ["legit", "not_fraud", "p_0", "neg", 0, "p_legit"], {"pos_label": "fraud"}),
+    "the other label": ("legit", ["p_legit", "score", None], ["p_fraud", "p_1", "fraud", "not_legit"], {"pos_label": "legit"}),
+}
+
+
+@pytest.mark.parametrize("case", ONE)
+@pytest.mark.parametrize("kind", [ClasswiseIsotonic, TemperatureScaling])
+def test_one_column_is_that_of_fit_or_refused(kind: Any, case: str) -> None:
+    pytest.importorskip("sklearn")
+    name, same, others, settings = ONE[case]
+    own = 1 - SCORE if settings.get("pos_label") == "legit" else SCORE
+    noisy = np.where(np.arange(40) < 2, 1 - HIT, HIT)
+    y = np.where(noisy == 1, "fraud", "legit") if settings else noisy
+    fitted = kind(**settings).fit(pd.Series(own, name=name), y)
+    right = fitted.predict_proba(own)
+    for new in same:
+        np.testing.assert_array_equal(fitted.predict_proba(pd.Series(own, name=new)), right)
+        if new is not None:
+            np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame({new: own})), right)
+    for new in others:
+        with pytest.raises(ValueError, match=r"^X = a column named .*pass the column it was fitted to, or that without its name"):
+            fitted.predict_proba(pd.Series(1 - own, name=new))
+
+
+@pytest.mark.parametrize(("name", "settings"), [("p_0", {}), ("negative", {}), ("p_legit", {"pos_label": "fraud"}), ("no_fraud", {"pos_label": "fraud"})])
+def test_a_column_without_a_name_is_then_not_of_the_other_class(name: str, settings: dict[str, Any]) -> None:
+    fitted = TemperatureScaling(**settings).fit(SCORE, WORDS if settings else HIT)
+    with pytest.raises(ValueError, match=r"^X = a column named '\w+': expected the probability of .*, as in fit"):
+        fitted.predict_proba(pd.Series(1 - SCORE, name=name))
+
+
+@pytest.mark.parametrize("labels", [WORDS, HIT], ids=["words", "numbers"])
+def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> None:
+    pytest.importorskip("sklearn")
+    xr = pytest.importorskip("xarray")
+    both = xr.DataArray(np.stack([SCORE, 1 - SCORE], 1), dims=("s", "k"), coords={"k": ["fraud", "legit"] if labels is WORDS else [1, 0]})
+    named = both.assign_coords(k=["fraud", "legit"])
+    for array, one, other in ((both, *both.k.to_numpy()), (named, "fraud", "legit")):
+        fitted = ClasswiseIsotonic(smoothed=True).fit(array.sel(k=one), labels)
+        right = fitted.predict_proba(SCORE)
+        for given in (array.sel(k=one), array.sel(k=one).assign_coords(fold=0.5, day=7), array.sel(k=one).drop_vars("k")):
+            np.testing.assert_array_equal(fitted.predict_proba(given), right)
+        for given in (array.sel(k=other), array.sel(k=other).assign_coords(fold=0.5)):
+            with pytest.raises(ValueError, match=r"^X = (a column named|an array selected by 'k' = 'legit': expected 'fraud', as in fit)"):
+                fitted.predict_proba(given)
+    halves = named.sel(k="fraud").expand_dims(split=["cal", "test"])
+    fitted = ClasswiseIsotonic(smoothed=True).fit(halves.sel(split="cal"), labels)
+    np.testing.assert_array_equal(fitted.predict_proba(halves.sel(split="test")), fitted.predict_proba(SCORE))
+    with pytest.raises(ValueError, match=r"^X = coordinates 'k' = .*\.drop_vars|^X = a column|^X = an array selected"):
+        fitted.predict_proba(named.sel(k="legit").assign_coords(c=0))
