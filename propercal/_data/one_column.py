@@ -79,7 +79,8 @@ class OneColumn:
             )
         found = [each for each in uniques if key(each) == key(positive)]
         negative = others[0] if others else _opposite(positive)
-        if self.pos_label is not None and not self._is_counted:
+        counted = self._is_counted or self._is_second(uniques)
+        if self.pos_label is not None and not counted:
             named = self.name is not None and key(self.name) == key(positive)
             if self.name is not None and not named and contradicts(self.name, positive, negative):
                 raise self._other_class()
@@ -89,6 +90,11 @@ class OneColumn:
     def _is_counted(self) -> bool:
         """Whether the column may have its name because it is the only one."""
         return self.name == "column_0" or (is_number(self.name) and self.name == 0)
+
+    def _is_second(self, uniques: Sequence[Any]) -> bool:
+        """Tell whether the column may be numbered 1 as the second of two, not as class 1."""
+        of_two = {"0", "1", "-1"}
+        return is_number(self.name) and self.name == 1 and not set(map(key, uniques)) <= of_two
 
     def _listed(self) -> Given:
         assert self.labels is not None  # noqa: S101
@@ -118,7 +124,7 @@ class OneColumn:
         is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
         if self.pos_label is not None:
             other = key(name, booleans=booleans) != key(self.pos_label)
-            if is_class and not self._is_counted and other:
+            if is_class and other and not (self._is_counted or self._is_second(uniques)):
                 raise self._other_class()
             return self.pos_label
         if name is None:
@@ -129,6 +135,8 @@ class OneColumn:
             raise self._of_class_0()
         if not is_class:
             return None
+        if self._is_second(uniques):
+            raise self._unknown_positive(uniques)
         return next(each for each in uniques if key(each) == key(name, booleans=booleans))
 
     # ------------------------------------------------------------ errors

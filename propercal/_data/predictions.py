@@ -161,6 +161,14 @@ def validate(
             f"{n}, one per row of {names.proba}",
             "align the two",
         )
+    if n_columns == 1 and classes.codes is None:
+        raise bad_value(
+            names.labels,
+            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
+            f"of {names.proba}",
+            "one class in each row, or as many columns of both",
+            "drop rows without a label, or pass the probability of each class",
+        )
     classes, parts, multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names
     )

@@ -16,7 +16,7 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
-from propercal._data.tokens import content, tokens
+from propercal._data.tokens import content, is_number, tokens
 from propercal._typing import Array
 
 _NAMES = Names(labels="y", proba="X")
@@ -137,6 +137,8 @@ def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
             "pass the columns it was fitted to",
         )
     if single:
+        if held.first and is_number(known.name):
+            held = replace(held, name=0)
         if is_labelled(X):
             held = _as_selected(held, X, known, classes)
         _check_name(held, known.name, fitted, classes)

@@ -164,14 +164,6 @@ def read_rows(
             f"the probability of {reading.names[-1]!r}, as in rows before",
             "pass the same column in each update",
         )
-    if rows.n_classes != n_classes:
-        raise bad_value(
-            "y_true",
-            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
-            "of y_proba",
-            "as many columns of both",
-            "pass the probability of each class",
-        )
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)

@@ -203,7 +203,8 @@ def test_one_column_is_that_of_fit_or_refused(kind: Any, case: str) -> None:
 
 @pytest.mark.parametrize(("name", "settings"), [("p_0", {}), ("negative", {}), ("p_legit", {"pos_label": "fraud"}), ("no_fraud", {"pos_label": "fraud"})])
 def test_a_column_without_a_name_is_then_not_of_the_other_class(name: str, settings: dict[str, Any]) -> None:
-    fitted = TemperatureScaling(**settings).fit(SCORE, WORDS if settings else HIT)
+    y = np.where(np.arange(40) < 2, 1 - HIT, HIT)
+    fitted = TemperatureScaling(**settings).fit(SCORE, np.where(y, "fraud", "legit") if settings else y)
     with pytest.raises(ValueError, match=r"^X = a column named '\w+': expected the probability of .*, as in fit"):
         fitted.predict_proba(pd.Series(1 - SCORE, name=name))
 
@@ -222,6 +223,13 @@ def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> No
         for given in (array.sel(k=other), array.sel(k=other).assign_coords(fold=0.5)):
             with pytest.raises(ValueError, match=r"^X = (a column named|an array selected by 'k' = 'legit': expected 'fraud', as in fit)"):
                 fitted.predict_proba(given)
+    # The first column of a table that numbers its own is not the second.
+    frame = pd.DataFrame(np.stack([1 - SCORE, SCORE], 1))
+    fitted = ClasswiseIsotonic(smoothed=True).fit(frame[1], HIT)
+    for given in (frame[0], frame[[0]]):
+        with pytest.raises(ValueError, match=r"^X = a column named 0: expected the probability of 1, named 1 in fit"):
+            fitted.predict_proba(given)
+    np.testing.assert_array_equal(fitted.predict_proba(frame[[1]]), fitted.predict_proba(SCORE))
     halves = named.sel(k="fraud").expand_dims(split=["cal", "test"])
     fitted = ClasswiseIsotonic(smoothed=True).fit(halves.sel(split="cal"), labels)
     np.testing.assert_array_equal(fitted.predict_proba(halves.sel(split="test")), fitted.predict_proba(SCORE))

@@ -196,3 +196,35 @@ def test_a_number_and_its_digits_are_the_same_label_to_ignore() -> None:
     for given, value in ((labels, "7"), (labels.astype(str), 7), (labels.astype(object), "7"), (labels.astype(float), "7")):
         options = {"labels": ["0", "1", "2"]} if isinstance(given[0], str) else {}
         check(THREE, given, PROBA, ignore_index=value, **options)
+
+
+# ---------------------------------------------------------------- one column beside two
+
+
+def test_an_indicator_of_two_columns_beside_one_marks_one_class_a_row() -> None:
+    marks = np.eye(2)[FRAUD]
+    for row in ([0, 0], [1, 1]):
+        several = np.append(marks[:-1], [row], axis=0)
+        for options in ({}, {"pos_label": 0}, {"from_logits": True}, {"from_logits": True, "link": "sigmoid"}):
+            for notion in ("classwise", "canonical"):
+                refused("y_true = an indicator matrix of two columns, whose rows mark none or both, beside one column of y_proba", several, SCORE, notion=notion, **options)
+        for function in (calibration_test, select_bandwidth):
+            with pytest.raises(ValueError, match=r"^y_true = an indicator matrix of two columns"):
+                function(several, SCORE)
+        with pytest.raises(ValueError, match=r"^y_true = an indicator matrix of two columns"):
+            paired_difference(several, SCORE, SCORE)
+        check(TWO, several, SCORE, sample_weight=np.arange(20) < 19)
+    check(TWO, marks, SCORE)
+
+
+def test_a_column_that_a_table_has_numbered_is_no_class_of_that_number() -> None:
+    two = pd.DataFrame(np.stack([1 - SCORE, SCORE], axis=1))
+    for labels in (FRAUD + 1, (FRAUD + 1).astype(str), pd.get_dummies(FRAUD + 1)):
+        for column in (two[1], two[[1]]):
+            refused("y_true = .*pos_label=", labels, column)
+            positive = "2" if getattr(labels, "dtype", None) is not None and labels.dtype.kind == "U" else 2
+            check(TWO, labels, column, pos_label=positive)
+        check(TWO, labels, two[1].rename("2"))
+        check(TWO, labels, two[0].rename("1"))
+    for labels in (FRAUD, FRAUD == 1, FRAUD * 2 - 1):
+        check(TWO, labels, two[1])
