@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace, to_numpy
-from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
@@ -123,7 +123,7 @@ def align_pair(
         second = second.transpose(*first.dims)  # type: ignore[attr-defined]
     a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
     words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
-    return a, b._replace(proba=_with_columns_of(b.proba, a.proba, called, words))
+    return a, b._replace(proba=_with_columns_of(b.proba, a, called, words))
 
 
 def align_all(
@@ -194,8 +194,9 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
         )
 
 
-def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words: bool) -> Held:
-    """Return `held` with its columns in the order of those of `other`, where both have names."""
+def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:
+    """Return `held` with its columns in the order of those of the first, where both have names."""
+    other = first.proba
     try:
         order = order_of_columns(other.columns, held.columns, words=words)
     except OtherColumnsError as error:
@@ -207,6 +208,14 @@ def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words
         ) from error
     if order is None:
         return held
+    if not name_columns(first.labels, other.columns or ()):
+        raise bad_value(
+            called[1].proba,
+            f"columns {list(held.columns or ())}",
+            f"the order of {called[0].proba}, {list(other.columns or ())}, since "
+            f"{called[0].labels} names none of them, but counts columns",
+            "bring the columns of both into one order",
+        )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from propercal._array import to_numpy
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.tokens import ascending, key, numberings
@@ -42,6 +43,21 @@ def order_of_columns(
         raise OtherColumnsError
     order = [place[each] for each in wanted]
     return None if order == list(range(len(order))) else order
+
+
+def name_columns(labels: Held, columns: Sequence[Any]) -> bool:
+    """Tell whether labels are names of columns, so that these mean the same in any order."""
+    values = to_numpy(labels.values)
+    if values.ndim == 2 and values.shape[1] > 1:
+        return labels.columns is not None
+    booleans = values.dtype.kind == "b"
+    names = {key(each, booleans=booleans) for each in columns}
+    found = map(key, _hashable(np.ravel(values).tolist()))
+    return not names.isdisjoint(found) or (labels.name is not None and key(labels.name) in names)
+
+
+def _hashable(values: Sequence[Any]) -> set[Any]:
+    return {each for each in values if type(each).__hash__ is not None}
 
 
 def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:

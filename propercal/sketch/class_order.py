@@ -18,6 +18,7 @@ from propercal._data.holders import Held
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES
+from propercal._data.tokens import is_permutation
 
 Given = Sequence[Any]
 
@@ -69,9 +70,12 @@ def check_as_before(
     # Class numbers count columns.
     if list(names) == list(range(k)) and labels.columns is None:
         return
-    if labels.values.ndim == 2 and labels.values.shape[1] > 1:
-        # Its own names are matched with those before.
-        same = labels.columns is not None or same_order(names, None)
+    if labels.columns is not None:
+        # Its columns stand beside those of the predictions; counted ones are brought into order.
+        counted = is_permutation(labels.columns) and list(names) == list(range(k))
+        same = counted or keys(labels.columns) == keys(names)
+    elif labels.values.ndim == 2 and labels.values.shape[1] > 1:
+        same = same_order(names, None)
     else:
         same = keys(names_of(names, proba, like=labels)) == keys(names)
     if not same:

@@ -235,3 +235,59 @@ def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> No
     np.testing.assert_array_equal(fitted.predict_proba(halves.sel(split="test")), fitted.predict_proba(SCORE))
     with pytest.raises(ValueError, match=r"^X = coordinates 'k' = .*\.drop_vars|^X = a column|^X = an array selected"):
         fitted.predict_proba(named.sel(k="legit").assign_coords(c=0))
+
+
+# ---------------------------------------------------------------- labels that count columns
+
+MARKS = np.eye(3)[Y]
+ABC = pd.DataFrame(P, columns=list("abc"))
+OTHER = pd.DataFrame(P[::-1], columns=list("abc"))
+
+
+@pytest.mark.parametrize("labels", [Y, MARKS, Y.tolist(), pd.Series(Y, name="label")], ids=["numbers", "one-hot", "list", "series"])
+def test_labels_that_count_columns_do_so_in_one_order(labels: Any) -> None:
+    settings: dict[str, Any] = {"generator": "brier", "kernel": None}
+    for first, second in ((ABC, OTHER[list("cab")]), (ABC[list("cab")], OTHER)):
+        with pytest.raises(ValueError, match=r"^y_proba_b = columns .*: expected the order of y_proba_a, .* y_true names none of them, but counts columns; bring the columns of both"):
+            propercal.paired_difference(labels, first, second, **settings)
+    found = propercal.paired_difference(labels, ABC, OTHER, **settings)
+    assert found.difference == pytest.approx(propercal.paired_difference(labels, P, P[::-1], **settings).difference, rel=1e-12)
+    # What names columns, or names their class, is right in any order.
+    words = np.array(list("abc"))[Y]
+    for named in (words, pd.get_dummies(words)):
+        assert propercal.paired_difference(named, ABC, OTHER[list("cab")], **settings).difference == pytest.approx(found.difference, rel=1e-12)
+
+
+def test_numbers_in_chunks_count_columns_in_one_order() -> None:
+    for first in (Y, MARKS[:, [2, 0, 1]]):
+        sketch = sketch_of((first[:100], ABC[list("cab")][:100]))
+        with pytest.raises(ValueError, match=r"^y_proba = columns \['a', 'b', 'c'\]: expected the order of rows before, .* names none of them, but counts columns"):
+            sketch.update(Y[100:], ABC[100:])
+    words = np.array(list("abc"))[Y]
+    for labels in (words, pd.get_dummies(words)):
+        chunks = (MARKS[:100][:, [2, 0, 1]], ABC[list("cab")][:100]), (labels[100:], ABC[100:])
+        assert sketch_of(*chunks).result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+    pair = pd.DataFrame({"fraud": SCORE, "legit": 1 - SCORE})
+    for labels, read in ((pd.Series(HIT, name="fraud"), True), (HIT == 1, False), (WORDS, True)):
+        two = CalibrationSketch(2, bandwidth=0.1, generator="brier")
+        two.update(labels, pair[["legit", "fraud"]])
+        if read:
+            two.update(labels, pair)
+            assert two.result(method="risk").risk == pytest.approx(0.02, rel=1e-12)
+        else:
+            with pytest.raises(ValueError, match=r"^y_proba = columns \['fraud', 'legit'\]: expected the order of rows before"):
+                two.update(labels, pair)
+
+
+def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before() -> None:
+    words = np.array(list("abc"))[Y]
+    for first in ((pd.Categorical(words[:100], list("bca"), ordered=True), P[:100][:, [1, 2, 0]]), (words[:100], ABC[list("bca")][:100])):
+        sketch = sketch_of(first)
+        with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['b', 'c', 'a'\]|^y_proba = columns \['without names'\]"):
+            sketch.update(pd.get_dummies(words)[100:], P[100:])
+    numbers = sketch_of((Y[:100], P[:100]), (pd.get_dummies(Y)[[2, 0, 1]][100:], P[100:]))
+    assert numbers.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+    two = CalibrationSketch(2, bandwidth=0.1)
+    two.update(WORDS, pd.Series(SCORE, name="fraud"))
+    with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['legit', 'fraud'\]"):
+        two.update(pd.get_dummies(WORDS), np.stack([SCORE, 1 - SCORE], 1))
