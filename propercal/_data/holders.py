@@ -61,9 +61,8 @@ def hold(argument: str, values: object) -> Held:
     if isinstance(values, np.ndarray | np.generic | type) or is_array(values):
         return Held(read_array(argument, values))
     if is_labelled(values):
-        return Held(
-            _stacked(argument, read_array(argument, values)), name=getattr(values, "name", None)
-        )
+        held = Held(_stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
+        return _categorical(argument, held, values)
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
         return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]
     if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
@@ -137,7 +136,9 @@ def _categorical(argument: str, held: Held, values: Any) -> Held:
     """Note the names of all classes, where the type of a pandas column has them."""
     dtype = getattr(values, "dtype", None)
     if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
-        return replace(held, categories=_ordered(argument, values.array.__arrow_array__()))
+        # A series or a labelled array has an array that pyarrow reads; or it is one.
+        own = getattr(values, "data" if is_labelled(values) else "array", values)
+        return replace(held, categories=_ordered(argument, own.__arrow_array__()))
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held
