@@ -19,6 +19,7 @@ from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.reading import read_array
+from propercal._data.tokens import count_up
 from propercal._typing import Array
 
 
@@ -145,7 +146,7 @@ def _categorical(argument: str, held: Held, values: Any) -> Held:
     names = tuple(categories.tolist())
     numbers = all(isinstance(each, Real) for each in names)
     usual = sorted(names) if numbers else sorted(names, key=str)
-    if getattr(dtype, "ordered", False) or names == tuple(usual):
+    if getattr(dtype, "ordered", False) or (names == tuple(usual) and count_up(names)):
         return replace(held, categories=names)
     return replace(held, unordered=names)
 

@@ -72,3 +72,11 @@ def test_categories_of_labelled_arrays_are_aligned() -> None:
         check(THREE, y, p)
     wanted = decompose(LABELS, P, generator="brier", method="risk", bandwidth=0.1).risk
     assert decompose(labels, proba, generator="brier", method="risk", bandwidth=0.1).risk == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("holder", [name for name in HOLDERS if "pyarrow" not in name])
+def test_digits_of_categories_without_an_order_are_not_alphabetical(holder: str) -> None:
+    many = np.arange(22) % 11
+    refused("y_true = the names .*expected to know their order", HOLDERS[holder](pd.Categorical(many.astype(str))), np.eye(11)[many])
+    check(0.0, HOLDERS[holder](pd.Categorical(many)), np.eye(11)[many])
+    check(0.0, HOLDERS[holder](pd.Categorical(many.astype(str), [str(i) for i in range(11)], ordered=True)), np.eye(11)[many])
