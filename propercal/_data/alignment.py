@@ -18,7 +18,7 @@ import numpy as np
 from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, collected, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import (
@@ -69,6 +69,7 @@ def align(
     called: Names = USUAL_NAMES,
 ) -> Aligned:
     """Read the three and bring them into one order of rows, or raise."""
+    y_true, y_proba, sample_weight = collected(y_true, y_proba, sample_weight)
     return _align(y_true, y_proba, sample_weight, layout, called).rows
 
 
@@ -116,7 +117,7 @@ def align_pair(
     called: tuple[Names, Names],
 ) -> tuple[Aligned, Aligned]:
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
-    first, second = y_proba
+    y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
     if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):  # type: ignore[attr-defined]
         dimensions = Dimensions.of(y_true, first, layout, called[0])
         dimensions.check_beside(y_true, second, called[1])
@@ -138,6 +139,7 @@ def align_all(
 
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
+    y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
     placed = [
         _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)

@@ -111,6 +111,41 @@ def _is_table(values: object) -> bool:
     )
 
 
+def collected(*arguments: Any) -> tuple[Any, ...]:
+    """Return arguments with lazy tables in memory, computed together: of one query they share rows.
+
+    One by one, a query without an order gives its rows in another order each time.
+    """
+    lazy = {i: frame for i, each in enumerate(arguments) if (frame := _lazy(each)) is not None}
+    if len({id(arguments[i]) for i in lazy}) < 2:
+        return arguments
+    kinds = {type(each).__module__.partition(".")[0] for each in lazy.values()}
+    if kinds != {"polars"}:
+        raise bad_value(
+            "data",
+            f"{len(lazy)} lazy tables ({', '.join(sorted(kinds))})",
+            "one lazy table at most, since each may give its rows in another order",
+            "compute one table of all columns, and pass columns of it",
+        )
+    found = sys.modules["polars"].collect_all(list(lazy.values()))
+    own = dict(zip(lazy, found, strict=True))
+    return tuple(own.get(i, each) for i, each in enumerate(arguments))
+
+
+def _lazy(values: object) -> Any:
+    """Return a lazy table as the library that made it has it; None for other data."""
+    if isinstance(values, Held) or is_labelled(values) or is_array(values) or not _is_table(values):
+        return None
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(values, pass_through=True, allow_series=True)  # type: ignore[call-overload]
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
+        # What cannot be read is said where it is read.
+        return None
+    return frame.to_native() if isinstance(frame, nw.LazyFrame) else None
+
+
 def _of_pandas(argument: str, values: Any) -> Held:
     """Read a table that has an index (pandas, modin, cuDF)."""
     index = values.index

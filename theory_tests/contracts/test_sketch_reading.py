@@ -201,6 +201,21 @@ def test_an_indicator_matrix_names_no_classes() -> None:
             sketch.update(["cat", "dog", "fox"], y_proba)
 
 
+@pytest.mark.parametrize("positive", [0, 1, None, False])
+def test_an_indicator_beside_one_column_means_the_same_in_each_update(positive: Any) -> None:
+    marks, hit = np.eye(2)[np.arange(20) % 2], np.arange(20) % 2
+    column = np.where(hit == 1, 0.9, 0.1) if positive in (1, None) else np.where(hit == 1, 0.1, 0.9)
+    if positive is False:
+        hit = hit == 1
+    for chunks in ((marks, marks), (marks, hit), (hit, marks), (marks.astype(bool), hit)):
+        sketch = made(n_classes=2, generator="brier", pos_label=positive)
+        for y_true in chunks:
+            sketch.update(y_true, column)
+            sketch = CalibrationSketch.from_bytes(sketch.to_bytes())
+        assert sketch.result(method="risk").risk == pytest.approx(0.02, rel=1e-12)
+        assert sketch.result(method="risk").calibration_error == pytest.approx(0.02, rel=1e-3)
+
+
 #: Rows of classes in turn: the calibration error is 0.04, but for what the kernel sees of others; it
 #: is 0.09 where chunks differ in the order of classes.
 CODES = np.arange(30) % K
