@@ -23,6 +23,7 @@ from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import (
     Order,
+    check_others,
     check_weight_follows,
     in_order_of,
     in_place,
@@ -105,6 +106,9 @@ def _align(
         weight = in_order_of(weight, proba, called.weight, called.proba).held
         if proba.rows is None:
             weight = in_order_of(weight, labels, called.weight, called.labels).held
+        check_others(weight, proba, called.weight, called.proba)
+        check_others(weight, labels, called.weight, called.labels)
+    check_others(labels, proba, called.labels, called.proba)
     return _Placed(Aligned(labels, proba, weight), places)
 
 
@@ -118,10 +122,10 @@ def align_pair(
 ) -> tuple[Aligned, Aligned]:
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
     y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
-    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):  # type: ignore[attr-defined]
+    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):
         dimensions = Dimensions.of(y_true, first, layout, called[0])
         dimensions.check_beside(y_true, second, called[1])
-        second = second.transpose(*first.dims)  # type: ignore[attr-defined]
+        second = second.transpose(*first.dims)
     a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
     words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
     return a, b._replace(proba=_with_columns_of(b.proba, a, called, words))
@@ -185,6 +189,7 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
             "has no index",
             "bring both into the order of the labels",
         )
+    check_others(b.proba, a.proba, called[1].proba, called[0].proba)
     if a.weight is None or b.weight is None or n_rows(a.weight) != n_rows(b.weight):
         return
     of_a, of_b = to_numpy(a.weight.values), to_numpy(b.weight.values)

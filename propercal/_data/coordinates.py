@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.holders import named
+from propercal._data.holders import is_labelled, named
 from propercal._data.messages import bad_value
-from propercal._data.rows import Order, in_place, order_of, some_of
-from propercal._data.tokens import key, of_class_0
+from propercal._data.rows import Order, agree, in_place, order_of, some_of
+from propercal._data.tokens import content, is_number, key, of_class_0
 
 
 def coordinate(values: Any, dim: Hashable) -> Any:
@@ -74,15 +74,34 @@ def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
     return found[0]
 
 
+def axis_names(values: Any, axis: int) -> tuple[Any, ...] | None:
+    """Return what a table or a labelled array calls the places along an axis; None for nothing."""
+    if is_labelled(values):
+        found = coordinate(values, values.dims[axis])
+    elif hasattr(type(values), "iloc"):
+        found = values.axes[axis]
+    else:
+        found = getattr(values, "columns", None) if axis == -1 else None
+    return None if found is None else tuple(found)
+
+
 def scalars_of(values: Any) -> dict[Hashable, Any]:
     """Return the coordinates without a dimension, which xarray keeps of what was selected."""
     return {n: each.item() for n, each in values.coords.items() if not each.dims and each.size}
 
 
 def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
-    """Return the class that a vector was selected by; None for none, or raise for several."""
+    """Return the class that a vector was selected by; None for none, or raise for several.
+
+    A number is that of a class where these are 0 and 1; others may number anything.
+    """
     known = {key(each) for each in classes}
-    found = {n: v for n, v in scalars_of(values).items() if key(v) in known or of_class_0(v)}
+    usual = known <= {"0", "1"}
+    found = {
+        name: value
+        for name, value in scalars_of(values).items()
+        if (key(value) in known or of_class_0(value)) and (usual or not is_number(value))
+    }
     if len({key(each) for each in found.values()}) > 1:
         raise bad_value(
             argument,
@@ -91,6 +110,27 @@ def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
             "drop the others by .drop_vars",
         )
     return next(iter(found.values()), None)
+
+
+def texts_of(values: Any) -> list[str]:
+    """Return the words that an array was selected by."""
+    return [each for each in scalars_of(values).values() if isinstance(each, str)]
+
+
+def check_selected(argument: str, values: Any, other: Any, other_argument: str) -> None:
+    """Raise if both were selected by different words, or numbers 0 and 1, of one coordinate."""
+    theirs = scalars_of(other)
+    for name, value in scalars_of(values).items():
+        wanted = theirs.get(name, value)
+        texts = isinstance(value, str) and isinstance(wanted, str)
+        told = texts and content(value) and content(wanted)
+        if value != wanted and (told or {value, wanted} == {0, 1}):
+            raise bad_value(
+                argument,
+                f"an array selected by {name!r} = {value!r}",
+                f"{wanted!r}, as {other_argument} was",
+                f"select the same of both, or drop the coordinate by .drop_vars({name!r})",
+            )
 
 
 def is_text(index: Any) -> bool:
@@ -170,7 +210,7 @@ def order_along(
             continue
         if not told:
             order, told = _order(argument, each, theirs[name], name, other), True
-        elif not _agrees(each if order is None else each[order], theirs[name]):
+        elif not agree(each if order is None else each[order], theirs[name]):
             raise _contradiction(argument, dim, name, other)
     if not told:
         _check_other_names(argument, values, reference, dim, other)
@@ -185,7 +225,7 @@ def _check_other_names(
     pairs = [(own, each) for each in others_along(reference, dim).values() if own is not None]
     if wanted is not None:
         pairs += [(each, wanted) for each in others_along(values, dim).values()]
-    if not all(_agrees(*each) for each in pairs):
+    if not all(agree(*each) for each in pairs):
         raise _contradiction(argument, dim, dim, other)
 
 
@@ -199,13 +239,6 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
             f"select the same ones, or drop them by .drop_vars({name!r})",
         )
     return None if in_place(order) else order
-
-
-def _agrees(own: Any, wanted: Any) -> bool:
-    """Tell whether a coordinate does not say another order of the same rows."""
-    if own.equals(wanted) or not (own.is_unique and wanted.is_unique):
-        return True
-    return order_of(own, wanted) is None
 
 
 def _contradiction(argument: str, dim: Hashable, name: Hashable, other: str) -> ValueError:
@@ -228,5 +261,5 @@ def check_grids(argument: str, values: Any, reference: Any, other: str) -> None:
         own, wanted = (
             pd.Index(x.transpose(*theirs.dims).to_numpy().ravel()) for x in (each, theirs)
         )
-        if len(own) == len(wanted) and not _agrees(own, wanted):
+        if len(own) == len(wanted) and not agree(own, wanted):
             raise _contradiction(argument, ", ".join(map(str, each.dims)), name, other)

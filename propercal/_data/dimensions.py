@@ -12,6 +12,7 @@ import numpy as np
 from propercal._array import namespace
 from propercal._data.coordinates import (
     check_grids,
+    check_selected,
     class_dim_of,
     classes_of,
     coordinate,
@@ -21,11 +22,12 @@ from propercal._data.coordinates import (
     scalars_of,
     selected,
     tells,
+    texts_of,
 )
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
-from propercal._data.rows import Order, in_place, order_of, unmatched
+from propercal._data.rows import Order, unmatched
 
 
 def _is_hashable(value: object) -> bool:
@@ -117,6 +119,8 @@ class Dimensions:
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
         called = self.called
+        if is_labelled(y_true) and is_labelled(y_proba):
+            check_selected(called.labels, y_true, y_proba, called.proba)
         return (
             self._rows(called.labels, y_true),
             self._rows(called.proba, y_proba),
@@ -196,7 +200,8 @@ class Dimensions:
             size = prod(values.sizes[dim] for dim in samples)
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
-        held = replace(held, values=array, rows=index_of(values, samples))
+        others = others_along(values, samples[0]) if len(samples) == 1 else {}
+        held = replace(held, values=array, rows=index_of(values, samples), others=others)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)
         names = classes_of(argument, values, classes)
@@ -210,9 +215,14 @@ class Dimensions:
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""
-        if argument != self.called.proba or not scalars_of(values):
+        if not scalars_of(values):
             return held
-        name = selected(argument, values, _values(self.called.labels, self.labels))
+        if argument == self.called.proba:
+            occurred = _values(self.called.labels, self.labels)
+            name = selected(argument, values, occurred)
+        else:
+            said = [*([held.name] if isinstance(held.name, str) else []), *texts_of(values)]
+            name = " ".join(said) or None
         return held if name is None else replace(held, name=name)
 
     def _unnamed(self, argument: str, values: object) -> Held:
@@ -225,24 +235,7 @@ class Dimensions:
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
-        if len(self.samples) == 1 and held.rows is not None:
-            self._check_index(argument, held)
         return held
-
-    def _check_index(self, argument: str, held: Held) -> None:
-        """Refuse an index that a coordinate of another name has in another order."""
-        dim = self.samples[0]
-        if coordinate(self.reference, dim) is not None:
-            return
-        for name, each in others_along(self.reference, dim).items():
-            order = order_of(held.rows, each)
-            if order is not None and not in_place(order):
-                raise bad_value(
-                    argument,
-                    f"an index in another order than the coordinates {name!r} of {self._other}",
-                    "rows in one order",
-                    f"make that the index of the dimension, by .swap_dims({{{dim!r}: {name!r}}})",
-                )
 
     # ------------------------------------------------------------ weights, and other predictions
 
@@ -304,9 +297,12 @@ class Dimensions:
 
 
 def _values(argument: str, values: object) -> list[Any]:
-    """Return the different values of labels, of any that can be told apart."""
+    """Return the different values of labels, of any that can be told apart, or their columns."""
+    held = hold(argument, values)
+    if held.columns is not None:
+        return list(held.columns)
     try:
-        return list(set(np.ravel(read_numpy(argument, hold(argument, values).values)).tolist()))
+        return list(set(np.ravel(read_numpy(argument, held.values)).tolist()))
     except TypeError:
         return []
 

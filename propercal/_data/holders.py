@@ -7,9 +7,10 @@ and labelled arrays by their dimensions. Numbers that a library gives of its own
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -35,6 +36,8 @@ class Held:
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
     """Whether the rows have a default range index."""
+    others: Mapping[Hashable, Any] = field(default_factory=dict)
+    """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
     """The name of a single column."""
     first: bool = False
@@ -49,8 +52,9 @@ class Held:
         """Return rows by their numbers."""
         xp = namespace(self.values)
         rows = None if self.rows is None else self.rows[index]
+        others = {name: each[index] for name, each in self.others.items()}
         values = xp.take(self.values, like(index, self.values), axis=0)
-        return replace(self, values=values, rows=rows)
+        return replace(self, values=values, rows=rows, others=others)
 
 
 def hold(argument: str, values: object) -> Held:
@@ -69,6 +73,8 @@ def hold(argument: str, values: object) -> Held:
     if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
         return _of_pandas(argument, values)
     native = _of_arrow(values)
+    if native is not None and _index_columns(values):
+        return _of_arrow_with_index(argument, values)
     if native is not None:
         held = _of_table(argument, native)
         return replace(held, categories=_ordered(argument, values) or held.categories)
@@ -139,7 +145,7 @@ def _lazy(values: object) -> Any:
     import narwhals as nw
 
     try:
-        frame: Any = nw.from_native(values, pass_through=True, allow_series=True)  # type: ignore[call-overload]
+        frame: Any = nw.from_native(values, pass_through=True, allow_series=True)
     except (TypeError, ValueError, nw.exceptions.NarwhalsError):
         # What cannot be read is said where it is read.
         return None
@@ -210,6 +216,21 @@ def _of_arrow(values: object) -> Any:
     return None
 
 
+def _index_columns(values: Any) -> list[str]:
+    """Return the columns of a table of pyarrow that are the index of one of pandas."""
+    metadata = getattr(getattr(values, "schema", None), "pandas_metadata", None) or {}
+    found = [each for each in metadata.get("index_columns", []) if isinstance(each, str)]
+    return [each for each in found if each in values.column_names]
+
+
+def _of_arrow_with_index(argument: str, values: Any) -> Held:
+    names = _index_columns(values)
+    index = values.select(names).to_pandas().index
+    held = hold(argument, values.select([n for n in values.column_names if n not in names]))
+    default = _is_default(index)
+    return replace(held, rows=None if default else index, counted=default)
+
+
 def _ordered(argument: str, values: Any) -> tuple[Any, ...] | None:
     """Return the names of all classes of a dictionary of pyarrow that orders them, else None."""
     pa: Any = sys.modules["pyarrow"]
@@ -250,6 +271,14 @@ def _of_table(argument: str, values: Any) -> Held:
         ) from error
     if isinstance(table, nw.Series):
         return _of_series(argument, table)
+    index = [name for name in columns if re.fullmatch(r"__index_level_\d+__", name)]
+    if index:
+        raise bad_value(
+            argument,
+            f"a column {index[0]!r}, which is the index of a table of pandas",
+            "classes alone",
+            "drop it, where rows are in order, or pass the table of pandas",
+        )
     if len(columns) == 1:
         return replace(_of_series(argument, table[columns[0]]), name=columns[0])
     parts = [_of_series(argument, table[column]).values for column in columns]

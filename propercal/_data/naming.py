@@ -161,19 +161,21 @@ class Naming:
         )
 
     def _of_named(self, uniques: Sequence[Any], name: Any) -> Given | None:
-        """Return the classes of labels 0 and 1 that are named after the column of class 1."""
+        """Return the classes of two numbers that are named after the column of the larger one."""
         assert self.columns is not None  # noqa: S101
         booleans = all(isinstance(each, bool) for each in uniques)
-        if name is None or not set(uniques) <= {0, 1} or (is_number(name) and not booleans):
+        two = len(uniques) <= 2 and all(map(is_number, uniques))
+        if name is None or not two or (is_number(name) and not booleans):
             return None
         equal = [i for i, column in enumerate(self.columns) if key(column) == key(name)]
         places = equal or bearers(self.columns, name)
         negative, positive = (False, True) if booleans else (0, 1)
-        if len(equal) == 1 and self.n_classes == 2:
+        usual = set(uniques) <= {0, 1}
+        if len(equal) == 1 and self.n_classes == 2 and usual:
             return (negative, positive) if equal == [1] else (positive, negative)
-        opposite = self.n_classes == 2 and negates(name, self.columns[1])
+        opposite = self.n_classes == 2 and negates(name, self.columns[1]) and equal != [1]
         if self.n_classes == 2 and places == [1] and not opposite:
-            return (negative, positive)
+            return (negative, positive) if usual else None
         # A name that speaks of all columns, or of none, does not tell which is meant.
         if not opposite and len(places) in (0, self.n_classes):
             return None

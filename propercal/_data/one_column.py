@@ -36,9 +36,9 @@ class OneColumn:
     called: Names
 
     def check_labels(self, uniques: Sequence[Any], name: Any) -> None:
-        """Raise if the column is named as the opposite of labels 0 and 1, or these as its own."""
+        """Raise if labels that are numbers have a name of which the column's is the opposite."""
         said = self.labels is not None or self.pos_label is not None
-        if said or name is None or self.name is None or not set(uniques) <= {0, 1}:
+        if said or None in (name, self.name) or not all(map(is_number, uniques)):
             return
         if is_negation(name, self.name) and not is_negation(self.name, name):
             raise self._of_class_0()
@@ -46,8 +46,8 @@ class OneColumn:
             raise bad_value(
                 self.called.labels,
                 f"{some_names(uniques)}, named {name!r}",
-                f"to know whether {self.called.proba}, a column named {self.name!r}, is of 0 or 1",
-                "pass pos_label=0 or pos_label=1",
+                f"to know of which of them {self.called.proba} is, a column named {self.name!r}",
+                "pass pos_label=..., that class",
             )
 
     def names(self, uniques: Sequence[Any]) -> Given:

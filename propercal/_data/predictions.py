@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, read_only, to_numpy
 from propercal._data.alignment import align
+from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
@@ -169,6 +170,8 @@ def validate(
             "one class in each row, or as many columns of both",
             "drop rows without a label, or pass the probability of each class",
         )
+    if from_logits and labels is None:
+        check_logits(classes, held.proba.columns, names)
     classes, parts, multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names
     )

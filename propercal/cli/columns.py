@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.columns import no_classes
 from propercal._data.holders import Held, hold
-from propercal._data.labels import Classes, read_labels
+from propercal._data.labels import read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal.cli.formats import listed, reason
@@ -26,12 +27,6 @@ _BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
 _CALLED = Names(labels="labels", proba="the table")
-#: Names of columns that number rows or say where they come from, in lower case.
-_ROW_NAMES = {"id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid"}
-_NO_CLASSES = _ROW_NAMES | {"sample_id", "sampleid", "fold", "split", "weight", "weights"}
-_NO_CLASSES |= {"sample_weight", "sample_weights", "loss", "group", "target", "y_true"}
-#: Names that one column of predictions may have, but none of several.
-_OF_ALL_CLASSES = {"pred", "preds", "prediction", "predicted", "y_pred", "score", "correct"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +76,7 @@ class Columns:
 
 def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
     """Raise where a column numbers rows rather than to be a class that occurs."""
-    others = _NO_CLASSES | (_OF_ALL_CLASSES if len(class_names) > 1 else set())
-    odd = [
-        name
-        for name in class_names
-        if (name.lower() in others or name.lower().endswith("_id")) and name not in labels
-    ]
+    odd = no_classes(class_names, labels)
     if odd:
         raise ValueError(
             f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
@@ -186,17 +176,17 @@ def codes_of(
             "column with pos_label (--pos-label on the command line)."
         ) from error
     assert found.codes is not None  # noqa: S101  # labels of one column
-    _warn_of_absent(path, found, class_names, columns)
+    _warn_of_absent(path, found.codes, class_names, columns)
     return found.codes
 
 
 def _warn_of_absent(
-    path: Path, found: Classes, class_names: Sequence[str], columns: Columns
+    path: Path, codes: npt.NDArray[np.int64], class_names: Sequence[str], columns: Columns
 ) -> None:
     """Say which columns of logits no row has the label of: no sum of 1 tells that they are none."""
     if not columns.from_logits or len(class_names) == 1:
         return
-    absent = [class_names[i] for i in sorted({*range(len(class_names))} - {*found.codes.tolist()})]
+    absent = [class_names[i] for i in sorted({*range(len(class_names))} - {*codes.tolist()})]
     if absent:
         warn(
             f"{path}: columns {listed(absent)} are taken for logits of classes, though no row has "

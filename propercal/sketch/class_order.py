@@ -67,8 +67,9 @@ def check_as_before(
         if known is None and not matched and not same_order(names, proba.columns):
             raise _other_classes(f"columns {list(proba.columns)}", f"those of {list(names)}")
         return
-    # Class numbers count columns.
-    if list(names) == list(range(k)) and labels.columns is None:
+    # Class numbers count columns, unless their type orders them.
+    ordered = labels.categories is not None or labels.unordered is not None
+    if list(names) == list(range(k)) and labels.columns is None and not ordered:
         return
     if labels.columns is not None:
         # Its columns stand beside those of the predictions; counted ones are brought into order.

@@ -17,17 +17,17 @@ BCA = [1, 2, 0]
 MOVED = PROBA[:, BCA]
 
 
-def arrow(values: pd.Categorical) -> Any:
+def arrow(values: Any) -> Any:
     pyarrow = pytest.importorskip("pyarrow")
     return pyarrow.DictionaryArray.from_arrays(pyarrow.array(values.codes), pyarrow.array(values.categories.tolist()), ordered=values.ordered)
 
 
-def extension(values: pd.Categorical) -> Any:
+def extension(values: Any) -> Any:
     return pd.arrays.ArrowExtensionArray(pytest.importorskip("pyarrow").chunked_array([arrow(values)]))
 
 
 #: What holds a column of categories.
-HOLDERS: dict[str, Callable[[pd.Categorical], Any]] = {
+HOLDERS: dict[str, Callable[[Any], Any]] = {
     "categorical": lambda c: c,
     "series": pd.Series,
     "index": pd.CategoricalIndex,

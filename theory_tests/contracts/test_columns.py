@@ -268,7 +268,8 @@ def test_numbers_in_chunks_count_columns_in_one_order() -> None:
         chunks = (MARKS[:100][:, [2, 0, 1]], ABC[list("cab")][:100]), (labels[100:], ABC[100:])
         assert sketch_of(*chunks).result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
     pair = pd.DataFrame({"fraud": SCORE, "legit": 1 - SCORE})
-    for labels, read in ((pd.Series(HIT, name="fraud"), True), (HIT == 1, False), (WORDS, True)):
+    cases: list[tuple[Any, bool]] = [(pd.Series(HIT, name="fraud"), True), (HIT == 1, False), (WORDS, True)]
+    for labels, read in cases:
         two = CalibrationSketch(2, bandwidth=0.1, generator="brier")
         two.update(labels, pair[["legit", "fraud"]])
         if read:
@@ -285,6 +286,11 @@ def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before()
         sketch = sketch_of(first)
         with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['b', 'c', 'a'\]|^y_proba = columns \['without names'\]"):
             sketch.update(pd.get_dummies(words)[100:], P[100:])
+    numbers = sketch_of((Y[:100], P[:100]))
+    with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \[0, 1, 2\]"):
+        numbers.update(pd.Categorical(Y[100:], [2, 0, 1], ordered=True), P[100:][:, [2, 0, 1]])
+    numbers.update(pd.Categorical(Y[100:]), P[100:])
+    assert numbers.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
     numbers = sketch_of((Y[:100], P[:100]), (pd.get_dummies(Y)[[2, 0, 1]][100:], P[100:]))
     assert numbers.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
     two = CalibrationSketch(2, bandwidth=0.1)

@@ -51,6 +51,14 @@ def test_labels_named_after_a_class_are_not_counted_in_another_order(name: str) 
         refused("y_true = .*named", labels, F.assign(other=0.0))
 
 
+@pytest.mark.parametrize("name", ["fraud", "is_fraud"])
+def test_other_numbers_named_after_a_class_are_not_counted_in_another_order(name: str) -> None:
+    for labels in (FRAUD * 2 - 1, FRAUD + 1):
+        for table in TABLES:
+            refused("y_true = .*named", pd.Series(labels, name=name), table)
+            check(TWO, pd.Series(labels, name=name), table.iloc[:, ::-1])
+
+
 @pytest.mark.parametrize("name", ["label", "target", "y", "outcome", "y_true", "fraud_or_legit", None])
 def test_labels_named_after_no_class_are_counted(name: Any) -> None:
     check(TWO, pd.Series(FRAUD, name=name), TURNED)
@@ -74,7 +82,8 @@ def test_labels_named_after_a_class_are_refused_by_every_function() -> None:
 def test_labels_of_the_opposite_are_not_those_of_the_column(name: str) -> None:
     labels = pd.Series(1 - FRAUD, name=name)
     for column in (F.fraud, F[["fraud"]], F.fraud.rename("p_fraud")):
-        refused(r"y_true = \[0, 1\], named .* a column named .* pass pos_label=0 or pos_label=1", labels, column)
+        refused(r"y_true = \[0, 1\], named .* a column named .* pass pos_label=", labels, column)
+        refused("y_true = .* named .* a column named", labels * 2 - 1, column)
         check(TWO, labels, column, pos_label=0)
     for table in TABLES:
         for given in (table, table.iloc[:, ::-1]):

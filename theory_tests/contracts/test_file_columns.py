@@ -87,6 +87,17 @@ def test_a_column_of_logits_whose_name_says_that_it_is_no_class_is_refused(tmp_p
     assert risk(tmp_path, LOGITS.set_axis([name, "b", "c"], axis=1).assign(label=np.where(LABELS == "a", name, LABELS)), from_logits=True) == pytest.approx(THREE, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", [*NO_CLASS, "index", "level_0"])
+def test_so_is_one_in_memory(name: str) -> None:
+    table = LOGITS.assign(**{name: 1.0})
+    settings: dict[str, Any] = {"from_logits": True, "generator": "brier", "method": "risk", "bandwidth": 0.1}
+    with pytest.raises(ValueError, match=rf"^y_proba = a column of logits named '{name}': expected logits of classes alone; drop it"):
+        decompose(LABELS, table, **settings)
+    assert decompose(LABELS, LOGITS, **settings).risk == pytest.approx(THREE, rel=1e-9)
+    labels = np.where(LABELS == "a", name, LABELS)
+    assert decompose(labels, LOGITS.set_axis([name, "b", "c"], axis=1), **settings).risk == pytest.approx(THREE, rel=1e-9)
+
+
 def test_one_column_of_scores_is_one(tmp_path: Path) -> None:
     for name in ("score", "pred", "prediction", "y_pred"):
         assert risk(tmp_path, pd.DataFrame({"label": FRAUD, name: SCORE})) == pytest.approx(TWO, rel=1e-9)

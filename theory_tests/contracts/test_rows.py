@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from propercal import CalibrationSketch, decompose, paired_difference
+from propercal import decompose, paired_difference
 from propercal.information import layer_sharpness
 
 N = 30
@@ -76,6 +76,20 @@ def test_row_numbers_of_any_type_in_another_order_are_refused_beside_a_default_i
 def test_an_index_of_other_values_says_nothing_beside_a_default_one() -> None:
     for index in (IDS, pd.Index(np.arange(N) / 2), pd.date_range("2026-01-01", periods=N), pd.Index(["x", *range(1, N)])):
         check(pd.Series(LABELS[ORDER], index=index), PLAIN.iloc[ORDER].reset_index(drop=True))
+
+
+def test_the_index_that_pyarrow_keeps_as_a_column_is_one() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    for index in (IDS, pd.Index(np.arange(N) + 5), pd.Index(IDS, name="id")):
+        labels, proba = pd.Series(LABELS, index, name="y"), P.set_axis(index)
+        for make in (pyarrow.Table.from_pandas, pyarrow.RecordBatch.from_pandas):
+            check(labels, make(proba.iloc[ORDER]))
+            check(LABELS, make(proba))
+            check(make(labels.to_frame().iloc[ORDER]), make(proba))
+            check(labels, make(proba.iloc[ORDER].map(np.log)), from_logits=True)
+    check(pd.Series(LABELS), pyarrow.Table.from_pandas(PLAIN))
+    polars = pytest.importorskip("polars")
+    refused("y_proba = a column '__index_level_0__', which is the index of a table of pandas", LABELS, polars.from_arrow(pyarrow.Table.from_pandas(P)))
 
 
 LEVELS = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
@@ -229,37 +243,6 @@ def test_coordinates_of_two_models() -> None:
     for given in (LABELS, pd.Series(LABELS), labels.drop_vars("s")):
         with pytest.raises(ValueError, match=REFUSED):
             pair(given, proba, moved)
-
-
-# ---------------------------------------------------------------- lazy tables
-
-
-def test_lazy_tables_of_one_query_share_their_rows() -> None:
-    polars = pytest.importorskip("polars")
-    narwhals = pytest.importorskip("narwhals")
-    n = 2000
-    codes, values = np.arange(n) % 3, np.random.default_rng(0).dirichlet(np.ones(3), n)
-    table = polars.DataFrame({"id": np.arange(n), "y": np.array(list("abc"))[codes], "w": np.arange(n) + 1.0, **dict(zip("abc", values.T, strict=True))})
-    options: dict[str, Any] = {"notion": "top-label", **SETTINGS}
-    right = decompose(codes, values, sample_weight=np.arange(n) + 1.0, **options).risk
-    # Whose rows have no order: each time it is computed it gives them in another.
-    for query in (table.lazy().unique(subset="id"), table.lazy().group_by("id").agg(polars.all().first())):
-        y, w, p = query.select("y"), query.select("w"), query.select("c", "a", "b")
-        assert decompose(y, p, sample_weight=w, **options).risk == pytest.approx(right, rel=1e-9)
-        assert decompose(*map(narwhals.from_native, (y, p)), sample_weight=w, **options).risk == pytest.approx(right, rel=1e-9)
-        found = paired_difference(y, p, query.select("a", "b", "c"), notion="top-label", generator="brier", bandwidth=0.1)
-        assert found.difference == pytest.approx(0, abs=1e-12)
-        sketch = CalibrationSketch(3, notion="top-label", generator="brier", bandwidth=0.1)
-        sketch.update(y, p)
-        assert sketch.result(method="risk").risk == pytest.approx(decompose(codes, values, **options).risk, rel=1e-9)
-
-
-def test_lazy_tables_that_cannot_be_computed_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    polars = pytest.importorskip("polars")
-    monkeypatch.setattr(polars.LazyFrame, "__module__", "duckdb")
-    lazy = polars.from_pandas(PLAIN.assign(y=LABELS)).lazy()
-    refused(r"^data = 2 lazy tables \(duckdb\): expected one lazy table at most", lazy.select("y"), lazy.select("a", "b", "c"))
-    check(LABELS, lazy.select("a", "b", "c"))
 
 
 # ---------------------------------------------------------------- layers

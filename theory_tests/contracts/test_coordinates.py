@@ -1,0 +1,114 @@
+"""What coordinates of labelled arrays say beside other names: of rows, and of what was selected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from propercal import CalibrationSketch
+from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, WORDS, F
+from theory_tests.contracts.test_misleading_names import check as check_two
+from theory_tests.contracts.test_misleading_names import refused as refused_two
+from theory_tests.contracts.test_rows import (
+    IDS,
+    LABELS,
+    ORDER,
+    PLAIN,
+    PROBA,
+    WEIGHT,
+    WEIGHTED,
+    P,
+    W,
+    Y,
+    array,
+    check,
+    pair,
+    refused,
+)
+
+# ---------------------------------------------------------------- rows that several coordinates name
+
+
+def test_a_weight_whose_coordinate_names_rows_in_another_order_is_refused() -> None:
+    weight = array(WEIGHT, "s").assign_coords(id=("s", IDS))
+    check(Y, P, WEIGHTED, sample_weight=weight)
+    check(Y, PROBA, WEIGHTED, sample_weight=weight)
+    sides: list[tuple[Any, Any]] = [(Y, P), (Y, PROBA), (LABELS, P)]
+    for y_true, y_proba in sides:
+        refused(r"sample_weight = coordinates 'id' in another order than the index of y_\w+: expected rows in one order", y_true, y_proba, sample_weight=weight[ORDER])
+    labels = array(LABELS, "s").assign_coords(id=("s", IDS))
+    check(labels, array(PROBA, "s", "k"), WEIGHTED, sample_weight=W)
+    refused("sample_weight = an index in another order than the coordinates 'id' of y_true", labels, array(PROBA, "s", "k"), sample_weight=W.iloc[ORDER])
+
+
+def test_labels_whose_coordinate_names_rows_in_another_order_are_refused() -> None:
+    labels = array(LABELS, "s").assign_coords(id=("s", IDS))
+    proba = xr.DataArray(PROBA, dims=("dim_0", "dim_1"), coords={"dim_0": IDS})
+    check(labels, proba)
+    refused("y_true = coordinates 'id' in another order than the index of y_proba", labels, proba[ORDER])
+    refused("y_true = coordinates 'id' in another order than the index of y_proba", labels, P.iloc[ORDER])
+    check(labels, P)
+    with pytest.raises(ValueError, match=r"^y_proba_b = coordinates 'id' in another order than the index of y_proba_a"):
+        pair(LABELS, P, array(PROBA, "s", "k").assign_coords(id=("s", IDS))[ORDER])
+    with pytest.raises(ValueError, match=r"^y_true = coordinates 'id' in another order"):
+        CalibrationSketch(3, bandwidth=0.1).update(labels, P.iloc[ORDER])
+
+
+def test_coordinates_of_another_meaning_say_nothing_of_rows() -> None:
+    rank = np.random.default_rng(3).permutation(30)
+    labels, proba = array(LABELS, "s", s=np.arange(30)), array(PROBA, "s", "k", s=np.arange(30))
+    check(labels, proba.assign_coords(rank=("s", rank)))
+    check(labels.assign_coords(rank=("s", rank)), proba.assign_coords(order=("s", rank[::-1])))
+    check(labels.assign_coords(score=("s", rank / 7)), PLAIN)
+
+
+# ---------------------------------------------------------------- what was selected
+
+BOTH = xr.DataArray(F.to_numpy(), dims=("s", "k"), coords={"k": ["fraud", "legit"]})
+FLAGS = xr.DataArray(np.stack([FRAUD, 1 - FRAUD], 1), dims=("s", "k"), coords={"k": ["fraud", "legit"]})
+
+
+@pytest.mark.parametrize("name", ["fraud", "legit"])
+def test_labels_that_were_selected_are_of_the_class_they_were_selected_by(name: str) -> None:
+    labels = FLAGS.sel(k=name)
+    for given in (labels, labels.rename("label"), labels.assign_coords(day=7)):
+        check_two(TWO, given, BOTH.sel(k=name))
+        other = BOTH.sel(k="legit" if name == "fraud" else "fraud")
+        refused_two(f"y_true = an array selected by 'k' = '{name}': expected '{other.k.item()}', as y_proba was.*drop_vars", given, other)
+        check_two(TWO, given, other.drop_vars("k"), pos_label=0)
+    for table in (F, F[["legit", "fraud"]], BOTH, F.rename_axis("s").to_xarray().to_array("k").T):
+        check_two(TWO, labels, table)
+    if name == "fraud":
+        refused_two("y_true = .*named 'label fraud'", labels.rename("label"), F)
+        check_two(TWO, labels.rename("label"), F[["legit", "fraud"]])
+    numbers = FLAGS.assign_coords(k=[1, 0])
+    refused_two("y_true = an array selected by 'k' = 0: expected 1", numbers.sel(k=0), BOTH.assign_coords(k=[1, 0]).sel(k=1))
+
+
+def test_variables_of_one_data_set_are_no_classes() -> None:
+    both = xr.Dataset({"y": ("s", FRAUD * 1.0), "p": ("s", SCORE)}).to_array("variable")
+    check_two(TWO, both.sel(variable="y"), both.sel(variable="p"))
+
+
+@pytest.mark.parametrize("name", ["fraud", "legit"])
+def test_columns_of_a_one_hot_name_the_class_that_was_selected(name: str) -> None:
+    dummies = pd.get_dummies(WORDS)
+    for options in ({}, {"labels": ["legit", "fraud"]}, {"labels": ["fraud", "legit"]}, {"pos_label": name}):
+        check_two(TWO, dummies, BOTH.sel(k=name), **options)
+    refused_two("pos_label = ", dummies, BOTH.sel(k=name), pos_label="legit" if name == "fraud" else "fraud")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_number_that_was_selected_is_no_class_but_of_0_and_1(number: int) -> None:
+    runs = xr.DataArray(np.stack([SCORE, SCORE]), dims=("seed", "s"), coords={"seed": [1, 2]})
+    chosen = runs.sel(seed=number)
+    for labels in (FRAUD + 1, (FRAUD + 1).astype(str)):
+        refused_two("y_true = .*pos_label=", labels, chosen)
+        positive: Any = 2 if labels.dtype.kind == "i" else "2"
+        check_two(TWO, labels, chosen, pos_label=positive)
+    check_two(TWO, FRAUD, chosen)
+    check_two(TWO, WORDS, chosen, pos_label="fraud")
