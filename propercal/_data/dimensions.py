@@ -211,7 +211,8 @@ class Dimensions:
         if len(names) == 1:
             counted = columns is None and type(names).__name__ == "RangeIndex"
             return replace(held, name=None if counted else next(iter(names)))
-        return replace(held, columns=columns)
+        numbered = columns is None and type(names).__name__ != "RangeIndex"
+        return replace(held, columns=columns, numbered=numbered)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""

@@ -32,6 +32,8 @@ class Held:
     """As they are if they are a dense array or tensor, else in NumPy."""
     columns: tuple[Any, ...] | None = None
     """Names of columns, where they are more than numbers from 0."""
+    numbered: bool = False
+    """Whether names of columns are numbers from 0, which are more than a library's own count."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
@@ -171,7 +173,9 @@ def _of_pandas(argument: str, values: Any) -> Held:
         if _is_default(values.columns):
             return replace(first, name=None, first=True)
         return replace(first, name=columns[0])
-    return replace(held, columns=named(columns))
+    found = named(columns)
+    numbered = found is None and not _is_default(values.columns)
+    return replace(held, columns=found, numbered=numbered)
 
 
 def _categorical(argument: str, held: Held, values: Any) -> Held:
@@ -283,7 +287,8 @@ def _of_table(argument: str, values: Any) -> Held:
         return replace(_of_series(argument, table[columns[0]]), name=columns[0])
     parts = [_of_series(argument, table[column]).values for column in columns]
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
-    return Held(read_array(argument, stacked), columns=named(columns))
+    numbered = list(columns) == [str(i) for i in range(len(columns))]
+    return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)
 
 
 def _of_series(argument: str, series: Any) -> Held:
@@ -316,7 +321,8 @@ def _of_series(argument: str, series: Any) -> Held:
 def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return names of columns, None where a library has counted them."""
     counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
-    if all(isinstance(c, int | str) and c in of for c, of in zip(columns, counted, strict=True)):
+    numbers = [isinstance(c, int | str) and not isinstance(c, bool) for c in columns]
+    if all(numbers) and all(c in of for c, of in zip(columns, counted, strict=True)):
         return None
     return tuple(columns)
 

@@ -49,6 +49,8 @@ class Naming:
     """As the caller lists them."""
     columns: Given | None = None
     """Names of the columns of the predictions, where there are several."""
+    numbered: bool = False
+    """Whether they are named by their numbers, in order."""
     name: Any = None
     """The name of the only column of the predictions."""
     single: bool = False
@@ -79,7 +81,8 @@ class Naming:
             )
         names = check_names(labels, n_classes, called)
         columns = None if single else proba.columns
-        return cls(n_classes, names, columns, proba.name, single, pos_label, called)
+        numbered = proba.numbered and not single
+        return cls(n_classes, names, columns, numbered, proba.name, single, pos_label, called)
 
     def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
         """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
@@ -100,6 +103,8 @@ class Naming:
             if found is None:
                 found = self._of_named(uniques, held.name)
             return self._beside(uniques, held) if found is None else found
+        if self.numbered and held.categories and self._are_shuffled(held.categories):
+            raise self._not_of_numbers(self.called.labels, held.categories)
         return in_order(uniques, held, self.n_classes, self.called)
 
     @property
@@ -112,6 +117,8 @@ class Naming:
         """Return the names that the caller lists, in the order of columns that bear them."""
         assert self.labels is not None  # noqa: S101
         if self.columns is None:
+            if self.numbered and self._are_shuffled(self.labels):
+                raise self._not_of_numbers("labels", self.labels)
             return self.labels
         of_key = {key(name): name for name in self.labels}
         keys = [key(column) for column in self.columns]
@@ -125,6 +132,18 @@ class Naming:
                 "rename the columns, or pass them without names",
             )
         return self.labels
+
+    def _are_shuffled(self, names: Sequence[Any]) -> bool:
+        """Tell whether these are the numbers of the columns, in another order."""
+        return is_permutation(names) and [plain(each) for each in names] != list(range(len(names)))
+
+    def _not_of_numbers(self, argument: str, names: Sequence[Any]) -> ValueError:
+        return bad_value(
+            argument,
+            f"the classes {some_names(names)}, in this order",
+            f"that of the columns of {self.called.proba}, named 0 to {self.n_classes - 1}",
+            "rename the columns, or pass them without names",
+        )
 
     def _listed_beside(self, uniques: Sequence[Any], name: Any) -> Given:
         """Return the names that the caller lists, unless labels 0 and 1 bear that of class 0."""
@@ -284,10 +303,11 @@ class Naming:
         """Return the same for predictions of one column."""
         if columns is None:
             negative, positive = self._pair.names([0, 1])
-            if self.labels is not None:
+            # Columns that are counted match numbers, whatever the order in which these are listed.
+            if self.labels is not None and not is_permutation(self.labels):
                 order = [self.labels.index(negative), self.labels.index(positive)]
             else:
-                order = [int(negative), int(positive)]
+                order = [plain(negative), plain(positive)]
             return (negative, positive), order
         names = self._pair.names(sorted(columns, key=str) if self.labels is None else [])
         keys = [key(each) for each in columns]

@@ -154,14 +154,11 @@ def read_rows(
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
         link = LINKS[1]
-    names = reading.names
-    if n_columns == 1 and labels is None and names is not None and _is_matrix(marked):
-        names, pos_label = _as_marked(marked, names, pos_label)
     rows = validate(
         marked,
         proba,
         from_logits=from_logits,
-        labels=names,
+        labels=reading.names,
         pos_label=pos_label,
         link=link,
         smallest=1,
@@ -227,16 +224,6 @@ def _as_before(
     if marked is not held.labels and columns is not None:
         marked = under_names(marked, columns, reading.names)
     return marked, proba, columns
-
-
-def _as_marked(marked: Held, names: list[Any], pos_label: Any) -> tuple[list[Any], Any]:
-    """Return the classes in the order that columns without names count them, and the positive one.
-
-    Those of rows before are the negative and the positive one, in this order.
-    """
-    if marked.columns is not None or set(keys(names)) != {"0", "1"}:
-        return names, pos_label
-    return sorted(names), names[-1]
 
 
 def _is_matrix(labels: Held) -> bool:

@@ -80,3 +80,49 @@ def test_digits_of_categories_without_an_order_are_not_alphabetical(holder: str)
     refused("y_true = the names .*expected to know their order", HOLDERS[holder](pd.Categorical(many.astype(str))), np.eye(11)[many])
     check(0.0, HOLDERS[holder](pd.Categorical(many)), np.eye(11)[many])
     check(0.0, HOLDERS[holder](pd.Categorical(many.astype(str), [str(i) for i in range(11)], ordered=True)), np.eye(11)[many])
+
+
+# ---------------------------------------------------------------- columns that are named by their numbers
+
+NUMBERED: dict[str, Callable[[Any], Any]] = {
+    "integers": lambda p: pd.DataFrame(p).set_axis([0, 1, 2], axis=1),
+    "digits": lambda p: pd.DataFrame(p, columns=list("012")),
+    "polars": lambda p: pytest.importorskip("polars").DataFrame(dict(zip("012", p.T, strict=True))),
+    "coordinates": lambda p: xr.DataArray(p, dims=("row", "k"), coords={"k": [0, 1, 2]}),
+}
+
+
+@pytest.mark.parametrize("holder", NUMBERED)
+def test_an_order_of_numbers_that_those_of_columns_contradict_is_refused(holder: str) -> None:
+    table = NUMBERED[holder](PROBA)
+    for kind in (int, str):
+        categories = np.array([2, 0, 1]).astype(kind)
+        labels = pd.Categorical(CODES.astype(kind), categories, ordered=True)
+        refused(r"y_true = the classes .*, in this order: expected that of the columns of y_proba, named 0 to 2", labels, table)
+        refused(r"labels = the classes .*, in this order: expected that of the columns of y_proba, named 0 to 2", CODES.astype(kind), table, labels=categories.tolist())
+        check(THREE, CODES.astype(kind), table)
+        check(THREE, CODES.astype(kind), table, labels=np.arange(3).astype(kind).tolist())
+        check(THREE, pd.Categorical(CODES.astype(kind)), table)
+    sketch = CalibrationSketch(3, bandwidth=0.1, labels=[0, 2, 1])
+    with pytest.raises(ValueError, match=r"^labels = the classes"):
+        sketch.update(CODES, table)
+
+
+def test_numbers_that_a_table_gives_say_nothing_of_an_order() -> None:
+    moved = PROBA[:, [2, 0, 1]]
+    polars = pytest.importorskip("polars")
+    for table in (pd.DataFrame(moved), polars.DataFrame(moved), moved):
+        check(THREE, pd.Categorical(CODES, [2, 0, 1], ordered=True), table)
+        check(THREE, CODES, table, labels=[2, 0, 1])
+
+
+def test_booleans_are_names_of_columns() -> None:
+    hit, score = np.arange(20) % 2 == 1, np.where(np.arange(20) % 2 == 1, 0.9, 0.1)
+    table = pd.DataFrame({False: 1 - score, True: score})
+    one_hot = pd.get_dummies(hit)
+    for columns in (table, table.iloc[:, ::-1]):
+        for labels in (hit, hit.astype(int), one_hot, one_hot.iloc[:, ::-1], pd.get_dummies(hit.astype(int)), pd.Categorical(hit, [True, False], ordered=True)):
+            check(0.02, labels, columns)
+    polars = pytest.importorskip("polars")
+    refused(r"y_true = columns named \['True', 'False'\]: expected those of y_proba, \[False, True\]", polars.DataFrame({"True": hit, "False": ~hit}), table)
+    check(0.02, one_hot, table.to_numpy())

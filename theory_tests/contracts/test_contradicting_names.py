@@ -49,6 +49,8 @@ def test_labels_named_after_a_class_are_not_counted_in_another_order(name: str) 
             check(TWO, labels, table.iloc[:, ::-1])
         check(TWO, labels, F.fraud)
         refused("y_true = .*named", labels, F.assign(other=0.0))
+    of_three = P.set_axis(["fraud", "error", "legit"], axis=1)
+    refused("y_true = .*named", pd.Series((CODES == 0) * 1, name=name), of_three)
 
 
 @pytest.mark.parametrize("name", ["fraud", "is_fraud"])
@@ -224,6 +226,17 @@ def test_an_indicator_of_two_columns_beside_one_marks_one_class_a_row() -> None:
             paired_difference(several, SCORE, SCORE)
         check(TWO, several, SCORE, sample_weight=np.arange(20) < 19)
     check(TWO, marks, SCORE)
+
+
+def test_columns_of_a_one_hot_that_are_counted_are_not_in_the_order_of_listed_numbers() -> None:
+    marks = np.eye(2)[FRAUD]
+    cases: list[tuple[Any, list[Any]]] = [(marks, [1, 0]), (pd.get_dummies(FRAUD), [1, 0]), (pd.get_dummies(FRAUD == 1), [True, False]), (pd.get_dummies(FRAUD.astype(str)), ["1", "0"])]
+    for one_hot, listed in cases:
+        check(TWO, one_hot, 1 - SCORE, labels=listed)
+        check(TWO, one_hot, SCORE, labels=listed[::-1])
+        check(TWO, one_hot, np.stack([SCORE, 1 - SCORE], axis=1), labels=listed)
+    # Names that are no numbers have no other order than the listed one.
+    check(TWO, marks, SCORE, labels=["legit", "fraud"])
 
 
 def test_a_column_that_a_table_has_numbered_is_no_class_of_that_number() -> None:
