@@ -42,6 +42,8 @@ class Held:
     """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
     """The name of a single column."""
+    table: bool = False
+    """Whether that column is a table."""
     first: bool = False
     """Whether its name is 0 because tables number their columns: it may be the only one, or the
     first of several."""
@@ -172,7 +174,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
         first = _of_pandas(argument, values.iloc[:, 0])
         if _is_default(values.columns):
             return replace(first, name=None, first=True)
-        return replace(first, name=columns[0])
+        return replace(first, name=columns[0], table=True)
     found = named(columns)
     numbered = found is None and not _is_default(values.columns)
     return replace(held, columns=found, numbered=numbered)
@@ -284,7 +286,7 @@ def _of_table(argument: str, values: Any) -> Held:
             "drop it, where rows are in order, or pass the table of pandas",
         )
     if len(columns) == 1:
-        return replace(_of_series(argument, table[columns[0]]), name=columns[0])
+        return replace(_of_series(argument, table[columns[0]]), name=columns[0], table=True)
     parts = [_of_series(argument, table[column]).values for column in columns]
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
     numbered = list(columns) == [str(i) for i in range(len(columns))]

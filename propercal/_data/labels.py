@@ -30,6 +30,14 @@ class Classes(NamedTuple):
         """Number of rows n."""
         return len(self.indicator if self.codes is None else self.codes)  # type: ignore[arg-type]
 
+    @property
+    def marks_none(self) -> bool:
+        """Whether some row marks no class, and none marks several."""
+        if self.codes is not None or self.indicator is None:
+            return False
+        n_marked = self.indicator.sum(axis=1)
+        return bool(n_marked.min() == 0 and n_marked.max() <= 1)
+
 
 def read_labels(
     y_true: object,
@@ -68,6 +76,25 @@ def read_labels(
         proba = Held(np.empty((0, n_classes)))
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
     return _read(held, used, naming, ignore_index)
+
+
+def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:
+    """Raise unless labels fit predictions of n rows and so many columns."""
+    if classes.n_samples != n:
+        raise bad_value(
+            called.labels,
+            f"{classes.n_samples} labels",
+            f"{n}, one per row of {called.proba}",
+            "align the two",
+        )
+    if n_columns == 1 and classes.codes is None:
+        raise bad_value(
+            called.labels,
+            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
+            f"of {called.proba}",
+            "one class in each row, or as many columns of both",
+            "drop rows without a label, or pass the probability of each class",
+        )
 
 
 def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:

@@ -23,6 +23,7 @@ from propercal._data.settings import check_names
 from propercal._data.tokens import (
     ascending,
     bearers,
+    content,
     contradict,
     is_negation,
     is_number,
@@ -93,6 +94,8 @@ class Naming:
                 f"classes, 0 to {self.n_classes - 1}",
                 f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
             )
+        self._check_booleans(uniques)
+        self._check_marks(uniques, held)
         if self.single:
             self._pair.check_labels(uniques, held.name)
             return self._pair.names(uniques)
@@ -106,6 +109,32 @@ class Naming:
         if self.numbered and held.categories and self._are_shuffled(held.categories):
             raise self._not_of_numbers(self.called.labels, held.categories)
         return in_order(uniques, held, self.n_classes, self.called)
+
+    def _check_booleans(self, uniques: Sequence[Any]) -> None:
+        """Raise where booleans are to tell which of more than two classes occurred."""
+        if self.n_classes == 2 or not all(isinstance(each, bool) for each in uniques):
+            return
+        known = {str(each).lower() for each in self.labels or self.columns or ()}
+        if not known.issuperset(str(each).lower() for each in uniques):
+            raise bad_value(
+                self.called.labels,
+                "booleans",
+                f"which of the {self.n_classes} columns of {self.called.proba} occurred",
+                f"pass the class of each row, or the probability of this event alone as "
+                f"{self.called.proba}",
+            )
+
+    def _check_marks(self, uniques: Sequence[Any], held: Held) -> None:
+        """Raise where a one-hot of rows of one class, which is one column of ones, says no more."""
+        known = {key(each) for each in (self.name, *(self.columns or ()))}
+        marks = held.table and held.name is not None and uniques == [1]
+        if marks and content(held.name) and key(held.name) not in {"1", *known}:
+            raise bad_value(
+                self.called.labels,
+                f"a table of one column {held.name!r}, with 1 in each row",
+                "to know whether that is class 1, or a one-hot of rows that are all of one class",
+                "pass a column for each class, or the labels as a vector without a name",
+            )
 
     @property
     def _pair(self) -> OneColumn:

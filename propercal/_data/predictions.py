@@ -19,7 +19,7 @@ from propercal._data.alignment import align
 from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
 from propercal._data.holders import Held
-from propercal._data.labels import Classes, read_labels
+from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
@@ -155,21 +155,7 @@ def validate(
         ignore_index=ignore_index,
         called=names,
     )
-    if classes.n_samples != n:
-        raise bad_value(
-            names.labels,
-            f"{classes.n_samples} labels",
-            f"{n}, one per row of {names.proba}",
-            "align the two",
-        )
-    if n_columns == 1 and classes.codes is None:
-        raise bad_value(
-            names.labels,
-            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
-            f"of {names.proba}",
-            "one class in each row, or as many columns of both",
-            "drop rows without a label, or pass the probability of each class",
-        )
+    check_beside(classes, n, n_columns, names)
     if from_logits and labels is None:
         check_logits(classes, held.proba.columns, names)
     classes, parts, multilabel = _read_rows(
@@ -207,7 +193,7 @@ def _read_rows(
     if link == "":
         if values.shape[1] == 1 and smallest > 1:
             _check_one_column(values, classes, names)
-        sums_to_1, multilabel = _layout(values, dtype, classes, names)
+        sums_to_1, multilabel = _layout(values, dtype, classes, smallest, names)
         values = _cap(values, names)
         return classes, from_probabilities(values, multilabel, sums_to_1), multilabel
     sigmoid = chosen_link(link, int(values.shape[1]), classes, one_class, names) == "sigmoid"
@@ -355,12 +341,23 @@ def _cap(prob: Array, names: Names) -> Array:
     return prob
 
 
-def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bool, bool]:
+def _layout(
+    prob: Array, dtype: Any, classes: Classes, smallest: int, names: Names
+) -> tuple[bool, bool]:
     """Return whether rows sum to 1, and whether the columns are separate problems instead."""
-    if prob.shape[1] == 1 or classes.codes is None:
+    if prob.shape[1] == 1:
         return True, classes.codes is None
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
+    if classes.codes is None:
+        if smallest > 1 and deviation.max() <= _rounding(dtype) and classes.marks_none:
+            raise bad_value(
+                names.labels,
+                f"no class at {some_rows(np.flatnonzero(~classes.indicator.any(axis=1)))}",  # type: ignore[union-attr]
+                f"one in each row, as rows of {names.proba} sum to 1",
+                "drop these rows, or give them weight 0, if they have no label",
+            )
+        return True, True
     if deviation.max() <= _rounding(dtype):
         return True, False
     odd = np.flatnonzero(deviation > _rounding(dtype))
