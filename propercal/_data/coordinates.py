@@ -139,49 +139,44 @@ def is_text(index: Any) -> bool:
 
 
 def class_dim_of(arrays: Sequence[Any], dims: Sequence[Hashable]) -> Hashable | None:
-    """Return the one of two dimensions that is the classes, as coordinates or else sums tell it."""
-    told = {_named_dim(each, dims) for each in arrays} - {None}
-    if not told:
-        told = {_summed_dim(each, dims) for each in arrays}
+    """Return the one of two dimensions that is the classes, as sums or else coordinates tell it.
+
+    All arrays are asked, so that few rows do not look like it by chance.
+    """
+    summed = [dim for dim in dims if all(_sums_to_1(each, dim) for each in arrays)]
+    if len(summed) == 1:
+        return summed[0]
+    told = {_named_dim(each, dims, bool(summed)) for each in arrays} - {None}
     return told.pop() if len(told) == 1 else None
 
 
-def _named_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+def _named_dim(values: Any, dims: Sequence[Hashable], summed: bool) -> Hashable | None:
     """Return the one of two dimensions whose coordinate names classes; None if that is not told.
 
-    Names in words are told from other coordinates; numbers from 0 from ones that are no such.
+    Names in words may be those of samples too, as dates and numbers may: unless sums are 1, they
+    are told to be of classes where the other dimension is longer and has no names.
     """
-    kinds = []
-    for dim in dims:
-        own = coordinate(values, dim)
-        along = [*([] if own is None else [own]), *others_along(values, dim).values()]
-        words = any(is_text(each) for each in along)
-        numbers = own is not None and named(tuple(own)) is None
-        kinds.append(2 if words else 1 if numbers else 0)
-    first, second = kinds
-    if first == second:
+    first, second = ([is_text(each) for each in _all_along(values, dim)] for dim in dims)
+    if any(first) == any(second):
         return None
-    # Beside a dimension without a coordinate numbers may count samples too.
-    if max(kinds) == 1 and any(coordinate(values, dim) is None for dim in dims):
-        return None
-    return dims[0] if first > second else dims[1]
+    dim, other = dims if any(first) else dims[::-1]
+    longer = values.sizes[dim] < values.sizes[other] and not _all_along(values, other)
+    return dim if summed or longer else None
 
 
-def _summed_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
-    """Return the only one of two dimensions along which all sums are 1, as over classes; or None.
+def _all_along(values: Any, dim: Hashable) -> list[Any]:
+    own = coordinate(values, dim)
+    return [*([] if own is None else [own]), *others_along(values, dim).values()]
 
-    Labels that have both dimensions are asked too, so that few rows do not look like it by chance.
-    """
+
+def _sums_to_1(values: Any, dim: Hashable) -> bool:
+    """Tell whether all sums along a dimension are 1, as over classes."""
     try:
         numbers = np.asarray(values.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
-        return None
-    found = [
-        dim
-        for axis, dim in enumerate(dims)
-        if np.allclose(np.nansum(numbers, axis=axis), 1, rtol=0, atol=1e-3)
-    ]
-    return found[0] if len(found) == 1 else None
+        return False
+    sums = np.nansum(numbers, axis=values.dims.index(dim))
+    return bool(np.allclose(sums, 1, rtol=0, atol=1e-3))
 
 
 def tells(values: Any, reference: Any, dim: Hashable) -> bool:

@@ -38,7 +38,7 @@ from propercal._data.tokens import (
 __all__ = ["Given", "Naming", "check_names", "is_numeral", "key"]
 
 #: What torch and Hugging Face put where there is no label.
-_NO_LABEL = -100
+NO_LABEL = -100
 
 
 @dataclass(frozen=True)
@@ -87,12 +87,12 @@ class Naming:
 
     def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
         """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
-        if self.labels is None and _NO_LABEL in uniques:
+        if self.labels is None and NO_LABEL in uniques:
             raise bad_value(
                 self.called.labels,
-                f"{_NO_LABEL} at {some_rows(np.flatnonzero(values == _NO_LABEL))}",
+                f"{NO_LABEL} at {some_rows(np.flatnonzero(values == NO_LABEL))}",
                 f"classes, 0 to {self.n_classes - 1}",
-                f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
+                f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
             )
         self._check_booleans(uniques)
         self._check_marks(uniques, held)

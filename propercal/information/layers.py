@@ -14,6 +14,7 @@ from propercal._data.alignment import align_all
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
+from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
 from propercal._data.reading import Names
 from propercal._data.settings import check_bandwidth, check_flag
@@ -260,6 +261,13 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
         # Which the reader of labels explains.
         return range(2)
     names = _sorted(set(outcomes.ravel().tolist()), held)
+    if NO_LABEL in names:
+        raise bad_value(
+            "y_true",
+            f"{NO_LABEL} at {some_rows(np.flatnonzero(outcomes == NO_LABEL))}",
+            "classes",
+            "drop rows without a label, or pass labels=[...] if that is a class",
+        )
     if len(names) < 2:
         raise bad_value(
             "y_true",

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from propercal import CalibrationSketch
+from propercal import CalibrationSketch, decompose
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, WORDS, F
 from theory_tests.contracts.test_misleading_names import check as check_two
 from theory_tests.contracts.test_misleading_names import refused as refused_two
@@ -112,3 +112,37 @@ def test_a_number_that_was_selected_is_no_class_but_of_0_and_1(number: int) -> N
         check_two(TWO, labels, chosen, pos_label=positive)
     check_two(TWO, FRAUD, chosen)
     check_two(TWO, WORDS, chosen, pos_label="fraud")
+
+
+# ---------------------------------------------------------------- which dimension is that of classes
+
+
+@pytest.mark.parametrize("coords", [{}, {"k": [0, 1, 2]}, {"k": [1, 2, 3]}, {"k": list("abc")}], ids=str)
+def test_names_of_samples_are_not_those_of_classes(coords: dict[str, Any]) -> None:
+    marks = np.eye(3)[np.searchsorted(["a", "b", "c"], LABELS)]
+    for names in ({"s": IDS}, {}):
+        y, p = (array(each, "s", "k", **coords, **names) for each in (marks, PROBA))
+        if not names:
+            y, p = (each.assign_coords(file=("s", IDS)) for each in (y, p))
+        for labels, proba in ((y, p), (y.T, p.T), (y, p.T), (marks, p)):
+            if labels is y and proba.dims != y.dims:
+                continue
+            found = decompose(labels, proba, notion="classwise", generator="brier", method="risk", bandwidth=0.1)
+            assert found.calibration_error == pytest.approx(decompose(marks, PROBA, notion="classwise", generator="brier", method="risk", bandwidth=0.1).calibration_error, rel=1e-12)
+        # Of separate problems no sum tells it.
+        for labels in (y, marks):
+            with pytest.raises(ValueError, match=r"^y_proba = dimensions 's', 'k': expected to know which of them is that of the classes; pass class_dim="):
+                decompose(labels, p / 2, notion="classwise", generator="brier")
+
+
+def test_a_grid_of_samples_with_names_is_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random((6, 10))
+    occurred = (rng.random((6, 10)) < values).astype(int)
+    for dates in (pd.date_range("2026-01-01", periods=10), np.arange(10) / 2):
+        coords = {"station": list("uvwxyz"), "time": dates}
+        y, p = (xr.DataArray(each, dims=("station", "time"), coords=coords) for each in (occurred, values))
+        with pytest.raises(ValueError, match=r"^y_proba = dimensions 'station', 'time': expected to know which"):
+            decompose(y, p, generator="brier")
+        found = decompose(y, p, sample_dims=["station", "time"], generator="brier", method="risk", bandwidth=0.1)
+        assert found.risk == pytest.approx(2 * np.mean((values - occurred) ** 2), rel=1e-12)

@@ -84,3 +84,10 @@ def test_classes_of_layers_have_their_order(kind: str) -> None:
     (other,) = layer_sharpness([LAYER], np.array([1, 0, 2])[CODES], **options)
     assert other != pytest.approx(right, rel=0.01)
     assert layer_sharpness([LAYER], ORDERED[kind](), **options) == pytest.approx([right], rel=1e-9)
+
+
+def test_what_stands_for_no_label_is_no_class_of_layers() -> None:
+    labels = np.where(np.arange(60) < 5, -100, CODES)
+    with pytest.raises(ValueError, match=r"^y_true = -100 at rows 0, 1, 2, 3, 4: expected classes; drop rows without a label"):
+        layer_sharpness([LAYER], labels, bandwidth=0.1)
+    assert len(layer_sharpness([LAYER], labels, bandwidth=0.1, labels=[-100, 0, 1, 2])) == 1
