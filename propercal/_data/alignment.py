@@ -254,6 +254,14 @@ def _flattened(
     def rows(argument: str, given: object) -> Held | Array:
         other = hold(argument, given)
         array = other.values
+        named = is_labelled(given) or not other.rows is other.columns is None
+        if array.ndim > 1 and named and min(array.shape) > 1:
+            raise bad_value(
+                argument,
+                f"a {type(given).__name__}, whose axes have names",
+                f"an array beside {called.proba}, whose axes have none",
+                "pass .to_numpy() of it, if its axes are in the same order",
+            )
         if array.ndim == 1 and array.shape[0] == prod(shape):
             return other
         if tuple(array.shape) == tuple(values.shape):

@@ -234,6 +234,15 @@ class Dimensions:
         sizes = tuple(self.reference.sizes[dim] for dim in self.samples)
         shape = tuple(held.values.shape)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
+            dims = tuple(self.reference.dims)
+            both = shape == tuple(self.reference.shape) and dims[: len(sizes)] != self.samples
+            if both:
+                raise bad_value(
+                    argument,
+                    f"an array of shape {shape} without names of dimensions",
+                    f"to know whether they are those of {self._other}, {_names(dims)}, in order",
+                    "pass a DataArray of these dimensions",
+                )
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held

@@ -94,7 +94,7 @@ class Naming:
                 f"classes, 0 to {self.n_classes - 1}",
                 f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
             )
-        self._check_booleans(uniques)
+        self._check_booleans(uniques, held.name)
         self._check_marks(uniques, held)
         if self.single:
             self._pair.check_labels(uniques, held.name)
@@ -110,12 +110,15 @@ class Naming:
             raise self._not_of_numbers(self.called.labels, held.categories)
         return in_order(uniques, held, self.n_classes, self.called)
 
-    def _check_booleans(self, uniques: Sequence[Any]) -> None:
+    def _check_booleans(self, uniques: Sequence[Any], name: Any) -> None:
         """Raise where booleans are to tell which of more than two classes occurred."""
         if self.n_classes == 2 or not all(isinstance(each, bool) for each in uniques):
             return
         known = {str(each).lower() for each in self.labels or self.columns or ()}
         if not known.issuperset(str(each).lower() for each in uniques):
+            if self.labels is None and self.columns is not None:
+                # Their name may say more.
+                self._of_named(uniques, name)
             raise bad_value(
                 self.called.labels,
                 "booleans",

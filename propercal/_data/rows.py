@@ -125,6 +125,14 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
         raise _other_rows(held.rows, other.rows, argument, other_argument)
     if in_place(order):
         return InOrder(held, None)
+    names, others = list(held.rows.names), list(other.rows.names)
+    if len(names) == 1 and None not in (*names, *others) and names != others:
+        raise bad_value(
+            argument,
+            f"rows of the index {names[0]!r}",
+            f"those of {others[0]!r}, as {other_argument} has, or in one order",
+            "name both alike, by .rename_axis(index=...), if they number the same",
+        )
     return InOrder(replace(held.take(order), rows=other.rows), order)
 
 

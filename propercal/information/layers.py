@@ -218,7 +218,8 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
             f"two rows or more, as many as y_true has labels ({(*n_labels, 1)[0]})",
             "pass the activations and the label of every sample, one a row",
         )
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "biuf":
+    odd_kind = isinstance(values, np.ndarray) and values.dtype.kind not in "biuf"
+    if odd_kind or (is_array(values) and xp.isdtype(values.dtype, "complex floating")):
         raise bad_value(
             argument, f"values of type {values.dtype}", "real numbers", "convert them to floats"
         )

@@ -39,16 +39,21 @@ class Columns:
     """That of the classes among them; None where each number is a sample."""
     scalars: dict[Any, Any]
     """Coordinates that it was selected by, which are the names of a single column too."""
+    from_logits: bool
+    settings: dict[str, Any]
+    """What the caller said of classes."""
 
     @classmethod
-    def of(cls, X: Any, y: object, held: Held) -> Columns:
-        """Return what `held` says, which was read from X beside the labels y."""
+    def of(cls, X: Any, y: object, held: Held, fitted: Any) -> Columns:
+        """Return what `held` says, which was read from X beside the labels y, and the settings."""
         single = held.values.ndim == 1 or held.values.shape[1] == 1
         dims, class_dim, scalars = (), None, {}
         if is_labelled(X):
             dims, scalars = tuple(X.dims), scalars_of(X)
             class_dim = Dimensions.of(y, X, USUAL_LAYOUT, _NAMES).classes
-        return cls(held.columns, held.name, single, dims, class_dim, scalars)
+        said = {"labels": fitted.labels, "pos_label": fitted.pos_label}
+        known = held.columns, held.name, single, dims, class_dim, scalars
+        return cls(*known, fitted.from_logits, said)
 
     def layout(self, X: Any, n_classes: int) -> Layout:
         """Return which dimension of a labelled array is that of the classes, or raise."""
@@ -93,11 +98,11 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
             "one class a row",
             "recalibrate each label by itself, as a problem of two classes",
         )
-    settings.columns_ = Columns.of(X, y, held.proba)
+    settings.columns_ = Columns.of(X, y, held.proba, settings)
     return predictions
 
 
-def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, int]:
+def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
@@ -109,6 +114,7 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
         # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
+    from_logits = fitted.columns_.from_logits
     predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
@@ -141,7 +147,7 @@ def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
             held = replace(held, name=0)
         if is_labelled(X):
             held = _as_selected(held, X, known, classes)
-        _check_name(held, known.name, fitted, classes)
+        _check_name(held, known, classes)
     else:
         _check_order(held, known.names, classes)
     return replace(held, columns=None, name=None, rows=None)
@@ -185,15 +191,15 @@ def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held
     return held if name is None else replace(held, name=name)
 
 
-def _check_name(held: Held, name: Any, fitted: Any, classes: list[Any]) -> None:
+def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:
     """Raise if the name of a single column is not one of the column of fit."""
+    name = known.name
     if held.name is None or keys([held.name]) == keys([name]):
         return
-    settings = {"labels": fitted.labels, "pos_label": fitted.pos_label}
     positive = classes[-1]
     alike = name is None or _said(held.name, positive) == _said(name, positive)
     is_positive = keys([held.name]) == keys([positive])
-    if not (alike or is_positive) or not _reads(classes, held, **settings):
+    if not (alike or is_positive) or not _reads(classes, held, **known.settings):
         raise bad_value(
             "X",
             f"a column named {held.name!r}",

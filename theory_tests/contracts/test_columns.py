@@ -209,6 +209,17 @@ def test_a_column_without_a_name_is_then_not_of_the_other_class(name: str, setti
         fitted.predict_proba(pd.Series(1 - SCORE, name=name))
 
 
+def test_what_was_fitted_stays_as_it_is_until_the_next_fit() -> None:
+    pytest.importorskip("sklearn")
+    fitted = ClasswiseIsotonic(smoothed=True).fit(P, Y)
+    right = fitted.predict_proba(P)
+    np.testing.assert_array_equal(fitted.set_params(from_logits=True).predict_proba(P), right)
+    one = ClasswiseIsotonic(smoothed=True, pos_label="fraud").fit(pd.Series(SCORE, name="p_fraud"), WORDS)
+    right = one.predict_proba(SCORE)
+    one.set_params(pos_label="legit")
+    np.testing.assert_array_equal(one.predict_proba(pd.Series(SCORE, name="fraud_test")), right)
+
+
 @pytest.mark.parametrize("labels", [WORDS, HIT], ids=["words", "numbers"])
 def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> None:
     pytest.importorskip("sklearn")

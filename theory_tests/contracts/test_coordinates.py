@@ -146,3 +146,32 @@ def test_a_grid_of_samples_with_names_is_asked_for() -> None:
             decompose(y, p, generator="brier")
         found = decompose(y, p, sample_dims=["station", "time"], generator="brier", method="risk", bandwidth=0.1)
         assert found.risk == pytest.approx(2 * np.mean((values - occurred) ** 2), rel=1e-12)
+
+
+CUBE = np.arange(27) % 3
+SURE = xr.DataArray((np.eye(3)[CUBE] * 0.7 + 0.1).reshape(3, 3, 3, 3), dims=("n", "h", "w", "k"))
+
+
+def test_axes_without_names_beside_dimensions_are_asked_for_where_both_orders_fit() -> None:
+    marks = np.eye(3)[CUBE].reshape(3, 3, 3, 3)
+    options: dict[str, Any] = {"class_dim": "k", "notion": "classwise", "generator": "brier", "method": "risk", "bandwidth": 0.1}
+    assert decompose(marks, SURE, **options).risk == pytest.approx(0.04, rel=1e-12)
+    moved = SURE.transpose("n", "k", "h", "w")
+    for labels in (marks, np.moveaxis(marks, -1, 1)):
+        with pytest.raises(ValueError, match=r"^y_true = an array of shape \(3, 3, 3, 3\) without names of dimensions: .*'n', 'k', 'h', 'w', in order; pass a DataArray"):
+            decompose(labels, moved, **options)
+    assert decompose(xr.DataArray(marks, dims=SURE.dims), moved, **options).risk == pytest.approx(0.04, rel=1e-12)
+
+
+def test_dimensions_beside_an_axis_of_classes_are_refused() -> None:
+    image = np.moveaxis(SURE.to_numpy(), -1, 1)
+    labels = xr.DataArray(CUBE.reshape(3, 3, 3), dims=("n", "h", "w"))
+    for y_true, weight in ((labels, None), (labels.T, None), (labels.to_numpy(), labels + 1)):
+        name = "y_true" if weight is None else "sample_weight"
+        with pytest.raises(ValueError, match=rf"^{name} = a DataArray, whose axes have names: .*pass \.to_numpy\(\)"):
+            decompose(y_true, image, class_axis=1, sample_weight=weight, generator="brier")
+    check_of_arrays = decompose(labels.to_numpy(), image, class_axis=1, generator="brier", method="risk", bandwidth=0.1)
+    assert check_of_arrays.risk == pytest.approx(0.06, rel=1e-12)
+    marks = pd.DataFrame(np.eye(3)[:, [2, 0, 1]], index=list("cab"))
+    with pytest.raises(ValueError, match=r"^y_true = a DataFrame, whose axes have names"):
+        decompose(marks, np.full((3, 3), 1 / 3), class_axis=0, generator="brier")

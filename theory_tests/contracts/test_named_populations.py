@@ -91,3 +91,10 @@ def test_what_stands_for_no_label_is_no_class_of_layers() -> None:
     with pytest.raises(ValueError, match=r"^y_true = -100 at rows 0, 1, 2, 3, 4: expected classes; drop rows without a label"):
         layer_sharpness([LAYER], labels, bandwidth=0.1)
     assert len(layer_sharpness([LAYER], labels, bandwidth=0.1, labels=[-100, 0, 1, 2])) == 1
+
+
+def test_layers_of_complex_numbers_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    for layer in (LAYER * 1j, torch.tensor(LAYER * 1j)):
+        with pytest.raises(ValueError, match=r"^activations\[0\] = values of type .*complex128: expected real numbers"):
+            layer_sharpness([layer], CODES)
