@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace, to_numpy
-from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, collected, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import (
     Order,
+    check_others,
     check_weight_follows,
     in_order_of,
     in_place,
@@ -69,6 +70,7 @@ def align(
     called: Names = USUAL_NAMES,
 ) -> Aligned:
     """Read the three and bring them into one order of rows, or raise."""
+    y_true, y_proba, sample_weight = collected(y_true, y_proba, sample_weight)
     return _align(y_true, y_proba, sample_weight, layout, called).rows
 
 
@@ -104,6 +106,9 @@ def _align(
         weight = in_order_of(weight, proba, called.weight, called.proba).held
         if proba.rows is None:
             weight = in_order_of(weight, labels, called.weight, called.labels).held
+        check_others(weight, proba, called.weight, called.proba)
+        check_others(weight, labels, called.weight, called.labels)
+    check_others(labels, proba, called.labels, called.proba)
     return _Placed(Aligned(labels, proba, weight), places)
 
 
@@ -116,14 +121,14 @@ def align_pair(
     called: tuple[Names, Names],
 ) -> tuple[Aligned, Aligned]:
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
-    first, second = y_proba
-    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):  # type: ignore[attr-defined]
+    y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
+    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):
         dimensions = Dimensions.of(y_true, first, layout, called[0])
         dimensions.check_beside(y_true, second, called[1])
-        second = second.transpose(*first.dims)  # type: ignore[attr-defined]
+        second = second.transpose(*first.dims)
     a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
     words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
-    return a, b._replace(proba=_with_columns_of(b.proba, a.proba, called, words))
+    return a, b._replace(proba=_with_columns_of(b.proba, a, called, words))
 
 
 def align_all(
@@ -138,6 +143,7 @@ def align_all(
 
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
+    y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
     placed = [
         _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
@@ -183,6 +189,7 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
             "has no index",
             "bring both into the order of the labels",
         )
+    check_others(b.proba, a.proba, called[1].proba, called[0].proba)
     if a.weight is None or b.weight is None or n_rows(a.weight) != n_rows(b.weight):
         return
     of_a, of_b = to_numpy(a.weight.values), to_numpy(b.weight.values)
@@ -194,8 +201,9 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
         )
 
 
-def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words: bool) -> Held:
-    """Return `held` with its columns in the order of those of `other`, where both have names."""
+def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:
+    """Return `held` with its columns in the order of those of the first, where both have names."""
+    other = first.proba
     try:
         order = order_of_columns(other.columns, held.columns, words=words)
     except OtherColumnsError as error:
@@ -207,6 +215,14 @@ def _with_columns_of(held: Held, other: Held, called: tuple[Names, Names], words
         ) from error
     if order is None:
         return held
+    if not name_columns(first.labels, other.columns or ()):
+        raise bad_value(
+            called[1].proba,
+            f"columns {list(held.columns or ())}",
+            f"the order of {called[0].proba}, {list(other.columns or ())}, since "
+            f"{called[0].labels} names none of them, but counts columns",
+            "bring the columns of both into one order",
+        )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns)
 
@@ -238,6 +254,14 @@ def _flattened(
     def rows(argument: str, given: object) -> Held | Array:
         other = hold(argument, given)
         array = other.values
+        named = is_labelled(given) or not other.rows is other.columns is None
+        if array.ndim > 1 and named and min(array.shape) > 1:
+            raise bad_value(
+                argument,
+                f"a {type(given).__name__}, whose axes have names",
+                f"an array beside {called.proba}, whose axes have none",
+                "pass .to_numpy() of it, if its axes are in the same order",
+            )
         if array.ndim == 1 and array.shape[0] == prod(shape):
             return other
         if tuple(array.shape) == tuple(values.shape):

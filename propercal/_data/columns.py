@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from propercal._array import to_numpy
 from propercal._data.holders import Held
-from propercal._data.labels import read_labels
+from propercal._data.labels import Classes, read_labels
+from propercal._data.messages import bad_value
+from propercal._data.reading import Names
 from propercal._data.tokens import ascending, key, numberings
+
+#: Names of columns that number rows, weigh them, or say where they come from, in lower case.
+_NO_CLASSES = {
+    *("id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid", "sampleid"),
+    *("fold", "split", "group", "weight", "weights", "sample_weight", "sample_weights", "loss"),
+    *("target", "y_true", "level_0"),
+}
+#: Names that one column of predictions may have, but none of several.
+_OF_ALL_CLASSES = {"pred", "preds", "prediction", "predicted", "y_pred", "score", "correct"}
 
 
 class OtherColumnsError(LookupError):
@@ -42,6 +54,43 @@ def order_of_columns(
         raise OtherColumnsError
     order = [place[each] for each in wanted]
     return None if order == list(range(len(order))) else order
+
+
+def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
+    """Return the columns whose names say that they are no classes, and are those of no label."""
+    others = _NO_CLASSES | (_OF_ALL_CLASSES if len(columns) > 1 else set())
+    words = [each for each in columns if isinstance(each, str) and each not in labels]
+    return [each for each in words if each.lower() in others or each.lower().endswith("_id")]
+
+
+def check_logits(classes: Classes, columns: Sequence[Any] | None, called: Names) -> None:
+    """Raise if columns of logits are none of a class: there is no sum of 1 to tell."""
+    if columns is None or classes.codes is None:
+        return
+    occurred = {classes.names[i] for i in set(classes.codes.tolist())}
+    odd = no_classes(columns, occurred)
+    if odd:
+        raise bad_value(
+            called.proba,
+            f"a column of logits named {odd[0]!r}",
+            "logits of classes alone",
+            "drop it, or pass labels=[...] if it is that of a class",
+        )
+
+
+def name_columns(labels: Held, columns: Sequence[Any]) -> bool:
+    """Tell whether labels are names of columns, so that these mean the same in any order."""
+    values = to_numpy(labels.values)
+    if values.ndim == 2 and values.shape[1] > 1:
+        return labels.columns is not None
+    booleans = values.dtype.kind == "b"
+    names = {key(each, booleans=booleans) for each in columns}
+    found = map(key, _hashable(np.ravel(values).tolist()))
+    return not names.isdisjoint(found) or (labels.name is not None and key(labels.name) in names)
+
+
+def _hashable(values: Sequence[Any]) -> set[Any]:
+    return {each for each in values if type(each).__hash__ is not None}
 
 
 def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:

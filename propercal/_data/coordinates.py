@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.holders import named
+from propercal._data.holders import is_labelled, named
 from propercal._data.messages import bad_value
-from propercal._data.rows import Order, in_place, order_of, some_of
+from propercal._data.rows import Order, agree, in_place, order_of, some_of
+from propercal._data.tokens import content, is_number, key, of_class_0
 
 
 def coordinate(values: Any, dim: Hashable) -> Any:
@@ -73,55 +74,109 @@ def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
     return found[0]
 
 
+def axis_names(values: Any, axis: int) -> tuple[Any, ...] | None:
+    """Return what a table or a labelled array calls the places along an axis; None for nothing."""
+    if is_labelled(values):
+        found = coordinate(values, values.dims[axis])
+    elif hasattr(type(values), "iloc"):
+        found = values.axes[axis]
+    else:
+        found = getattr(values, "columns", None) if axis == -1 else None
+    return None if found is None else tuple(found)
+
+
+def scalars_of(values: Any) -> dict[Hashable, Any]:
+    """Return the coordinates without a dimension, which xarray keeps of what was selected."""
+    return {n: each.item() for n, each in values.coords.items() if not each.dims and each.size}
+
+
+def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
+    """Return the class that a vector was selected by; None for none, or raise for several.
+
+    A number is that of a class where these are 0 and 1; others may number anything.
+    """
+    known = {key(each) for each in classes}
+    usual = known <= {"0", "1"}
+    found = {
+        name: value
+        for name, value in scalars_of(values).items()
+        if (key(value) in known or of_class_0(value)) and (usual or not is_number(value))
+    }
+    if len({key(each) for each in found.values()}) > 1:
+        raise bad_value(
+            argument,
+            f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
+            "to know which of them is the class that it is the probability of",
+            "drop the others by .drop_vars",
+        )
+    return next(iter(found.values()), None)
+
+
+def texts_of(values: Any) -> list[str]:
+    """Return the words that an array was selected by."""
+    return [each for each in scalars_of(values).values() if isinstance(each, str)]
+
+
+def check_selected(argument: str, values: Any, other: Any, other_argument: str) -> None:
+    """Raise if both were selected by different words, or numbers 0 and 1, of one coordinate."""
+    theirs = scalars_of(other)
+    for name, value in scalars_of(values).items():
+        wanted = theirs.get(name, value)
+        texts = isinstance(value, str) and isinstance(wanted, str)
+        told = texts and content(value) and content(wanted)
+        if value != wanted and (told or {value, wanted} == {0, 1}):
+            raise bad_value(
+                argument,
+                f"an array selected by {name!r} = {value!r}",
+                f"{wanted!r}, as {other_argument} was",
+                f"select the same of both, or drop the coordinate by .drop_vars({name!r})",
+            )
+
+
 def is_text(index: Any) -> bool:
     """Tell whether all values of a coordinate are strings."""
     return all(isinstance(value, str) for value in index.tolist())
 
 
 def class_dim_of(arrays: Sequence[Any], dims: Sequence[Hashable]) -> Hashable | None:
-    """Return the one of two dimensions that is the classes, as coordinates or else sums tell it."""
-    told = {_named_dim(each, dims) for each in arrays} - {None}
-    if not told:
-        told = {_summed_dim(each, dims) for each in arrays}
+    """Return the one of two dimensions that is the classes, as sums or else coordinates tell it.
+
+    All arrays are asked, so that few rows do not look like it by chance.
+    """
+    summed = [dim for dim in dims if all(_sums_to_1(each, dim) for each in arrays)]
+    if len(summed) == 1:
+        return summed[0]
+    told = {_named_dim(each, dims, bool(summed)) for each in arrays} - {None}
     return told.pop() if len(told) == 1 else None
 
 
-def _named_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
+def _named_dim(values: Any, dims: Sequence[Hashable], summed: bool) -> Hashable | None:
     """Return the one of two dimensions whose coordinate names classes; None if that is not told.
 
-    Names in words are told from other coordinates; numbers from 0 from ones that are no such.
+    Names in words may be those of samples too, as dates and numbers may: unless sums are 1, they
+    are told to be of classes where the other dimension is longer and has no names.
     """
-    kinds = []
-    for dim in dims:
-        own = coordinate(values, dim)
-        along = [*([] if own is None else [own]), *others_along(values, dim).values()]
-        words = any(is_text(each) for each in along)
-        numbers = own is not None and named(tuple(own)) is None
-        kinds.append(2 if words else 1 if numbers else 0)
-    first, second = kinds
-    if first == second:
+    first, second = ([is_text(each) for each in _all_along(values, dim)] for dim in dims)
+    if any(first) == any(second):
         return None
-    # Beside a dimension without a coordinate numbers may count samples too.
-    if max(kinds) == 1 and any(coordinate(values, dim) is None for dim in dims):
-        return None
-    return dims[0] if first > second else dims[1]
+    dim, other = dims if any(first) else dims[::-1]
+    longer = values.sizes[dim] < values.sizes[other] and not _all_along(values, other)
+    return dim if summed or longer else None
 
 
-def _summed_dim(values: Any, dims: Sequence[Hashable]) -> Hashable | None:
-    """Return the only one of two dimensions along which all sums are 1, as over classes; or None.
+def _all_along(values: Any, dim: Hashable) -> list[Any]:
+    own = coordinate(values, dim)
+    return [*([] if own is None else [own]), *others_along(values, dim).values()]
 
-    Labels that have both dimensions are asked too, so that few rows do not look like it by chance.
-    """
+
+def _sums_to_1(values: Any, dim: Hashable) -> bool:
+    """Tell whether all sums along a dimension are 1, as over classes."""
     try:
         numbers = np.asarray(values.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
-        return None
-    found = [
-        dim
-        for axis, dim in enumerate(dims)
-        if np.allclose(np.nansum(numbers, axis=axis), 1, rtol=0, atol=1e-3)
-    ]
-    return found[0] if len(found) == 1 else None
+        return False
+    sums = np.nansum(numbers, axis=values.dims.index(dim))
+    return bool(np.allclose(sums, 1, rtol=0, atol=1e-3))
 
 
 def tells(values: Any, reference: Any, dim: Hashable) -> bool:
@@ -150,7 +205,7 @@ def order_along(
             continue
         if not told:
             order, told = _order(argument, each, theirs[name], name, other), True
-        elif not _agrees(each if order is None else each[order], theirs[name]):
+        elif not agree(each if order is None else each[order], theirs[name]):
             raise _contradiction(argument, dim, name, other)
     if not told:
         _check_other_names(argument, values, reference, dim, other)
@@ -165,7 +220,7 @@ def _check_other_names(
     pairs = [(own, each) for each in others_along(reference, dim).values() if own is not None]
     if wanted is not None:
         pairs += [(each, wanted) for each in others_along(values, dim).values()]
-    if not all(_agrees(*each) for each in pairs):
+    if not all(agree(*each) for each in pairs):
         raise _contradiction(argument, dim, dim, other)
 
 
@@ -179,13 +234,6 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
             f"select the same ones, or drop them by .drop_vars({name!r})",
         )
     return None if in_place(order) else order
-
-
-def _agrees(own: Any, wanted: Any) -> bool:
-    """Tell whether a coordinate does not say another order of the same rows."""
-    if own.equals(wanted) or not (own.is_unique and wanted.is_unique):
-        return True
-    return order_of(own, wanted) is None
 
 
 def _contradiction(argument: str, dim: Hashable, name: Hashable, other: str) -> ValueError:
@@ -208,5 +256,5 @@ def check_grids(argument: str, values: Any, reference: Any, other: str) -> None:
         own, wanted = (
             pd.Index(x.transpose(*theirs.dims).to_numpy().ravel()) for x in (each, theirs)
         )
-        if len(own) == len(wanted) and not _agrees(own, wanted):
+        if len(own) == len(wanted) and not agree(own, wanted):
             raise _contradiction(argument, ", ".join(map(str, each.dims)), name, other)

@@ -12,19 +12,22 @@ import numpy as np
 from propercal._array import namespace
 from propercal._data.coordinates import (
     check_grids,
+    check_selected,
     class_dim_of,
     classes_of,
     coordinate,
     index_of,
     order_along,
     others_along,
+    scalars_of,
+    selected,
     tells,
+    texts_of,
 )
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
-from propercal._data.rows import Order, in_place, order_of, unmatched
-from propercal._data.tokens import key, of_class_0
+from propercal._data.rows import Order, unmatched
 
 
 def _is_hashable(value: object) -> bool:
@@ -116,6 +119,8 @@ class Dimensions:
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
         called = self.called
+        if is_labelled(y_true) and is_labelled(y_proba):
+            check_selected(called.labels, y_true, y_proba, called.proba)
         return (
             self._rows(called.labels, y_true),
             self._rows(called.proba, y_proba),
@@ -195,7 +200,8 @@ class Dimensions:
             size = prod(values.sizes[dim] for dim in samples)
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
-        held = replace(held, values=array, rows=index_of(values, samples))
+        others = others_along(values, samples[0]) if len(samples) == 1 else {}
+        held = replace(held, values=array, rows=index_of(values, samples), others=others)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)
         names = classes_of(argument, values, classes)
@@ -205,25 +211,20 @@ class Dimensions:
         if len(names) == 1:
             counted = columns is None and type(names).__name__ == "RangeIndex"
             return replace(held, name=None if counted else next(iter(names)))
-        return replace(held, columns=columns)
+        numbered = columns is None and type(names).__name__ != "RangeIndex"
+        return replace(held, columns=columns, numbered=numbered)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
-        """Note the class that a vector was selected by, which xarray keeps as a coordinate."""
-        scalars = {
-            name: each.item() for name, each in values.coords.items() if not each.dims and each.size
-        }
-        if argument != self.called.proba or not scalars:
+        """Note the class that a vector was selected by."""
+        if not scalars_of(values):
             return held
-        occurred = {key(each) for each in _values(self.called.labels, self.labels)}
-        found = {n: v for n, v in scalars.items() if key(v) in occurred or of_class_0(v)}
-        if len({key(each) for each in found.values()}) > 1:
-            raise bad_value(
-                argument,
-                f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
-                "to know which of them is the class that it is the probability of",
-                "drop the others by .drop_vars",
-            )
-        return replace(held, name=next(iter(found.values()))) if found else held
+        if argument == self.called.proba:
+            occurred = _values(self.called.labels, self.labels)
+            name = selected(argument, values, occurred)
+        else:
+            said = [*([held.name] if isinstance(held.name, str) else []), *texts_of(values)]
+            name = " ".join(said) or None
+        return held if name is None else replace(held, name=name)
 
     def _unnamed(self, argument: str, values: object) -> Held:
         """Read an array without names as samples, in the order of the reference."""
@@ -233,26 +234,18 @@ class Dimensions:
         sizes = tuple(self.reference.sizes[dim] for dim in self.samples)
         shape = tuple(held.values.shape)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
-            array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
-            return replace(held, values=array)
-        if len(self.samples) == 1 and held.rows is not None:
-            self._check_index(argument, held)
-        return held
-
-    def _check_index(self, argument: str, held: Held) -> None:
-        """Refuse an index that a coordinate of another name has in another order."""
-        dim = self.samples[0]
-        if coordinate(self.reference, dim) is not None:
-            return
-        for name, each in others_along(self.reference, dim).items():
-            order = order_of(held.rows, each)
-            if order is not None and not in_place(order):
+            dims = tuple(self.reference.dims)
+            both = shape == tuple(self.reference.shape) and dims[: len(sizes)] != self.samples
+            if both:
                 raise bad_value(
                     argument,
-                    f"an index in another order than the coordinates {name!r} of {self._other}",
-                    "rows in one order",
-                    f"make that the index of the dimension, by .swap_dims({{{dim!r}: {name!r}}})",
+                    f"an array of shape {shape} without names of dimensions",
+                    f"to know whether they are those of {self._other}, {_names(dims)}, in order",
+                    "pass a DataArray of these dimensions",
                 )
+            array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
+            return replace(held, values=array)
+        return held
 
     # ------------------------------------------------------------ weights, and other predictions
 
@@ -314,9 +307,12 @@ class Dimensions:
 
 
 def _values(argument: str, values: object) -> list[Any]:
-    """Return the different values of labels, of any that can be told apart."""
+    """Return the different values of labels, of any that can be told apart, or their columns."""
+    held = hold(argument, values)
+    if held.columns is not None:
+        return list(held.columns)
     try:
-        return list(set(np.ravel(read_numpy(argument, hold(argument, values).values)).tolist()))
+        return list(set(np.ravel(read_numpy(argument, held.values)).tolist()))
     except TypeError:
         return []
 

@@ -7,9 +7,10 @@ and labelled arrays by their dimensions. Numbers that a library gives of its own
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -19,6 +20,7 @@ from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.reading import read_array
+from propercal._data.tokens import count_up
 from propercal._typing import Array
 
 
@@ -30,12 +32,18 @@ class Held:
     """As they are if they are a dense array or tensor, else in NumPy."""
     columns: tuple[Any, ...] | None = None
     """Names of columns, where they are more than numbers from 0."""
+    numbered: bool = False
+    """Whether names of columns are numbers from 0, which are more than a library's own count."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
     """Whether the rows have a default range index."""
+    others: Mapping[Hashable, Any] = field(default_factory=dict)
+    """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
     """The name of a single column."""
+    table: bool = False
+    """Whether that column is a table."""
     first: bool = False
     """Whether its name is 0 because tables number their columns: it may be the only one, or the
     first of several."""
@@ -48,8 +56,9 @@ class Held:
         """Return rows by their numbers."""
         xp = namespace(self.values)
         rows = None if self.rows is None else self.rows[index]
+        others = {name: each[index] for name, each in self.others.items()}
         values = xp.take(self.values, like(index, self.values), axis=0)
-        return replace(self, values=values, rows=rows)
+        return replace(self, values=values, rows=rows, others=others)
 
 
 def hold(argument: str, values: object) -> Held:
@@ -61,14 +70,15 @@ def hold(argument: str, values: object) -> Held:
     if isinstance(values, np.ndarray | np.generic | type) or is_array(values):
         return Held(read_array(argument, values))
     if is_labelled(values):
-        return Held(
-            _stacked(argument, read_array(argument, values)), name=getattr(values, "name", None)
-        )
+        held = Held(_stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
+        return _categorical(argument, held, values)
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
         return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]
     if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
         return _of_pandas(argument, values)
     native = _of_arrow(values)
+    if native is not None and _index_columns(values):
+        return _of_arrow_with_index(argument, values)
     if native is not None:
         held = _of_table(argument, native)
         return replace(held, categories=_ordered(argument, values) or held.categories)
@@ -111,6 +121,41 @@ def _is_table(values: object) -> bool:
     )
 
 
+def collected(*arguments: Any) -> tuple[Any, ...]:
+    """Return arguments with lazy tables in memory, computed together: of one query they share rows.
+
+    One by one, a query without an order gives its rows in another order each time.
+    """
+    lazy = {i: frame for i, each in enumerate(arguments) if (frame := _lazy(each)) is not None}
+    if len({id(arguments[i]) for i in lazy}) < 2:
+        return arguments
+    kinds = {type(each).__module__.partition(".")[0] for each in lazy.values()}
+    if kinds != {"polars"}:
+        raise bad_value(
+            "data",
+            f"{len(lazy)} lazy tables ({', '.join(sorted(kinds))})",
+            "one lazy table at most, since each may give its rows in another order",
+            "compute one table of all columns, and pass columns of it",
+        )
+    found = sys.modules["polars"].collect_all(list(lazy.values()))
+    own = dict(zip(lazy, found, strict=True))
+    return tuple(own.get(i, each) for i, each in enumerate(arguments))
+
+
+def _lazy(values: object) -> Any:
+    """Return a lazy table as the library that made it has it; None for other data."""
+    if isinstance(values, Held) or is_labelled(values) or is_array(values) or not _is_table(values):
+        return None
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(values, pass_through=True, allow_series=True)
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
+        # What cannot be read is said where it is read.
+        return None
+    return frame.to_native() if isinstance(frame, nw.LazyFrame) else None
+
+
 def _of_pandas(argument: str, values: Any) -> Held:
     """Read a table that has an index (pandas, modin, cuDF)."""
     index = values.index
@@ -129,22 +174,26 @@ def _of_pandas(argument: str, values: Any) -> Held:
         first = _of_pandas(argument, values.iloc[:, 0])
         if _is_default(values.columns):
             return replace(first, name=None, first=True)
-        return replace(first, name=columns[0])
-    return replace(held, columns=named(columns))
+        return replace(first, name=columns[0], table=True)
+    found = named(columns)
+    numbered = found is None and not _is_default(values.columns)
+    return replace(held, columns=found, numbered=numbered)
 
 
 def _categorical(argument: str, held: Held, values: Any) -> Held:
     """Note the names of all classes, where the type of a pandas column has them."""
     dtype = getattr(values, "dtype", None)
     if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
-        return replace(held, categories=_ordered(argument, values.array.__arrow_array__()))
+        # A series or a labelled array has an array that pyarrow reads; or it is one.
+        own = getattr(values, "data" if is_labelled(values) else "array", values)
+        return replace(held, categories=_ordered(argument, own.__arrow_array__()))
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held
     names = tuple(categories.tolist())
     numbers = all(isinstance(each, Real) for each in names)
     usual = sorted(names) if numbers else sorted(names, key=str)
-    if getattr(dtype, "ordered", False) or names == tuple(usual):
+    if getattr(dtype, "ordered", False) or (names == tuple(usual) and count_up(names)):
         return replace(held, categories=names)
     return replace(held, unordered=names)
 
@@ -171,6 +220,21 @@ def _of_arrow(values: object) -> Any:
         plain = [_of_arrow(each) for each in values.columns]
         return pa.table(plain, names=values.column_names) if plain else values
     return None
+
+
+def _index_columns(values: Any) -> list[str]:
+    """Return the columns of a table of pyarrow that are the index of one of pandas."""
+    metadata = getattr(getattr(values, "schema", None), "pandas_metadata", None) or {}
+    found = [each for each in metadata.get("index_columns", []) if isinstance(each, str)]
+    return [each for each in found if each in values.column_names]
+
+
+def _of_arrow_with_index(argument: str, values: Any) -> Held:
+    names = _index_columns(values)
+    index = values.select(names).to_pandas().index
+    held = hold(argument, values.select([n for n in values.column_names if n not in names]))
+    default = _is_default(index)
+    return replace(held, rows=None if default else index, counted=default)
 
 
 def _ordered(argument: str, values: Any) -> tuple[Any, ...] | None:
@@ -213,11 +277,20 @@ def _of_table(argument: str, values: Any) -> Held:
         ) from error
     if isinstance(table, nw.Series):
         return _of_series(argument, table)
+    index = [name for name in columns if re.fullmatch(r"__index_level_\d+__", name)]
+    if index:
+        raise bad_value(
+            argument,
+            f"a column {index[0]!r}, which is the index of a table of pandas",
+            "classes alone",
+            "drop it, where rows are in order, or pass the table of pandas",
+        )
     if len(columns) == 1:
-        return replace(_of_series(argument, table[columns[0]]), name=columns[0])
+        return replace(_of_series(argument, table[columns[0]]), name=columns[0], table=True)
     parts = [_of_series(argument, table[column]).values for column in columns]
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
-    return Held(read_array(argument, stacked), columns=named(columns))
+    numbered = list(columns) == [str(i) for i in range(len(columns))]
+    return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)
 
 
 def _of_series(argument: str, series: Any) -> Held:
@@ -250,7 +323,8 @@ def _of_series(argument: str, series: Any) -> Held:
 def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
     """Return names of columns, None where a library has counted them."""
     counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
-    if all(isinstance(c, int | str) and c in of for c, of in zip(columns, counted, strict=True)):
+    numbers = [isinstance(c, int | str) and not isinstance(c, bool) for c in columns]
+    if all(numbers) and all(c in of for c, of in zip(columns, counted, strict=True)):
         return None
     return tuple(columns)
 

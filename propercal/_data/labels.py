@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.holders import Held, hold
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
 from propercal._data.reading import USUAL_NAMES, Names, read_numpy
+from propercal._data.tokens import key
 
 
 class Classes(NamedTuple):
@@ -29,6 +30,14 @@ class Classes(NamedTuple):
         """Number of rows n."""
         return len(self.indicator if self.codes is None else self.codes)  # type: ignore[arg-type]
 
+    @property
+    def marks_none(self) -> bool:
+        """Whether some row marks no class, and none marks several."""
+        if self.codes is not None or self.indicator is None:
+            return False
+        n_marked = self.indicator.sum(axis=1)
+        return bool(n_marked.min() == 0 and n_marked.max() <= 1)
+
 
 def read_labels(
     y_true: object,
@@ -38,6 +47,7 @@ def read_labels(
     proba: Held | None = None,
     pos_label: Any = None,
     used: npt.NDArray[np.bool_] | None = None,
+    ignore_index: Any = None,
     called: Names = USUAL_NAMES,
 ) -> Classes:
     """Turn labels into class numbers.
@@ -56,6 +66,8 @@ def read_labels(
         The class that a single column of predictions is the probability of.
     used : array of bool, shape (n,), optional
         Rows that count; others are given the label of one that does.
+    ignore_index : optional
+        The label of rows that do not count because they have none.
     called : Names
         What errors call the arguments.
     """
@@ -63,7 +75,26 @@ def read_labels(
     if proba is None:
         proba = Held(np.empty((0, n_classes)))
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
-    return _read(held, used, naming)
+    return _read(held, used, naming, ignore_index)
+
+
+def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:
+    """Raise unless labels fit predictions of n rows and so many columns."""
+    if classes.n_samples != n:
+        raise bad_value(
+            called.labels,
+            f"{classes.n_samples} labels",
+            f"{n}, one per row of {called.proba}",
+            "align the two",
+        )
+    if n_columns == 1 and classes.codes is None:
+        raise bad_value(
+            called.labels,
+            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
+            f"of {called.proba}",
+            "one class in each row, or as many columns of both",
+            "drop rows without a label, or pass the probability of each class",
+        )
 
 
 def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:
@@ -81,10 +112,14 @@ def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _read(held: Held, used: npt.NDArray[np.bool_] | None, naming: Naming) -> Classes:
+def _read(
+    held: Held, used: npt.NDArray[np.bool_] | None, naming: Naming, ignore_index: Any
+) -> Classes:
     called = naming.called
     values = read_values(held, called)
+    others = values[:0]
     if used is not None and len(used) == len(values) and used.any():
+        others = values[~used]
         values = values.copy()
         values[~used] = values[np.argmax(used)]
     if values.ndim == 2:
@@ -100,12 +135,32 @@ def _read(held: Held, used: npt.NDArray[np.bool_] | None, naming: Naming) -> Cla
     found, inverse = np.unique(values, return_inverse=True)
     uniques = found.tolist()
     names = naming.of_values(uniques, values, held)
+    if names == tuple(range(naming.n_classes)) and naming.labels is None:
+        _check_counted(uniques, others, naming, ignore_index)
     position = {name: i for i, name in enumerate(names)}
     unknown = [value for value in uniques if value not in position]
     if unknown:
         raise _unknown_labels(values, unknown, names, naming)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
     return Classes(codes[inverse.ravel()], None, names)
+
+
+def _check_counted(
+    uniques: Sequence[Any], others: npt.NDArray[Any], naming: Naming, ignore_index: Any
+) -> None:
+    """Raise if rows that do not count have the labels that let all count from 1 on, not from 0."""
+    k = naming.n_classes
+    left = {each for each in others.ravel().tolist() if isinstance(each, int | float)}
+    # No class has a number that is larger than theirs and stands for no label.
+    void = key(ignore_index)
+    left = {each for each in left if each > 0 and (each <= k or key(each) != void)} - {*uniques}
+    if left and 0 not in {*uniques, *others.ravel().tolist()} and len({*left, *uniques}) == k:
+        raise bad_value(
+            naming.called.labels,
+            f"{some_names(uniques)} in rows that count, and {some_names(sorted(left))} in others",
+            f"to know whether they are of 0 to {k - 1}, or of {k} numbers from 1 on",
+            "pass labels=[...], the class of every column in order",
+        )
 
 
 def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:

@@ -48,15 +48,21 @@ def chosen_link(
                 f"one class in each row of {names.labels}, which a softmax is of",
                 'pass link="sigmoid" if the columns are separate problems',
             )
+        if link is None and classes.marks_none:
+            raise _ambiguous(names)
         return LINKS[1]
     if link is not None:
         return link
     if classes.indicator is not None and not one_class:
-        raise bad_value(
-            "link",
-            "None",
-            f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with "
-            "either",
-            'pass link="sigmoid" for several labels a row, link="softmax" for one class a row',
-        )
+        raise _ambiguous(names)
     return LINKS[0]
+
+
+def _ambiguous(names: Names) -> ValueError:
+    """Ask: a row that marks no class may have none, or no label."""
+    return bad_value(
+        "link",
+        "None",
+        f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with either",
+        'pass link="sigmoid" for several labels a row, link="softmax" for one class a row',
+    )

@@ -1,9 +1,9 @@
-"""Lists of rows that name their values: named tuples, series of pandas, labelled arrays."""
+"""Lists of rows that name their values: named tuples, rows of SQLite, series, labelled arrays."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from propercal._data.messages import bad_value
@@ -41,9 +41,15 @@ def labels_of_rows(rows: Sequence[Any]) -> Any:
 def _names_its_values(kind: type) -> bool:
     return (
         hasattr(kind, "_fields")
+        or _has_keys(kind)
         or (hasattr(kind, "iloc") and hasattr(kind, "index"))
         or (hasattr(kind, "coords") and hasattr(kind, "dims"))
     )
+
+
+def _has_keys(kind: type) -> bool:
+    """Tell whether this is a type of rows that a database names, such as sqlite3.Row."""
+    return hasattr(kind, "keys") and hasattr(kind, "__len__") and not issubclass(kind, Mapping)
 
 
 def _names_of(argument: str, row: Any) -> tuple[Any, ...] | None:
@@ -52,6 +58,8 @@ def _names_of(argument: str, row: Any) -> tuple[Any, ...] | None:
         return None
     if hasattr(kind, "_fields"):
         return _fields(argument, tuple(row._fields))
+    if _has_keys(kind) and not hasattr(kind, "iloc"):
+        return tuple(row.keys())
     if hasattr(kind, "iloc"):
         return None if hasattr(kind, "columns") else tuple(row.index)
     if row.ndim != 1:

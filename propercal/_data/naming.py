@@ -17,11 +17,13 @@ import numpy.typing as npt
 from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, some_rows, warn
+from propercal._data.one_column import OneColumn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
 from propercal._data.tokens import (
     ascending,
     bearers,
+    content,
     contradict,
     is_negation,
     is_number,
@@ -30,15 +32,13 @@ from propercal._data.tokens import (
     key,
     negates,
     numberings,
-    of_class_0,
     plain,
-    tokens,
 )
 
 __all__ = ["Given", "Naming", "check_names", "is_numeral", "key"]
 
 #: What torch and Hugging Face put where there is no label.
-_NO_LABEL = -100
+NO_LABEL = -100
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Naming:
     """As the caller lists them."""
     columns: Given | None = None
     """Names of the columns of the predictions, where there are several."""
+    numbered: bool = False
+    """Whether they are named by their numbers, in order."""
     name: Any = None
     """The name of the only column of the predictions."""
     single: bool = False
@@ -80,20 +82,23 @@ class Naming:
             )
         names = check_names(labels, n_classes, called)
         columns = None if single else proba.columns
-        return cls(n_classes, names, columns, proba.name, single, pos_label, called)
+        numbered = proba.numbered and not single
+        return cls(n_classes, names, columns, numbered, proba.name, single, pos_label, called)
 
     def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
         """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
-        if self.labels is None and _NO_LABEL in uniques:
+        if self.labels is None and NO_LABEL in uniques:
             raise bad_value(
                 self.called.labels,
-                f"{_NO_LABEL} at {some_rows(np.flatnonzero(values == _NO_LABEL))}",
+                f"{NO_LABEL} at {some_rows(np.flatnonzero(values == NO_LABEL))}",
                 f"classes, 0 to {self.n_classes - 1}",
-                f"pass ignore_index={_NO_LABEL} if such rows have no label, else labels=[...]",
+                f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
             )
+        self._check_booleans(uniques, held.name)
+        self._check_marks(uniques, held)
         if self.single:
-            self._check_label_of_pair(uniques, held.name)
-            return self._of_pair(uniques)
+            self._pair.check_labels(uniques, held.name)
+            return self._pair.names(uniques)
         if self.labels is not None:
             return self._listed_beside(uniques, held.name)
         if self.columns is not None:
@@ -101,7 +106,42 @@ class Naming:
             if found is None:
                 found = self._of_named(uniques, held.name)
             return self._beside(uniques, held) if found is None else found
+        if self.numbered and held.categories and self._are_shuffled(held.categories):
+            raise self._not_of_numbers(self.called.labels, held.categories)
         return in_order(uniques, held, self.n_classes, self.called)
+
+    def _check_booleans(self, uniques: Sequence[Any], name: Any) -> None:
+        """Raise where booleans are to tell which of more than two classes occurred."""
+        if self.n_classes == 2 or not all(isinstance(each, bool) for each in uniques):
+            return
+        known = {str(each).lower() for each in self.labels or self.columns or ()}
+        if not known.issuperset(str(each).lower() for each in uniques):
+            if self.labels is None and self.columns is not None:
+                # Their name may say more.
+                self._of_named(uniques, name)
+            raise bad_value(
+                self.called.labels,
+                "booleans",
+                f"which of the {self.n_classes} columns of {self.called.proba} occurred",
+                f"pass the class of each row, or the probability of this event alone as "
+                f"{self.called.proba}",
+            )
+
+    def _check_marks(self, uniques: Sequence[Any], held: Held) -> None:
+        """Raise where a one-hot of rows of one class, which is one column of ones, says no more."""
+        known = {key(each) for each in (self.name, *(self.columns or ()))}
+        marks = held.table and held.name is not None and uniques == [1]
+        if marks and content(held.name) and key(held.name) not in {"1", *known}:
+            raise bad_value(
+                self.called.labels,
+                f"a table of one column {held.name!r}, with 1 in each row",
+                "to know whether that is class 1, or a one-hot of rows that are all of one class",
+                "pass a column for each class, or the labels as a vector without a name",
+            )
+
+    @property
+    def _pair(self) -> OneColumn:
+        return OneColumn(self.labels, self.pos_label, self.name, self.called)
 
     # ------------------------------------------------------------ several columns
 
@@ -109,6 +149,8 @@ class Naming:
         """Return the names that the caller lists, in the order of columns that bear them."""
         assert self.labels is not None  # noqa: S101
         if self.columns is None:
+            if self.numbered and self._are_shuffled(self.labels):
+                raise self._not_of_numbers("labels", self.labels)
             return self.labels
         of_key = {key(name): name for name in self.labels}
         keys = [key(column) for column in self.columns]
@@ -122,6 +164,18 @@ class Naming:
                 "rename the columns, or pass them without names",
             )
         return self.labels
+
+    def _are_shuffled(self, names: Sequence[Any]) -> bool:
+        """Tell whether these are the numbers of the columns, in another order."""
+        return is_permutation(names) and [plain(each) for each in names] != list(range(len(names)))
+
+    def _not_of_numbers(self, argument: str, names: Sequence[Any]) -> ValueError:
+        return bad_value(
+            argument,
+            f"the classes {some_names(names)}, in this order",
+            f"that of the columns of {self.called.proba}, named 0 to {self.n_classes - 1}",
+            "rename the columns, or pass them without names",
+        )
 
     def _listed_beside(self, uniques: Sequence[Any], name: Any) -> Given:
         """Return the names that the caller lists, unless labels 0 and 1 bear that of class 0."""
@@ -158,25 +212,32 @@ class Naming:
         )
 
     def _of_named(self, uniques: Sequence[Any], name: Any) -> Given | None:
-        """Return the classes of labels 0 and 1 that are named after the column of class 1."""
+        """Return the classes of two numbers that are named after the column of the larger one."""
         assert self.columns is not None  # noqa: S101
         booleans = all(isinstance(each, bool) for each in uniques)
-        if name is None or not set(uniques) <= {0, 1} or (is_number(name) and not booleans):
+        two = len(uniques) <= 2 and all(map(is_number, uniques))
+        if name is None or not two or (is_number(name) and not booleans):
             return None
         equal = [i for i, column in enumerate(self.columns) if key(column) == key(name)]
         places = equal or bearers(self.columns, name)
         negative, positive = (False, True) if booleans else (0, 1)
-        if self.n_classes == 2 and (places == [1] or (equal == [0] and places == equal)):
-            return (negative, positive) if places == [1] else (positive, negative)
-        if len(places) != 1:
+        usual = set(uniques) <= {0, 1}
+        if len(equal) == 1 and self.n_classes == 2 and usual:
+            return (negative, positive) if equal == [1] else (positive, negative)
+        opposite = self.n_classes == 2 and negates(name, self.columns[1]) and equal != [1]
+        if self.n_classes == 2 and places == [1] and not opposite:
+            return (negative, positive) if usual else None
+        # A name that speaks of all columns, or of none, does not tell which is meant.
+        if not opposite and len(places) in (0, self.n_classes):
             return None
-        column = self.columns[places[0]]
+        one = len(places) == 1 and not opposite
+        meant = f"the column {self.columns[places[0]]!r}" if one else "the column that is meant"
         raise bad_value(
             self.called.labels,
             f"{some_names(uniques)}, named {plain(name)!r}",
             f"to know of which classes {self.called.proba} has columns, {some_names(self.columns)}",
-            f"pass the column {column!r} alone as {self.called.proba}, or the names of the classes "
-            f"as {self.called.labels}",
+            f"pass {meant} alone as {self.called.proba}, or the names of the classes as "
+            f"{self.called.labels}",
         )
 
     def _beside(self, uniques: Sequence[Any], held: Held) -> Given:
@@ -222,103 +283,6 @@ class Naming:
         known = set(uniques) <= set(found[0]) and held.categories is None
         return found[0] if len(found) == 1 and known and None not in found[0] else None
 
-    # ------------------------------------------------------------ one column
-
-    def _check_label_of_pair(self, uniques: Sequence[Any], name: Any) -> None:
-        """Raise if the only column is named as the opposite of labels 0 and 1."""
-        said = self.labels is not None or self.pos_label is not None
-        if said or name is None or self.name is None or not set(uniques) <= {0, 1}:
-            return
-        if is_negation(name, self.name) and not is_negation(self.name, name):
-            raise self._of_class_0()
-
-    def _of_class_0(self) -> ValueError:
-        return bad_value(
-            self.called.proba,
-            f"a column named {self.name!r}",
-            "to know which class it is the probability of",
-            "pass pos_label=0 or pos_label=1",
-        )
-
-    def _of_pair(self, uniques: Sequence[Any]) -> Given:
-        """Return the names of the negative and the positive class."""
-        if self.labels is not None:
-            return self._listed_pair()
-        positive = self._positive(uniques)
-        if positive is not None:
-            others = [each for each in uniques if key(each) != key(positive)]
-            if len(others) > 1:
-                raise bad_value(
-                    self.called.labels,
-                    f"the names {some_names(uniques)}",
-                    f"{positive!r} and one other class, of which {self.called.proba} has a column",
-                    "pass a column for each class",
-                )
-            found = [each for each in uniques if key(each) == key(positive)]
-            return (others[0] if others else _opposite(positive), *(found or [positive]))
-        if all(isinstance(each, bool) for each in uniques):
-            return (False, True)
-        if all(is_number(each) for each in uniques):
-            if set(uniques) == {-1, 1}:
-                return (-1, 1)
-            if not set(uniques) <= {0, 1} and len(uniques) == 2:
-                raise self._unknown_positive(uniques)
-            return (0, 1)
-        raise self._unknown_positive(uniques)
-
-    def _listed_pair(self) -> Given:
-        assert self.labels is not None  # noqa: S101
-        first, second = self.labels
-        positive = self.pos_label if self.pos_label is not None else self.name
-        if self.pos_label is not None and key(positive) not in (key(first), key(second)):
-            raise bad_value(
-                "pos_label", repr(positive), f"one of labels={[first, second]}", "name one"
-            )
-        if positive is not None and key(positive) == key(first):
-            return (second, first)
-        if self.pos_label is None and self.name is not None:
-            other = set(tokens(first)) - set(tokens(second))
-            of_first = bool(other) and other <= set(tokens(self.name))
-            negative = negates(self.name, second) or (key(second) == "1" and of_class_0(self.name))
-            if negative or (of_first and not negates(self.name, first)):
-                raise self._unknown_positive(self.labels)
-        return self.labels
-
-    def _positive(self, uniques: Sequence[Any]) -> Any:
-        """Return the positive class as the caller or the column names it; None if neither does."""
-        booleans = bool(uniques) and all(isinstance(each, bool) for each in uniques)
-        name = self.name
-        is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
-        if self.pos_label is not None:
-            # Column 0 may be so called because it is the only one.
-            counted = is_number(name) and name == 0
-            if is_class and not counted and key(name, booleans=booleans) != key(self.pos_label):
-                raise bad_value(
-                    "pos_label",
-                    repr(self.pos_label),
-                    f"{name!r}, the name of {self.called.proba}",
-                    "rename it, or pass it without a name",
-                )
-            return self.pos_label
-        if name is None:
-            return None
-        numbers = all(is_number(each) for each in uniques)
-        exact = is_class and plain(name) not in (0, "False")
-        if numbers and not exact and (of_class_0(name) or is_class):
-            raise self._of_class_0()
-        if not is_class:
-            return None
-        return next(each for each in uniques if key(each) == key(name, booleans=booleans))
-
-    def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
-        kind = "labels" if all(is_number(each) for each in uniques) else "names"
-        return bad_value(
-            self.called.labels,
-            f"the {kind} {some_names(uniques)}",
-            f"0 and 1, or to know of which class {self.called.proba} is the probability",
-            "pass pos_label=..., or a column for each class",
-        )
-
     # ------------------------------------------------------------ indicator matrices
 
     def of_indicator(self, columns: Given | None) -> tuple[Given, list[int] | None]:
@@ -338,6 +302,8 @@ class Naming:
             own = tuple(range(k))
         if own is None and self.columns is not None:
             self._check_usual_order(target)
+        if own is not None and target is None and not all(map(ascending, numberings(own))):
+            raise self._shuffled_indicator(own)
         if target is None or own is None:
             return target or own or tuple(range(k)), None
         place = {key(name): i for i, name in enumerate(own)}
@@ -357,16 +323,25 @@ class Naming:
         if moved:
             raise self._unmatched("an indicator matrix without names of columns")
 
+    def _shuffled_indicator(self, own: Given) -> ValueError:
+        return bad_value(
+            self.called.labels,
+            f"columns named {some_names(own)}, whose numbers do not ascend",
+            f"to know in which order {self.called.proba} has its columns, which have no names",
+            "bring both into one order, and name the columns of both alike or of none",
+        )
+
     def _of_indicator_pair(self, columns: Given | None) -> tuple[Given, list[int] | None]:
         """Return the same for predictions of one column."""
         if columns is None:
-            negative, positive = self._of_pair([0, 1])
-            if self.labels is not None:
+            negative, positive = self._pair.names([0, 1])
+            # Columns that are counted match numbers, whatever the order in which these are listed.
+            if self.labels is not None and not is_permutation(self.labels):
                 order = [self.labels.index(negative), self.labels.index(positive)]
             else:
-                order = [int(negative), int(positive)]
+                order = [plain(negative), plain(positive)]
             return (negative, positive), order
-        names = self._of_pair(sorted(columns, key=str) if self.labels is None else [])
+        names = self._pair.names(sorted(columns, key=str) if self.labels is None else [])
         keys = [key(each) for each in columns]
         if {key(each) for each in names} != set(keys) or len(set(keys)) != len(keys):
             raise bad_value(
@@ -376,10 +351,3 @@ class Naming:
                 "rename them",
             )
         return names, [keys.index(key(each)) for each in names]
-
-
-def _opposite(positive: Any) -> Any:
-    """Name the class that did not occur."""
-    if is_number(positive):
-        return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
-    return f"not {positive}"

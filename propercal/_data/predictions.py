@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, read_only, to_numpy
 from propercal._data.alignment import align
+from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
 from propercal._data.holders import Held
-from propercal._data.labels import Classes, read_labels
+from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
@@ -151,15 +152,12 @@ def validate(
         proba=held.proba,
         pos_label=pos_label,
         used=used,
+        ignore_index=ignore_index,
         called=names,
     )
-    if classes.n_samples != n:
-        raise bad_value(
-            names.labels,
-            f"{classes.n_samples} labels",
-            f"{n}, one per row of {names.proba}",
-            "align the two",
-        )
+    check_beside(classes, n, n_columns, names)
+    if from_logits and labels is None:
+        check_logits(classes, held.proba.columns, names)
     classes, parts, multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names
     )
@@ -195,7 +193,7 @@ def _read_rows(
     if link == "":
         if values.shape[1] == 1 and smallest > 1:
             _check_one_column(values, classes, names)
-        sums_to_1, multilabel = _layout(values, dtype, classes, names)
+        sums_to_1, multilabel = _layout(values, dtype, classes, smallest, names)
         values = _cap(values, names)
         return classes, from_probabilities(values, multilabel, sums_to_1), multilabel
     sigmoid = chosen_link(link, int(values.shape[1]), classes, one_class, names) == "sigmoid"
@@ -343,12 +341,23 @@ def _cap(prob: Array, names: Names) -> Array:
     return prob
 
 
-def _layout(prob: Array, dtype: Any, classes: Classes, names: Names) -> tuple[bool, bool]:
+def _layout(
+    prob: Array, dtype: Any, classes: Classes, smallest: int, names: Names
+) -> tuple[bool, bool]:
     """Return whether rows sum to 1, and whether the columns are separate problems instead."""
-    if prob.shape[1] == 1 or classes.codes is None:
+    if prob.shape[1] == 1:
         return True, classes.codes is None
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
+    if classes.codes is None:
+        if smallest > 1 and deviation.max() <= _rounding(dtype) and classes.marks_none:
+            raise bad_value(
+                names.labels,
+                f"no class at {some_rows(np.flatnonzero(~classes.indicator.any(axis=1)))}",  # type: ignore[union-attr]
+                f"one in each row, as rows of {names.proba} sum to 1",
+                "drop these rows, or give them weight 0, if they have no label",
+            )
+        return True, True
     if deviation.max() <= _rounding(dtype):
         return True, False
     odd = np.flatnonzero(deviation > _rounding(dtype))

@@ -94,6 +94,10 @@ def read_array(argument: str, values: object) -> Array:
         plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except (ValueError, TypeError, RuntimeError) as error:
         raise _ragged(argument, values) from error
+    if plain.dtype.kind in "US" and plain.ndim == 1 and isinstance(values, list | tuple):
+        # NumPy would write numbers among them as text.
+        texts = all(isinstance(each, str | bytes) for each in values)
+        plain = plain if texts else np.array(values, dtype=object)
     return _plain(argument, plain)
 
 

@@ -74,6 +74,39 @@ def in_place(order: Order) -> bool:
     return bool(np.array_equal(order, np.arange(len(order))))
 
 
+def agree(own: Any, wanted: Any) -> bool:
+    """Tell whether an index does not say another order of the same rows."""
+    if own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+        return True
+    return order_of(own, wanted) is None
+
+
+def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    """Refuse coordinates that name rows which the other has in another order.
+
+    Beside an index it is that of a dimension that counts, where there is one.
+    """
+    pairs: list[tuple[str, Any, str, Any]] = [
+        (f"coordinates {name!r}", each, f"coordinates {name!r}", other.others[name])
+        for name, each in held.others.items()
+        if name in other.others
+    ]
+    if held.rows is None or other.rows is None:
+        for name, each in held.others.items() if other.rows is not None else ():
+            pairs.append((f"coordinates {name!r}", each, "index", other.rows))
+        for name, each in other.others.items() if held.rows is not None else ():
+            pairs.append(("an index", held.rows, f"coordinates {name!r}", each))
+    for own, each, theirs, wanted in pairs:
+        if not agree(each, wanted):
+            raise bad_value(
+                argument,
+                f"{own} in another order than the {theirs} of {other_argument}",
+                "rows in one order",
+                "bring both into one order, or make coordinates the index of their dimension, by "
+                ".swap_dims",
+            )
+
+
 def n_rows(held: Held) -> int:
     """Return the number of rows."""
     return int(held.values.shape[0]) if held.values.ndim else 0
@@ -92,6 +125,14 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
         raise _other_rows(held.rows, other.rows, argument, other_argument)
     if in_place(order):
         return InOrder(held, None)
+    names, others = list(held.rows.names), list(other.rows.names)
+    if len(names) == 1 and None not in (*names, *others) and names != others:
+        raise bad_value(
+            argument,
+            f"rows of the index {names[0]!r}",
+            f"those of {others[0]!r}, as {other_argument} has, or in one order",
+            "name both alike, by .rename_axis(index=...), if they number the same",
+        )
     return InOrder(replace(held.take(order), rows=other.rows), order)
 
 

@@ -24,8 +24,16 @@ _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
     r"(?:neg.*|no|false|zero|without|complement|not.*|non.*)"
 )
-#: Signs of a complement: ¬y, !y, y != 1, 1 − p.
-_COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]")
+#: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
+_COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−]\s*$")
+#: Words of what a column is for, which say nothing of the class.
+_OF_USE = set(
+    re.findall(
+        r"\w+",
+        "y p pr prob probs proba probability pred predicted prediction score scores class logit "
+        "logits label labels target flag hat is has of",
+    )
+)
 #: What the second of two columns is called that is the rest of the first.
 _REST = {"rest", "other", "others", "else", "none"}
 _PAIRS = {("y", "n"), ("t", "f")}
@@ -87,6 +95,11 @@ def distinct(names: Sequence[Any]) -> list[tuple[Token, ...]]:
     return [tuple(each for each in said if each not in shared) for said in found]
 
 
+def content(name: Any) -> tuple[Token, ...]:
+    """Return the words and numbers of a name but for those of what a column is for."""
+    return tuple(each for each in tokens(name) if each not in _OF_USE)
+
+
 def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
     """Return each way in which names number the columns; None for a name without a number.
 
@@ -121,7 +134,9 @@ def count_up(names: Sequence[Any]) -> bool:
 
 def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0, or −1, may have."""
-    return bool(_COMPLEMENT.search(str(name))) or any(
+    if _COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
+        return True
+    return any(
         bool(_OF_CLASS_0.fullmatch(each)) if isinstance(each, str) else each in (0, -1)
         for each in tokens(name)
     )
@@ -132,23 +147,57 @@ def is_negation(first: Any, second: Any) -> bool:
     own = [" ".join(map(str, said)) for said in distinct([first, second])]
     if of_class_0(second) and (of_class_0(own[1]) or not of_class_0(first)):
         return True
-    opposites = {f"{prefix}{_letters(first)}" for prefix in _PREFIXES}
-    opposites |= {f"{_letters(first)}{suffix}" for suffix in _SUFFIXES}
-    return _letters(second) in opposites or own[1] in _REST or tuple(own) in _PAIRS
+    opposite = _letters(second) in _opposites(_letters(first))
+    return opposite or own[1] in _REST or tuple(own) in _PAIRS
+
+
+def _opposites(word: str) -> set[str]:
+    """Return the words that a beginning or an end makes the opposite of `word`."""
+    return {f"{prefix}{word}" for prefix in _PREFIXES} | {f"{word}{suffix}" for suffix in _SUFFIXES}
 
 
 def negates(name: Any, other: Any) -> bool:
-    """Tell whether a name says that it is not `other`, such as no_fraud beside fraud."""
-    own, wanted = tokens(name), tokens(other)
-    rest = [str(each) for each in own if each not in wanted]
-    said = bool(wanted) and set(wanted) <= set(own) and of_class_0(" ".join(rest))
-    return said or _letters(name) in {f"{prefix}{_letters(other)}" for prefix in _PREFIXES}
+    """Tell whether a name says that it is not `other`, such as no_fraud beside p_fraud."""
+    wanted = content(other) or tokens(other)
+    rest = [str(each) for each in tokens(name) if each not in wanted]
+    if wanted and set(wanted) <= set(tokens(name)) and of_class_0(" ".join(rest)):
+        return True
+    word = "".join(map(str, wanted))
+    return bool(word) and "".join(map(str, content(name))) in _opposites(word)
+
+
+def contradicts(name: Any, positive: Any, negative: Any) -> bool:
+    """Tell whether the name of a column says that it is of `negative` rather than `positive`."""
+    own, yes, no = (set(tokens(each)) for each in (name, positive, negative))
+    words = no - yes or no
+    of_negative = bool(words) and words <= own and not yes <= own
+    reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
+    return negates(name, positive) or (of_negative and not reversed_)
 
 
 def bearers(columns: Sequence[Any], name: Any) -> list[int]:
-    """Return the places of columns whose names hold all words and numbers of `name`."""
-    wanted = set(tokens(name))
-    return [i for i, said in enumerate(distinct(columns)) if wanted and wanted <= set(said)]
+    """Return the places of columns that `name` speaks of.
+
+    Those are the columns with words or numbers of their own that it has; else, with one like them.
+    """
+    own = [set(said) for said in distinct(columns)]
+    words = set(content(name))
+    for found in (
+        [i for i, each in enumerate(own) if each & words],
+        [i for i, each in enumerate(own) if each & set(tokens(name))],
+        [i for i, each in enumerate(own) if any(_are_alike(a, b) for a in each for b in words)],
+    ):
+        if found:
+            return found
+    return []
+
+
+def _are_alike(first: Token, second: Token) -> bool:
+    """Tell whether words begin with the same four letters, or one of that length ends the other."""
+    if not (isinstance(first, str) and isinstance(second, str)):
+        return False
+    short, long = sorted((first, second), key=len)
+    return len(short) > 3 and (short[:4] == long[:4] or long.endswith(short))
 
 
 def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:

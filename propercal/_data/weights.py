@@ -13,6 +13,7 @@ from propercal._data.holders import Held, hold
 from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
+from propercal._data.tokens import key
 from propercal._typing import Array
 
 Floats = npt.NDArray[np.float64]
@@ -115,10 +116,11 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
     if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
         numbers: npt.NDArray[np.bool_] = values == ignore_index
         return numbers
-    return np.array(
-        [not is_missing(each) and bool(each == ignore_index) for each in values.tolist()],
-        dtype=bool,
-    )
+    # A number and its digits are the same name.
+    given = values.tolist()
+    wanted = key(ignore_index)
+    ignored = {each for each in set(given) if not is_missing(each) and key(each) == wanted}
+    return np.array([each in ignored for each in given], dtype=bool)
 
 
 def in_rows(weight: Array) -> Array:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import Held
+from propercal._data.columns import no_classes
+from propercal._data.holders import Held, hold
 from propercal._data.labels import read_labels
+from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal.cli.formats import listed, reason
 
@@ -24,9 +27,6 @@ _BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
 _CALLED = Names(labels="labels", proba="the table")
-#: Names of columns that number rows or say where they come from, in lower case.
-_ROW_NAMES = {"id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid"}
-_NO_CLASSES = _ROW_NAMES | {"sample_id", "sampleid", "fold", "split"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Columns:
 
 def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
     """Raise where a column numbers rows rather than to be a class that occurs."""
-    odd = [name for name in class_names if name.lower() in _NO_CLASSES and name not in labels]
+    odd = no_classes(class_names, labels)
     if odd:
         raise ValueError(
             f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
@@ -138,9 +138,17 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
 
 
 def codes_of(
-    path: Path, labels: list[str], class_names: Sequence[str], columns: Columns
+    path: Path,
+    labels: list[str],
+    class_names: Sequence[str],
+    columns: Columns,
+    *,
+    column: pd.Series[Any] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Return the place of each row's class column, as labels beside a table of predictions have."""
+    """Return the place of each row's class column, as labels beside a table of predictions have.
+
+    `column` are the labels as the table has them, with a name and perhaps with categories.
+    """
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:
         raise ValueError(
@@ -155,7 +163,7 @@ def codes_of(
     )
     try:
         found = read_labels(
-            _values(labels),
+            Held(_values(labels)) if column is None else _as_in_table(labels, column),
             max(2, k),
             proba=proba,
             pos_label=_value(columns.pos_label),
@@ -168,7 +176,36 @@ def codes_of(
             "column with pos_label (--pos-label on the command line)."
         ) from error
     assert found.codes is not None  # noqa: S101  # labels of one column
+    _warn_of_absent(path, found.codes, class_names, columns)
     return found.codes
+
+
+def _warn_of_absent(
+    path: Path, codes: npt.NDArray[np.int64], class_names: Sequence[str], columns: Columns
+) -> None:
+    """Say which columns of logits no row has the label of: no sum of 1 tells that they are none."""
+    if not columns.from_logits or len(class_names) == 1:
+        return
+    absent = [class_names[i] for i in sorted({*range(len(class_names))} - {*codes.tolist()})]
+    if absent:
+        warn(
+            f"{path}: columns {listed(absent)} are taken for logits of classes, though no row has "
+            "such a label: name them with drop (--drop on the command line) if they are none."
+        )
+
+
+def _as_in_table(labels: list[str], column: pd.Series[Any]) -> Held:
+    """Return labels under the name, and in the order of categories, that a table has for them."""
+    import pandas as pd
+
+    dtype: Any = column.dtype
+    if not hasattr(dtype, "categories"):
+        return Held(_values(labels), name=column.name)
+    names = [text_of(each) for each in dtype.categories]
+    # Of one type with categories that do not occur.
+    values = _values([*labels, *names]).tolist()
+    categories = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
+    return replace(hold("labels", pd.Series(categories)), name=column.name)
 
 
 def _values(labels: Sequence[str]) -> npt.NDArray[Any]:

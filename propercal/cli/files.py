@@ -243,7 +243,9 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
         )
     return PredictionFile(
         path=path,
-        y_true=codes_of(path, [text_of(value) for value in found[label]], names, columns),
+        y_true=codes_of(
+            path, [text_of(value) for value in rest[label]], names, columns, column=rest[label]
+        ),
         y_proba=np.asarray(rows, dtype=np.float64),
         from_logits=key == "logits",
         class_names=(),
@@ -278,7 +280,7 @@ def _from_table(path: Path, table: pd.DataFrame, columns: Columns) -> Prediction
     y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
     return PredictionFile(
         path=path,
-        y_true=codes_of(path, labels, class_names, columns),
+        y_true=codes_of(path, labels, class_names, columns, column=table[label]),
         y_proba=y_proba,
         from_logits=columns.from_logits,
         class_names=tuple(class_names),

@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from propercal._array import is_array, like, namespace, scalar, to_numpy
-from propercal._data.messages import bad_value
+from propercal._data.columns import keys
+from propercal._data.coordinates import axis_names
+from propercal._data.holders import named
+from propercal._data.messages import bad_value, some_names
+from propercal._data.tokens import is_permutation
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
@@ -74,6 +78,7 @@ def f_divergence(f: Callable[[Array], Array], distributions: object, reference: 
             f"{p.shape[1]}, as many as distributions has columns",
             "list the probability of every value in both",
         )
+    _check_order(("distributions", distributions, -1), ("reference", reference, 0))
     _check_sums("distributions", xp.sum(p, axis=1), dtype, "every row must sum to 1")
     _check_sums("reference", xp.sum(q), dtype, "divide it by its sum")
     at_ones = float(to_numpy(_evaluate(f, xp.ones_like(p.T[:1, :])))[0])
@@ -263,6 +268,7 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
             f"{table.shape[0]}, one per row of joint",
             "give the distribution of Z' at every value of Z",
         )
+    _check_order(("joint", joint, 0), ("kernel", kernel, 0))
     _check_sums("kernel", xp.sum(m, axis=1), dtype, "every row must sum to 1")
     return xp.astype(m.T @ table, dtype)
 
@@ -316,6 +322,22 @@ def _finite_value(generator: BregmanGenerator, prior: Array) -> Array:
             "boundary, such as 'brier'",
         )
     return value
+
+
+def _check_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:
+    """Raise if the values along an axis of each of two arguments have names, and other ones."""
+    names, others = (axis_names(values, axis) for _, values, axis in (first, second))
+    if names is None or others is None or keys(names) == keys(others):
+        return
+    # Names that are counted say nothing beside others than numbers in another order.
+    counted = [each for each in (names, others) if named(each) is None]
+    if not counted or (is_permutation(names) and is_permutation(others)):
+        raise bad_value(
+            second[0],
+            f"values named {some_names(others)}",
+            f"{some_names(names)}, in this order, as {first[0]} has",
+            "select them in one order, or pass both without names",
+        )
 
 
 def _joint(joint: object) -> tuple[Array, Any]:

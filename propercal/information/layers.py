@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
 from propercal._data.alignment import align_all
-from propercal._data.holders import hold
+from propercal._data.holders import Held, hold
 from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
+from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
 from propercal._data.reading import Names
 from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.tokens import is_permutation, plain
 from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean
@@ -63,7 +65,8 @@ def layer_sharpness(
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0, as in :func:`propercal.decompose`.
     labels : sequence of length k, optional
-        The classes, for a generator that tells them apart. By default those that occur, in order.
+        The classes, for a generator that tells them apart. By default the columns of a one-hot
+        matrix, or labels that occur, in the order of their categories or else sorted.
     progress : bool, optional
         As in :func:`propercal.decompose`.
 
@@ -220,7 +223,8 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
             f"two rows or more, as many as y_true has labels ({(*n_labels, 1)[0]})",
             "pass the activations and the label of every sample, one a row",
         )
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "biuf":
+    odd_kind = isinstance(values, np.ndarray) and values.dtype.kind not in "biuf"
+    if odd_kind or (is_array(values) and xp.isdtype(values.dtype, "complex floating")):
         raise bad_value(
             argument, f"values of type {values.dtype}", "real numbers", "convert them to floats"
         )
@@ -238,9 +242,13 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
     return values
 
 
-def _sorted(names: Iterable[Any]) -> list[Any]:
+def _sorted(names: Collection[Any], held: Held) -> list[Any]:
+    """Return labels in the order of their categories; digits by their number, others by name."""
+    if held.categories is not None and set(names) <= set(held.categories):
+        return [each for each in held.categories if each in names]
+    digits = all(isinstance(name, str) and isinstance(plain(name), int) for name in names)
     # By type first, so that a mix of types reaches the check that explains it.
-    return sorted(names, key=lambda name: (type(name).__name__, name))
+    return sorted(names, key=lambda each: (type(each).__name__, plain(each) if digits else each))
 
 
 def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
@@ -250,13 +258,22 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     held = hold("y_true", y_true)
     outcomes = read_values(held)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:
-        return range(outcomes.shape[1]) if held.columns is None else _sorted(held.columns)
+        if held.columns is None or is_permutation(held.columns):
+            return range(outcomes.shape[1])
+        return held.columns
     if outcomes.dtype.kind == "O" and not all(
         isinstance(each, Hashable) for each in outcomes.ravel()
     ):
         # Which the reader of labels explains.
         return range(2)
-    names = _sorted(set(outcomes.ravel().tolist()))
+    names = _sorted(set(outcomes.ravel().tolist()), held)
+    if NO_LABEL in names:
+        raise bad_value(
+            "y_true",
+            f"{NO_LABEL} at {some_rows(np.flatnonzero(outcomes == NO_LABEL))}",
+            "classes",
+            "drop rows without a label, or pass labels=[...] if that is a class",
+        )
     if len(names) < 2:
         raise bad_value(
             "y_true",

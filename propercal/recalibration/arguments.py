@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,14 +10,18 @@ import numpy as np
 from propercal._array import namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
+from propercal._data.coordinates import scalars_of, selected
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
+from propercal._data.tokens import content, is_number, tokens
 from propercal._typing import Array
 
 _NAMES = Names(labels="y", proba="X")
+#: Words in the name of a column that say which rows it holds.
+_SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,23 @@ class Columns:
     """The dimensions of a labelled array."""
     class_dim: Any
     """That of the classes among them; None where each number is a sample."""
+    scalars: dict[Any, Any]
+    """Coordinates that it was selected by, which are the names of a single column too."""
+    from_logits: bool
+    settings: dict[str, Any]
+    """What the caller said of classes."""
 
     @classmethod
-    def of(cls, X: Any, y: object, held: Held) -> Columns:
-        """Return what `held` says, which was read from X beside the labels y."""
+    def of(cls, X: Any, y: object, held: Held, fitted: Any) -> Columns:
+        """Return what `held` says, which was read from X beside the labels y, and the settings."""
         single = held.values.ndim == 1 or held.values.shape[1] == 1
-        dims, class_dim = (), None
+        dims, class_dim, scalars = (), None, {}
         if is_labelled(X):
-            dims = tuple(X.dims)
+            dims, scalars = tuple(X.dims), scalars_of(X)
             class_dim = Dimensions.of(y, X, USUAL_LAYOUT, _NAMES).classes
-        return cls(held.columns, held.name, single, dims, class_dim)
+        said = {"labels": fitted.labels, "pos_label": fitted.pos_label}
+        known = held.columns, held.name, single, dims, class_dim, scalars
+        return cls(*known, fitted.from_logits, said)
 
     def layout(self, X: Any, n_classes: int) -> Layout:
         """Return which dimension of a labelled array is that of the classes, or raise."""
@@ -88,11 +98,11 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
             "one class a row",
             "recalibrate each label by itself, as a problem of two classes",
         )
-    settings.columns_ = Columns.of(X, y, held.proba)
+    settings.columns_ = Columns.of(X, y, held.proba, settings)
     return predictions
 
 
-def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, int]:
+def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
@@ -104,6 +114,7 @@ def read_new(X: object, fitted: Any, from_logits: bool) -> tuple[Predictions, in
         # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
+    from_logits = fitted.columns_.from_logits
     predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
@@ -132,7 +143,11 @@ def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
             "pass the columns it was fitted to",
         )
     if single:
-        _check_name(held, known.name, fitted, classes)
+        if held.first and is_number(known.name):
+            held = replace(held, name=0)
+        if is_labelled(X):
+            held = _as_selected(held, X, known, classes)
+        _check_name(held, known, classes)
     else:
         _check_order(held, known.names, classes)
     return replace(held, columns=None, name=None, rows=None)
@@ -160,21 +175,44 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
         )
 
 
-def _check_name(held: Held, name: Any, fitted: Any, classes: list[Any]) -> None:
+def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held:
+    """Note the class that X was selected by, or raise where it is another text than in fit."""
+    for name, value in scalars_of(X).items():
+        fitted = known.scalars.get(name, value)
+        texts = isinstance(value, str) and isinstance(fitted, str)
+        if texts and _said(value, classes[-1]) != _said(fitted, classes[-1]):
+            raise bad_value(
+                "X",
+                f"an array selected by {name!r} = {value!r}",
+                f"{fitted!r}, as in fit",
+                f"select that one, or drop the coordinate by .drop_vars({name!r})",
+            )
+    name = selected("X", X, classes)
+    return held if name is None else replace(held, name=name)
+
+
+def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:
     """Raise if the name of a single column is not one of the column of fit."""
+    name = known.name
     if held.name is None or keys([held.name]) == keys([name]):
         return
-    numbered = [re.search(r"(\d+)\D*$", str(each)) for each in (held.name, name)]
-    numbers = {int(end[1]) for end in numbered if end and name is not None}
-    settings = {"labels": fitted.labels, "pos_label": fitted.pos_label}
-    if len(numbers) > 1 or not _reads(classes, held, **settings):
+    positive = classes[-1]
+    alike = name is None or _said(held.name, positive) == _said(name, positive)
+    is_positive = keys([held.name]) == keys([positive])
+    if not (alike or is_positive) or not _reads(classes, held, **known.settings):
         raise bad_value(
             "X",
             f"a column named {held.name!r}",
-            f"the probability of {classes[-1]!r}"
+            f"the probability of {positive!r}"
             + (", as in fit" if name is None else f", named {name!r} in fit"),
             "pass the column it was fitted to, or that without its name",
         )
+
+
+def _said(name: Any, positive: Any) -> set[Any]:
+    """Return what a name says but for the positive class, uses, and sets of rows."""
+    of_class, words = set(tokens(positive)), set(content(name)) - _SETS_OF_ROWS
+    return words - of_class if of_class <= set(tokens(name)) else words
 
 
 def _reads(classes: list[Any], held: Held, **settings: Any) -> bool:

@@ -170,7 +170,7 @@ class ClasswiseIsotonic(Parameters):
         UserWarning
             If every class of a row gets 0, so that it keeps its probabilities.
         """
-        predictions, n = read_new(X, self, self.from_logits)
+        predictions, n = read_new(X, self)
         prob = to_numpy(predictions.prob)
         found = np.stack(
             [function.predict(prob[:, i]) for i, function in enumerate(self.functions_)], axis=1

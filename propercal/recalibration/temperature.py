@@ -146,7 +146,7 @@ class TemperatureScaling(Parameters):
         ValueError
             If X cannot be used, has another number of classes, or nothing was fitted.
         """
-        predictions, n = read_new(X, self, self.from_logits)
+        predictions, n = read_new(X, self)
         log_prob = predictions.log_prob
         xp = namespace(log_prob)
         never = log_prob == -xp.inf

@@ -18,6 +18,7 @@ from propercal._data.holders import Held
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES
+from propercal._data.tokens import is_permutation
 
 Given = Sequence[Any]
 
@@ -66,12 +67,16 @@ def check_as_before(
         if known is None and not matched and not same_order(names, proba.columns):
             raise _other_classes(f"columns {list(proba.columns)}", f"those of {list(names)}")
         return
-    # Class numbers count columns.
-    if list(names) == list(range(k)) and labels.columns is None:
+    # Class numbers count columns, unless their type orders them.
+    ordered = labels.categories is not None or labels.unordered is not None
+    if list(names) == list(range(k)) and labels.columns is None and not ordered:
         return
-    if labels.values.ndim == 2 and labels.values.shape[1] > 1:
-        # Its own names are matched with those before.
-        same = labels.columns is not None or same_order(names, None)
+    if labels.columns is not None:
+        # Its columns stand beside those of the predictions; counted ones are brought into order.
+        counted = is_permutation(labels.columns) and list(names) == list(range(k))
+        same = counted or keys(labels.columns) == keys(names)
+    elif labels.values.ndim == 2 and labels.values.shape[1] > 1:
+        same = same_order(names, None)
     else:
         same = keys(names_of(names, proba, like=labels)) == keys(names)
     if not same:

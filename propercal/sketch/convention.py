@@ -16,7 +16,13 @@ import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
 from propercal._data.alignment import Aligned, align
-from propercal._data.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
+from propercal._data.columns import (
+    OtherColumnsError,
+    is_shuffled,
+    keys,
+    name_columns,
+    order_of_columns,
+)
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
@@ -171,14 +177,6 @@ def read_rows(
             f"the probability of {reading.names[-1]!r}, as in rows before",
             "pass the same column in each update",
         )
-    if rows.n_classes != n_classes:
-        raise bad_value(
-            "y_true",
-            "an indicator matrix of two columns, whose rows mark none or both, beside one column "
-            "of y_proba",
-            "as many columns of both",
-            "pass the probability of each class",
-        )
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
@@ -230,7 +228,7 @@ def _as_before(
         alone = known is None and not reading.unnamed
         check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
     marked = beside_columns(held.labels, held.proba, labels, pos_label)
-    proba, columns = _in_order(held.proba, reading, _is_matrix(held.labels))
+    proba, columns = _in_order(held.proba, reading, held.labels)
     if marked is not held.labels and columns is not None:
         marked = under_names(marked, columns, reading.names)
     return marked, proba, columns
@@ -240,11 +238,12 @@ def _is_matrix(labels: Held) -> bool:
     return labels.values.ndim == 2 and int(labels.values.shape[1]) > 1
 
 
-def _in_order(proba: Held, reading: Convention, marked: bool) -> tuple[Held, list[Any] | None]:
+def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, list[Any] | None]:
     """Return predictions with their columns in the order of rows before, and the names of these.
 
-    Columns of an indicator matrix (`marked`) may stand in any order, unlike numbers, which count.
+    Columns of an indicator matrix may stand in any order, unlike numbers, which count.
     """
+    marked = _is_matrix(labels)
     words = reading.words or marked
     if proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
@@ -267,6 +266,14 @@ def _in_order(proba: Held, reading: Convention, marked: bool) -> tuple[Held, lis
         return proba, columns
     if order is None:
         return replace(proba, columns=tuple(known)), list(known)
+    if not (marked or name_columns(labels, columns)):
+        raise bad_value(
+            "y_proba",
+            f"columns {columns}",
+            f"the order of rows before, {list(known)}, since y_true names none of them, but "
+            "counts columns",
+            "select them in one order for each update",
+        )
     values = namespace(proba.values).take(proba.values, like(order, proba.values), axis=1)
     return replace(proba, values=values, columns=tuple(known)), list(known)
 

@@ -165,3 +165,146 @@ def test_the_label_of_a_single_column_is_said(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_predictions(path, pos_label="legit").y_true, [1, 0])
     with pytest.raises(ValueError, match="--pos-label"):
         read_predictions(path)
+
+
+# ---------------------------------------------------------------- one column of a recalibrator
+
+HIT = np.arange(40) % 2
+WORDS = np.where(HIT == 1, "fraud", "legit")
+SCORE = np.where(HIT == 1, 0.9, 0.1)
+#: Names of a column that a recalibrator is fitted to, and of columns of the same class, and not; settings.
+ONE: dict[str, tuple[Any, list[Any], list[Any], dict[str, Any]]] = {
+    "words": ("fraud", ["p_fraud", "fraud", "fraud_prob", "fraud_test", None], ["legit", "p_legit", "not_fraud", "score", "p_0", 0], {}),
+    "uses": ("prob", ["p", "score", "p_1", 1, "p_train", None], ["legit", "p_0", "negative", "model_2"], {}),
+    "numbers": ("model_1", ["p_model_1", None], ["model_2", "model_0", "fraud"], {}),
+    "the positive label": ("fraud", ["p_fraud", "score", "p", None], ["legit", "not_fraud", "p_0", "neg", 0, "p_legit"], {"pos_label": "fraud"}),
+    "the other label": ("legit", ["p_legit", "score", None], ["p_fraud", "p_1", "fraud", "not_legit"], {"pos_label": "legit"}),
+}
+
+
+@pytest.mark.parametrize("case", ONE)
+@pytest.mark.parametrize("kind", [ClasswiseIsotonic, TemperatureScaling])
+def test_one_column_is_that_of_fit_or_refused(kind: Any, case: str) -> None:
+    pytest.importorskip("sklearn")
+    name, same, others, settings = ONE[case]
+    own = 1 - SCORE if settings.get("pos_label") == "legit" else SCORE
+    noisy = np.where(np.arange(40) < 2, 1 - HIT, HIT)
+    y = np.where(noisy == 1, "fraud", "legit") if settings else noisy
+    fitted = kind(**settings).fit(pd.Series(own, name=name), y)
+    right = fitted.predict_proba(own)
+    for new in same:
+        np.testing.assert_array_equal(fitted.predict_proba(pd.Series(own, name=new)), right)
+        if new is not None:
+            np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame({new: own})), right)
+    for new in others:
+        with pytest.raises(ValueError, match=r"^X = a column named .*pass the column it was fitted to, or that without its name"):
+            fitted.predict_proba(pd.Series(1 - own, name=new))
+
+
+@pytest.mark.parametrize(("name", "settings"), [("p_0", {}), ("negative", {}), ("p_legit", {"pos_label": "fraud"}), ("no_fraud", {"pos_label": "fraud"})])
+def test_a_column_without_a_name_is_then_not_of_the_other_class(name: str, settings: dict[str, Any]) -> None:
+    y = np.where(np.arange(40) < 2, 1 - HIT, HIT)
+    fitted = TemperatureScaling(**settings).fit(SCORE, np.where(y, "fraud", "legit") if settings else y)
+    with pytest.raises(ValueError, match=r"^X = a column named '\w+': expected the probability of .*, as in fit"):
+        fitted.predict_proba(pd.Series(1 - SCORE, name=name))
+
+
+def test_what_was_fitted_stays_as_it_is_until_the_next_fit() -> None:
+    pytest.importorskip("sklearn")
+    fitted = ClasswiseIsotonic(smoothed=True).fit(P, Y)
+    right = fitted.predict_proba(P)
+    np.testing.assert_array_equal(fitted.set_params(from_logits=True).predict_proba(P), right)
+    one = ClasswiseIsotonic(smoothed=True, pos_label="fraud").fit(pd.Series(SCORE, name="p_fraud"), WORDS)
+    right = one.predict_proba(SCORE)
+    one.set_params(pos_label="legit")
+    np.testing.assert_array_equal(one.predict_proba(pd.Series(SCORE, name="fraud_test")), right)
+
+
+@pytest.mark.parametrize("labels", [WORDS, HIT], ids=["words", "numbers"])
+def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> None:
+    pytest.importorskip("sklearn")
+    xr = pytest.importorskip("xarray")
+    both = xr.DataArray(np.stack([SCORE, 1 - SCORE], 1), dims=("s", "k"), coords={"k": ["fraud", "legit"] if labels is WORDS else [1, 0]})
+    named = both.assign_coords(k=["fraud", "legit"])
+    for array, one, other in ((both, *both.k.to_numpy()), (named, "fraud", "legit")):
+        fitted = ClasswiseIsotonic(smoothed=True).fit(array.sel(k=one), labels)
+        right = fitted.predict_proba(SCORE)
+        for given in (array.sel(k=one), array.sel(k=one).assign_coords(fold=0.5, day=7), array.sel(k=one).drop_vars("k")):
+            np.testing.assert_array_equal(fitted.predict_proba(given), right)
+        for given in (array.sel(k=other), array.sel(k=other).assign_coords(fold=0.5)):
+            with pytest.raises(ValueError, match=r"^X = (a column named|an array selected by 'k' = 'legit': expected 'fraud', as in fit)"):
+                fitted.predict_proba(given)
+    # The first column of a table that numbers its own is not the second.
+    frame = pd.DataFrame(np.stack([1 - SCORE, SCORE], 1))
+    fitted = ClasswiseIsotonic(smoothed=True).fit(frame[1], HIT)
+    for given in (frame[0], frame[[0]]):
+        with pytest.raises(ValueError, match=r"^X = a column named 0: expected the probability of 1, named 1 in fit"):
+            fitted.predict_proba(given)
+    np.testing.assert_array_equal(fitted.predict_proba(frame[[1]]), fitted.predict_proba(SCORE))
+    halves = named.sel(k="fraud").expand_dims(split=["cal", "test"])
+    fitted = ClasswiseIsotonic(smoothed=True).fit(halves.sel(split="cal"), labels)
+    np.testing.assert_array_equal(fitted.predict_proba(halves.sel(split="test")), fitted.predict_proba(SCORE))
+    with pytest.raises(ValueError, match=r"^X = coordinates 'k' = .*\.drop_vars|^X = a column|^X = an array selected"):
+        fitted.predict_proba(named.sel(k="legit").assign_coords(c=0))
+
+
+# ---------------------------------------------------------------- labels that count columns
+
+MARKS = np.eye(3)[Y]
+ABC = pd.DataFrame(P, columns=list("abc"))
+OTHER = pd.DataFrame(P[::-1], columns=list("abc"))
+
+
+@pytest.mark.parametrize("labels", [Y, MARKS, Y.tolist(), pd.Series(Y, name="label")], ids=["numbers", "one-hot", "list", "series"])
+def test_labels_that_count_columns_do_so_in_one_order(labels: Any) -> None:
+    settings: dict[str, Any] = {"generator": "brier", "kernel": None}
+    for first, second in ((ABC, OTHER[list("cab")]), (ABC[list("cab")], OTHER)):
+        with pytest.raises(ValueError, match=r"^y_proba_b = columns .*: expected the order of y_proba_a, .* y_true names none of them, but counts columns; bring the columns of both"):
+            propercal.paired_difference(labels, first, second, **settings)
+    found = propercal.paired_difference(labels, ABC, OTHER, **settings)
+    assert found.difference == pytest.approx(propercal.paired_difference(labels, P, P[::-1], **settings).difference, rel=1e-12)
+    # What names columns, or names their class, is right in any order.
+    words = np.array(list("abc"))[Y]
+    for named in (words, pd.get_dummies(words)):
+        assert propercal.paired_difference(named, ABC, OTHER[list("cab")], **settings).difference == pytest.approx(found.difference, rel=1e-12)
+
+
+def test_numbers_in_chunks_count_columns_in_one_order() -> None:
+    for first in (Y, MARKS[:, [2, 0, 1]]):
+        sketch = sketch_of((first[:100], ABC[list("cab")][:100]))
+        with pytest.raises(ValueError, match=r"^y_proba = columns \['a', 'b', 'c'\]: expected the order of rows before, .* names none of them, but counts columns"):
+            sketch.update(Y[100:], ABC[100:])
+    words = np.array(list("abc"))[Y]
+    for labels in (words, pd.get_dummies(words)):
+        chunks = (MARKS[:100][:, [2, 0, 1]], ABC[list("cab")][:100]), (labels[100:], ABC[100:])
+        assert sketch_of(*chunks).result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+    pair = pd.DataFrame({"fraud": SCORE, "legit": 1 - SCORE})
+    cases: list[tuple[Any, bool]] = [(pd.Series(HIT, name="fraud"), True), (HIT == 1, False), (WORDS, True)]
+    for labels, read in cases:
+        two = CalibrationSketch(2, bandwidth=0.1, generator="brier")
+        two.update(labels, pair[["legit", "fraud"]])
+        if read:
+            two.update(labels, pair)
+            assert two.result(method="risk").risk == pytest.approx(0.02, rel=1e-12)
+        else:
+            with pytest.raises(ValueError, match=r"^y_proba = columns \['fraud', 'legit'\]: expected the order of rows before"):
+                two.update(labels, pair)
+
+
+def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before() -> None:
+    words = np.array(list("abc"))[Y]
+    for first in ((pd.Categorical(words[:100], list("bca"), ordered=True), P[:100][:, [1, 2, 0]]), (words[:100], ABC[list("bca")][:100])):
+        sketch = sketch_of(first)
+        with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['b', 'c', 'a'\]|^y_proba = columns \['without names'\]"):
+            sketch.update(pd.get_dummies(words)[100:], P[100:])
+    numbers = sketch_of((Y[:100], P[:100]))
+    with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \[0, 1, 2\]"):
+        numbers.update(pd.Categorical(Y[100:], [2, 0, 1], ordered=True), P[100:][:, [2, 0, 1]])
+    numbers.update(pd.Categorical(Y[100:]), P[100:])
+    assert numbers.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+    numbers = sketch_of((Y[:100], P[:100]), (pd.get_dummies(Y)[[2, 0, 1]][100:], P[100:]))
+    assert numbers.result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+    two = CalibrationSketch(2, bandwidth=0.1)
+    two.update(WORDS, pd.Series(SCORE, name="fraud"))
+    with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['legit', 'fraud'\]"):
+        two.update(pd.get_dummies(WORDS), np.stack([SCORE, 1 - SCORE], 1))

@@ -129,7 +129,21 @@ def test_categories_say_the_order_of_names() -> None:
     check_same(propercal.decompose(labels, turned, **SETTINGS), IN_MEMORY)
     lengths = tuple(parts.map_partitions(len).compute())
     y_proba = lazy(turned, chunks=lengths)[0]
-    check_same(propercal.decompose(parts, y_proba, **SETTINGS), IN_MEMORY)
+    for given in (parts, parts.to_frame("y")):
+        check_same(propercal.decompose(given, y_proba, **SETTINGS), IN_MEMORY)
+    unknown_ones = parts.cat.as_unknown()
+    named = dd.from_pandas(pd.DataFrame(Y_PROBA, columns=CLASS_NAMES), npartitions=4)
+    for given in (unknown_ones, unknown_ones.to_frame("y")):
+        # Their order is that of no partition by itself.
+        with pytest.raises(ValueError, match=r"^y_true = a categorical column whose categories are not known: .*\.cat\.as_known\(\)"):
+            propercal.decompose(given, y_proba, **SETTINGS)
+        check_same(propercal.decompose(given, y_proba, labels=list(CLASS_NAMES[::-1]), **SETTINGS), IN_MEMORY)
+        check_same(propercal.decompose(given, named, **SETTINGS), IN_MEMORY)
+    numbers = dd.from_pandas(pd.Series(pd.Categorical(np.minimum(Y_TRUE, 1) + 1, [1, 2, 3])), npartitions=4)
+    wanted = propercal.decompose(np.minimum(Y_TRUE, 1), Y_PROBA, **SETTINGS)
+    check_same(propercal.decompose(numbers, lazy(Y_PROBA, chunks=lengths)[0], **SETTINGS), wanted)
+    with pytest.raises(ValueError, match=r"^y_true = a categorical column whose categories are not known"):
+        propercal.decompose(numbers.cat.as_unknown(), lazy(Y_PROBA, chunks=lengths)[0], **SETTINGS)
 
 
 def test_warnings_of_partitions_are_passed_on_once() -> None:

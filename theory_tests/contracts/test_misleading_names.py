@@ -7,6 +7,7 @@ the score is 2 · 0.1² = 0.02, and 2 · 0.9² = 1.62 if they are confused.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -273,11 +274,19 @@ def test_dictionaries_of_pyarrow_have_their_order(kind: type) -> None:
 # ---------------------------------------------------------------- lists of rows with names
 
 
+def of_sqlite(frame: Any) -> list[Any]:
+    base = sqlite3.connect(":memory:")
+    base.row_factory = sqlite3.Row
+    frame.to_sql("t", base, index=False)
+    return base.execute("select * from t").fetchall()
+
+
 def rows(frame: Any) -> dict[str, list[Any]]:
     array = xr.DataArray(frame.to_numpy(), dims=("row", "class"), coords={"class": list(frame.columns)})
     return {
         "named tuples": list(frame.itertuples(index=False)),
         "series": [row for _, row in frame.iterrows()],
+        "rows of a database": of_sqlite(frame),
         "labelled arrays": list(array),
         "coordinates without an index": list(array.drop_vars("class").assign_coords(name=("class", list(frame.columns)))),
     }
@@ -356,6 +365,7 @@ def test_what_is_no_data_is_refused_in_words() -> None:
     refused("y_proba = a type: expected an array", CODES, int)
     refused("y_proba = a type: expected an array", CODES, pd.Series)
     refused("y_true = a type: expected an array", xr.DataArray, PROBA)
+    refused("y_true = a mix of strings and numbers", [1, "a"] * 15, PROBA)
     refused("y_true = a dict at row 0", [{"a": 1}] * 30, PROBA)
     with pytest.raises(ValueError, match=r"^y_true = a dict at row 0"):
         propercal.information.layer_sharpness([P], [{"a": 1}] * 30)

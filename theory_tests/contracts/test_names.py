@@ -347,10 +347,14 @@ def test_chunks_of_a_sketch_are_matched_by_name(order: str) -> None:
 def test_chunks_of_one_hot_frames_are_matched_by_name() -> None:
     sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1)
     sketch.update(pd.get_dummies(LABELS[:15]), PROBA[:15])
-    sketch.update(pd.get_dummies(LABELS[15:])[list("bca")], PROBA[15:])
+    sketch.update(pd.get_dummies(LABELS[15:])[list("bca")], P[15:])
+    sketch.update(pd.get_dummies(LABELS[15:]), PROBA[15:])
+    # Beside columns without names it is not known whether these stand in its order or that of before.
+    with pytest.raises(ValueError, match=r"y_proba = columns without names: expected those of \['a', 'b', 'c'\]"):
+        sketch.update(pd.get_dummies(LABELS[15:])[list("bca")], PROBA[15:])
     assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
     with pytest.raises(ValueError, match="y_true = columns named"):
-        sketch.update(pd.get_dummies(LABELS).rename(columns={"a": "x"}), PROBA)
+        sketch.update(pd.get_dummies(LABELS).rename(columns={"a": "x"}), P)
 
 
 def test_partitions_do_not_number_classes_by_themselves() -> None:

@@ -241,7 +241,7 @@ APPLIED: dict[str, tuple[Any, Any, Any, Any, Any, dict[str, Any], bool]] = {
     "class 0, then class 0": (1 - P_HIT, "p_0", HIT, 1 - P_HIT, "p_0", {"pos_label": 0}, True),
     "one column, then that of class 0": (P_HIT, None, HIT, 1 - P_HIT, "p_0", {}, False),
     "one column, then its number": (P_HIT, None, HIT, P_HIT, 1, {}, True),
-    "one column, then another name": (P_HIT, "old", HIT, P_HIT, "new", {}, True),
+    "one column, then another name": (P_HIT, "old", HIT, P_HIT, "new", {}, False),
     "two columns, then opposites": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS, ["pos", "neg"], {}, False),
     "two columns, then their numbers": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS[:, ::-1], ["p_0", "p_1"], {}, True),
     "numbers of columns, then names in another order": (BOTH_COLUMNS[:, ::-1], None, HIT, BOTH_COLUMNS, ["yes", "no"], {}, False),

@@ -78,6 +78,29 @@ def test_an_index_of_other_values_says_nothing_beside_a_default_one() -> None:
         check(pd.Series(LABELS[ORDER], index=index), PLAIN.iloc[ORDER].reset_index(drop=True))
 
 
+def test_an_index_of_another_name_is_not_of_the_same_rows() -> None:
+    labels, proba = Y.rename_axis("patient"), P.rename_axis(index="row")
+    check(labels, proba)
+    refused(r"y_true = rows of the index 'patient': expected those of 'row', as y_proba has, or in one order; name both alike", labels.iloc[ORDER], proba)
+    refused("sample_weight = rows of the index 'visit'", labels, proba, sample_weight=W.iloc[ORDER].rename_axis("visit"))
+    check(labels.iloc[ORDER], P)
+    check(labels.iloc[ORDER], proba.rename_axis(index="patient"))
+
+
+def test_the_index_that_pyarrow_keeps_as_a_column_is_one() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    for index in (IDS, pd.Index(np.arange(N) + 5), pd.Index(IDS, name="id")):
+        labels, proba = pd.Series(LABELS, index, name="y"), P.set_axis(index)
+        for make in (pyarrow.Table.from_pandas, pyarrow.RecordBatch.from_pandas):
+            check(labels, make(proba.iloc[ORDER]))
+            check(LABELS, make(proba))
+            check(make(labels.to_frame().iloc[ORDER]), make(proba))
+            check(labels, make(proba.iloc[ORDER].map(np.log)), from_logits=True)
+    check(pd.Series(LABELS), pyarrow.Table.from_pandas(PLAIN))
+    polars = pytest.importorskip("polars")
+    refused("y_proba = a column '__index_level_0__', which is the index of a table of pandas", LABELS, polars.from_arrow(pyarrow.Table.from_pandas(P)))
+
+
 LEVELS = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
 
 

@@ -114,6 +114,12 @@ def test_columns_of_an_indicator_are_read_as_by_decompose_or_refused(data: st.Da
     if not first and ("of two" in kinds or ("sure" in kinds and len(alike) > 1)):
         # See the test above.
         return
+    n_marked = y_true.sum(axis=1)
+    if alike == {True} and n_marked.min() == 0 and n_marked.max() <= 1:
+        # All rows together tell that those of one class lack their label.
+        with pytest.raises(ValueError, match=r"^y_true = no class at row"):
+            decomposed(y_true, y_proba)
+        return
     check_terms(sketch.result(method="risk"), decomposed(y_true, y_proba), rel=1e-6)
 
 
@@ -198,6 +204,21 @@ def test_an_indicator_matrix_names_no_classes() -> None:
         assert sketch._seen.reading == first._seen.reading
         with pytest.raises(ValueError, match="fox"):
             sketch.update(["cat", "dog", "fox"], y_proba)
+
+
+@pytest.mark.parametrize("positive", [0, 1, None, False])
+def test_an_indicator_beside_one_column_means_the_same_in_each_update(positive: Any) -> None:
+    marks, hit = np.eye(2)[np.arange(20) % 2], np.arange(20) % 2
+    column = np.where(hit == 1, 0.9, 0.1) if positive in (1, None) else np.where(hit == 1, 0.1, 0.9)
+    if positive is False:
+        hit = hit == 1
+    for chunks in ((marks, marks), (marks, hit), (hit, marks), (marks.astype(bool), hit)):
+        sketch = made(n_classes=2, generator="brier", pos_label=positive)
+        for y_true in chunks:
+            sketch.update(y_true, column)
+            sketch = CalibrationSketch.from_bytes(sketch.to_bytes())
+        assert sketch.result(method="risk").risk == pytest.approx(0.02, rel=1e-12)
+        assert sketch.result(method="risk").calibration_error == pytest.approx(0.02, rel=1e-3)
 
 
 #: Rows of classes in turn: the calibration error is 0.04, but for what the kernel sees of others; it

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import align
-from propercal._data.columns import names_of
+from propercal._data.columns import keys, names_of
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
@@ -40,6 +40,8 @@ class Blocks:
     """What the types of labels and predictions say, without rows."""
     frames: tuple[bool, bool]
     """Whether labels and predictions are tables, whose partitions name columns by themselves."""
+    unknown: bool
+    """Whether labels are categories that only their partitions know."""
 
     @property
     def single(self) -> bool:
@@ -67,6 +69,14 @@ class Blocks:
     ) -> list[Any]:
         """Return the class that each column stands for, from all that occur among the labels."""
         labels, proba = self.said
+        named = not set(keys(proba.columns or ())).isdisjoint(keys(found))
+        if self.unknown and labels_given is None and not (self.single or named):
+            raise bad_value(
+                "y_true",
+                "a categorical column whose categories are not known",
+                "known ones, which order the classes of columns that these do not name",
+                "call .cat.as_known(), or pass labels=[...]",
+            )
         return names_of(found, proba, labels=labels_given, pos_label=pos_label, like=labels)
 
     def columns(self, labels_given: Any = None, pos_label: Any = None) -> Columns:
@@ -104,6 +114,7 @@ def read_blocks(y_true: object, y_proba: object) -> Blocks:
         n_classes=max(2, int((*of_proba.values.shape, 1)[1])),
         said=(of_labels, of_proba),
         frames=(_is_frame(labels), _is_frame(predictions)),
+        unknown=_is_unknown(labels),
     )
 
 
@@ -112,10 +123,21 @@ def _said(argument: str, values: Any) -> Held:
     if not _is_frame(values):
         return Held(np.empty((0, *map(int, values.shape[1:])), dtype=values.dtype))
     held = replace(hold(argument, values._meta), rows=None, counted=False)
-    if not getattr(getattr(values, "cat", None), "known", False):
-        # Partitions may have other categories than it.
-        return replace(held, categories=None, unordered=None)
-    return held
+    # Partitions may have other categories than it.
+    return replace(held, categories=None, unordered=None) if _is_unknown(values) else held
+
+
+def _is_unknown(values: Any) -> bool:
+    """Tell whether values are of one column of categories that only partitions know."""
+    if not _is_frame(values):
+        return False
+    if values.ndim == 2:
+        if len(values.columns) != 1:
+            return False
+        values = values[values.columns[0]]
+    # A dictionary of pyarrow has its values in partitions alone.
+    dictionary = "dictionary" in str(values.dtype)
+    return dictionary or (hasattr(values.dtype, "categories") and not values.cat.known)
 
 
 def _in_memory(argument: str, values: object) -> tuple[npt.NDArray[Any], Held]:

@@ -1,0 +1,174 @@
+"""Of which class one column of predictions is the probability: the positive class is never guessed.
+
+The caller names it by ``pos_label=``, or the column bears its name, or labels are 0 and 1, −1 and 1
+or booleans. A name that says another class than the caller or the labels is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from propercal._data.counting import Given
+from propercal._data.messages import bad_value, some_names
+from propercal._data.reading import Names
+from propercal._data.tokens import (
+    contradicts,
+    is_negation,
+    is_number,
+    key,
+    negates,
+    of_class_0,
+    plain,
+)
+
+
+@dataclass(frozen=True)
+class OneColumn:
+    """What is known of the class of a single column."""
+
+    labels: Given | None
+    """The two classes, as the caller lists them."""
+    pos_label: Any
+    name: Any
+    """What the column is called."""
+    called: Names
+
+    def check_labels(self, uniques: Sequence[Any], name: Any) -> None:
+        """Raise if labels that are numbers have a name of which the column's is the opposite."""
+        said = self.labels is not None or self.pos_label is not None
+        if said or None in (name, self.name) or not all(map(is_number, uniques)):
+            return
+        if is_negation(name, self.name) and not is_negation(self.name, name):
+            raise self._of_class_0()
+        if negates(name, self.name):
+            raise bad_value(
+                self.called.labels,
+                f"{some_names(uniques)}, named {name!r}",
+                f"to know of which of them {self.called.proba} is, a column named {self.name!r}",
+                "pass pos_label=..., that class",
+            )
+
+    def names(self, uniques: Sequence[Any]) -> Given:
+        """Return the names of the negative and the positive class."""
+        if self.labels is not None:
+            return self._listed()
+        positive = self._positive(uniques)
+        if positive is not None:
+            return self._beside(positive, uniques)
+        if all(isinstance(each, bool) for each in uniques):
+            return (False, True)
+        if all(is_number(each) for each in uniques):
+            if set(uniques) == {-1, 1}:
+                return (-1, 1)
+            if not set(uniques) <= {0, 1} and len(uniques) == 2:
+                raise self._unknown_positive(uniques)
+            return (0, 1)
+        raise self._unknown_positive(uniques)
+
+    def _beside(self, positive: Any, uniques: Sequence[Any]) -> Given:
+        """Return the negative class, which is the other one that occurs, and the positive one."""
+        others = [each for each in uniques if key(each) != key(positive)]
+        if len(others) > 1:
+            raise bad_value(
+                self.called.labels,
+                f"the names {some_names(uniques)}",
+                f"{positive!r} and one other class, of which {self.called.proba} has a column",
+                "pass a column for each class",
+            )
+        found = [each for each in uniques if key(each) == key(positive)]
+        negative = others[0] if others else _opposite(positive)
+        counted = self._is_counted or self._is_second(uniques)
+        if self.pos_label is not None and not counted:
+            named = self.name is not None and key(self.name) == key(positive)
+            if self.name is not None and not named and contradicts(self.name, positive, negative):
+                raise self._other_class()
+        return (negative, *(found or [positive]))
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the column may have its name because it is the only one."""
+        return self.name == "column_0" or (is_number(self.name) and self.name == 0)
+
+    def _is_second(self, uniques: Sequence[Any]) -> bool:
+        """Tell whether the column may be numbered 1 as the second of two, not as class 1."""
+        of_two = {"0", "1", "-1"}
+        return is_number(self.name) and self.name == 1 and not set(map(key, uniques)) <= of_two
+
+    def _listed(self) -> Given:
+        assert self.labels is not None  # noqa: S101
+        first, second = self.labels
+        positive = self.pos_label if self.pos_label is not None else self.name
+        if self.pos_label is not None and key(positive) not in (key(first), key(second)):
+            raise bad_value(
+                "pos_label", repr(positive), f"one of labels={[first, second]}", "name one"
+            )
+        if positive is not None and key(positive) == key(first):
+            first, second = second, first
+        if self.name is None or key(self.name) == key(second):
+            return (first, second)
+        if self.pos_label is not None:
+            if not self._is_counted and contradicts(self.name, second, first):
+                raise self._other_class()
+        elif contradicts(self.name, second, first) or (
+            key(second) == "1" and of_class_0(self.name)
+        ):
+            raise self._unknown_positive(self.labels)
+        return (first, second)
+
+    def _positive(self, uniques: Sequence[Any]) -> Any:
+        """Return the positive class as the caller or the column names it; None if neither does."""
+        booleans = bool(uniques) and all(isinstance(each, bool) for each in uniques)
+        name = self.name
+        is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
+        if self.pos_label is not None:
+            other = key(name, booleans=booleans) != key(self.pos_label)
+            if is_class and other and not (self._is_counted or self._is_second(uniques)):
+                raise self._other_class()
+            return self.pos_label
+        if name is None:
+            return None
+        numbers = all(is_number(each) for each in uniques)
+        exact = is_class and plain(name) not in (0, "False")
+        if numbers and not exact and (of_class_0(name) or is_class):
+            raise self._of_class_0()
+        if not is_class:
+            return None
+        if self._is_second(uniques):
+            raise self._unknown_positive(uniques)
+        return next(each for each in uniques if key(each) == key(name, booleans=booleans))
+
+    # ------------------------------------------------------------ errors
+
+    def _of_class_0(self) -> ValueError:
+        return bad_value(
+            self.called.proba,
+            f"a column named {self.name!r}",
+            "to know which class it is the probability of",
+            "pass pos_label=0 or pos_label=1, and rename it if it is that of 1",
+        )
+
+    def _other_class(self) -> ValueError:
+        return bad_value(
+            "pos_label",
+            repr(self.pos_label),
+            f"{self.name!r}, the name of {self.called.proba}",
+            "rename it, or pass it without a name",
+        )
+
+    def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
+        kind = "labels" if all(is_number(each) for each in uniques) else "names"
+        return bad_value(
+            self.called.labels,
+            f"the {kind} {some_names(uniques)}",
+            f"0 and 1, or to know of which class {self.called.proba} is the probability",
+            "pass pos_label=..., or a column for each class",
+        )
+
+
+def _opposite(positive: Any) -> Any:
+    """Name the class that did not occur."""
+    if is_number(positive):
+        return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
+    return f"not {positive}"

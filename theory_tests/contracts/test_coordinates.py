@@ -1,0 +1,177 @@
+"""What coordinates of labelled arrays say beside other names: of rows, and of what was selected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from propercal import CalibrationSketch, decompose
+from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, WORDS, F
+from theory_tests.contracts.test_misleading_names import check as check_two
+from theory_tests.contracts.test_misleading_names import refused as refused_two
+from theory_tests.contracts.test_rows import (
+    IDS,
+    LABELS,
+    ORDER,
+    PLAIN,
+    PROBA,
+    WEIGHT,
+    WEIGHTED,
+    P,
+    W,
+    Y,
+    array,
+    check,
+    pair,
+    refused,
+)
+
+# ---------------------------------------------------------------- rows that several coordinates name
+
+
+def test_a_weight_whose_coordinate_names_rows_in_another_order_is_refused() -> None:
+    weight = array(WEIGHT, "s").assign_coords(id=("s", IDS))
+    check(Y, P, WEIGHTED, sample_weight=weight)
+    check(Y, PROBA, WEIGHTED, sample_weight=weight)
+    sides: list[tuple[Any, Any]] = [(Y, P), (Y, PROBA), (LABELS, P)]
+    for y_true, y_proba in sides:
+        refused(r"sample_weight = coordinates 'id' in another order than the index of y_\w+: expected rows in one order", y_true, y_proba, sample_weight=weight[ORDER])
+    labels = array(LABELS, "s").assign_coords(id=("s", IDS))
+    check(labels, array(PROBA, "s", "k"), WEIGHTED, sample_weight=W)
+    refused("sample_weight = an index in another order than the coordinates 'id' of y_true", labels, array(PROBA, "s", "k"), sample_weight=W.iloc[ORDER])
+
+
+def test_labels_whose_coordinate_names_rows_in_another_order_are_refused() -> None:
+    labels = array(LABELS, "s").assign_coords(id=("s", IDS))
+    proba = xr.DataArray(PROBA, dims=("dim_0", "dim_1"), coords={"dim_0": IDS})
+    check(labels, proba)
+    refused("y_true = coordinates 'id' in another order than the index of y_proba", labels, proba[ORDER])
+    refused("y_true = coordinates 'id' in another order than the index of y_proba", labels, P.iloc[ORDER])
+    check(labels, P)
+    with pytest.raises(ValueError, match=r"^y_proba_b = coordinates 'id' in another order than the index of y_proba_a"):
+        pair(LABELS, P, array(PROBA, "s", "k").assign_coords(id=("s", IDS))[ORDER])
+    with pytest.raises(ValueError, match=r"^y_true = coordinates 'id' in another order"):
+        CalibrationSketch(3, bandwidth=0.1).update(labels, P.iloc[ORDER])
+
+
+def test_coordinates_of_another_meaning_say_nothing_of_rows() -> None:
+    rank = np.random.default_rng(3).permutation(30)
+    labels, proba = array(LABELS, "s", s=np.arange(30)), array(PROBA, "s", "k", s=np.arange(30))
+    check(labels, proba.assign_coords(rank=("s", rank)))
+    check(labels.assign_coords(rank=("s", rank)), proba.assign_coords(order=("s", rank[::-1])))
+    check(labels.assign_coords(score=("s", rank / 7)), PLAIN)
+
+
+# ---------------------------------------------------------------- what was selected
+
+BOTH = xr.DataArray(F.to_numpy(), dims=("s", "k"), coords={"k": ["fraud", "legit"]})
+FLAGS = xr.DataArray(np.stack([FRAUD, 1 - FRAUD], 1), dims=("s", "k"), coords={"k": ["fraud", "legit"]})
+
+
+@pytest.mark.parametrize("name", ["fraud", "legit"])
+def test_labels_that_were_selected_are_of_the_class_they_were_selected_by(name: str) -> None:
+    labels = FLAGS.sel(k=name)
+    for given in (labels, labels.rename("label"), labels.assign_coords(day=7)):
+        check_two(TWO, given, BOTH.sel(k=name))
+        other = BOTH.sel(k="legit" if name == "fraud" else "fraud")
+        refused_two(f"y_true = an array selected by 'k' = '{name}': expected '{other.k.item()}', as y_proba was.*drop_vars", given, other)
+        check_two(TWO, given, other.drop_vars("k"), pos_label=0)
+    for table in (F, F[["legit", "fraud"]], BOTH, F.rename_axis("s").to_xarray().to_array("k").T):
+        check_two(TWO, labels, table)
+    if name == "fraud":
+        refused_two("y_true = .*named 'label fraud'", labels.rename("label"), F)
+        check_two(TWO, labels.rename("label"), F[["legit", "fraud"]])
+    numbers = FLAGS.assign_coords(k=[1, 0])
+    refused_two("y_true = an array selected by 'k' = 0: expected 1", numbers.sel(k=0), BOTH.assign_coords(k=[1, 0]).sel(k=1))
+
+
+def test_variables_of_one_data_set_are_no_classes() -> None:
+    both = xr.Dataset({"y": ("s", FRAUD * 1.0), "p": ("s", SCORE)}).to_array("variable")
+    check_two(TWO, both.sel(variable="y"), both.sel(variable="p"))
+
+
+@pytest.mark.parametrize("name", ["fraud", "legit"])
+def test_columns_of_a_one_hot_name_the_class_that_was_selected(name: str) -> None:
+    dummies = pd.get_dummies(WORDS)
+    for options in ({}, {"labels": ["legit", "fraud"]}, {"labels": ["fraud", "legit"]}, {"pos_label": name}):
+        check_two(TWO, dummies, BOTH.sel(k=name), **options)
+    refused_two("pos_label = ", dummies, BOTH.sel(k=name), pos_label="legit" if name == "fraud" else "fraud")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_number_that_was_selected_is_no_class_but_of_0_and_1(number: int) -> None:
+    runs = xr.DataArray(np.stack([SCORE, SCORE]), dims=("seed", "s"), coords={"seed": [1, 2]})
+    chosen = runs.sel(seed=number)
+    for labels in (FRAUD + 1, (FRAUD + 1).astype(str)):
+        refused_two("y_true = .*pos_label=", labels, chosen)
+        positive: Any = 2 if labels.dtype.kind == "i" else "2"
+        check_two(TWO, labels, chosen, pos_label=positive)
+    check_two(TWO, FRAUD, chosen)
+    check_two(TWO, WORDS, chosen, pos_label="fraud")
+
+
+# ---------------------------------------------------------------- which dimension is that of classes
+
+
+@pytest.mark.parametrize("coords", [{}, {"k": [0, 1, 2]}, {"k": [1, 2, 3]}, {"k": list("abc")}], ids=str)
+def test_names_of_samples_are_not_those_of_classes(coords: dict[str, Any]) -> None:
+    marks = np.eye(3)[np.searchsorted(["a", "b", "c"], LABELS)]
+    for names in ({"s": IDS}, {}):
+        y, p = (array(each, "s", "k", **coords, **names) for each in (marks, PROBA))
+        if not names:
+            y, p = (each.assign_coords(file=("s", IDS)) for each in (y, p))
+        for labels, proba in ((y, p), (y.T, p.T), (y, p.T), (marks, p)):
+            if labels is y and proba.dims != y.dims:
+                continue
+            found = decompose(labels, proba, notion="classwise", generator="brier", method="risk", bandwidth=0.1)
+            assert found.calibration_error == pytest.approx(decompose(marks, PROBA, notion="classwise", generator="brier", method="risk", bandwidth=0.1).calibration_error, rel=1e-12)
+        # Of separate problems no sum tells it.
+        for labels in (y, marks):
+            with pytest.raises(ValueError, match=r"^y_proba = dimensions 's', 'k': expected to know which of them is that of the classes; pass class_dim="):
+                decompose(labels, p / 2, notion="classwise", generator="brier")
+
+
+def test_a_grid_of_samples_with_names_is_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random((6, 10))
+    occurred = (rng.random((6, 10)) < values).astype(int)
+    for dates in (pd.date_range("2026-01-01", periods=10), np.arange(10) / 2):
+        coords = {"station": list("uvwxyz"), "time": dates}
+        y, p = (xr.DataArray(each, dims=("station", "time"), coords=coords) for each in (occurred, values))
+        with pytest.raises(ValueError, match=r"^y_proba = dimensions 'station', 'time': expected to know which"):
+            decompose(y, p, generator="brier")
+        found = decompose(y, p, sample_dims=["station", "time"], generator="brier", method="risk", bandwidth=0.1)
+        assert found.risk == pytest.approx(2 * np.mean((values - occurred) ** 2), rel=1e-12)
+
+
+CUBE = np.arange(27) % 3
+SURE = xr.DataArray((np.eye(3)[CUBE] * 0.7 + 0.1).reshape(3, 3, 3, 3), dims=("n", "h", "w", "k"))
+
+
+def test_axes_without_names_beside_dimensions_are_asked_for_where_both_orders_fit() -> None:
+    marks = np.eye(3)[CUBE].reshape(3, 3, 3, 3)
+    options: dict[str, Any] = {"class_dim": "k", "notion": "classwise", "generator": "brier", "method": "risk", "bandwidth": 0.1}
+    assert decompose(marks, SURE, **options).risk == pytest.approx(0.04, rel=1e-12)
+    moved = SURE.transpose("n", "k", "h", "w")
+    for labels in (marks, np.moveaxis(marks, -1, 1)):
+        with pytest.raises(ValueError, match=r"^y_true = an array of shape \(3, 3, 3, 3\) without names of dimensions: .*'n', 'k', 'h', 'w', in order; pass a DataArray"):
+            decompose(labels, moved, **options)
+    assert decompose(xr.DataArray(marks, dims=SURE.dims), moved, **options).risk == pytest.approx(0.04, rel=1e-12)
+
+
+def test_dimensions_beside_an_axis_of_classes_are_refused() -> None:
+    image = np.moveaxis(SURE.to_numpy(), -1, 1)
+    labels = xr.DataArray(CUBE.reshape(3, 3, 3), dims=("n", "h", "w"))
+    for y_true, weight in ((labels, None), (labels.T, None), (labels.to_numpy(), labels + 1)):
+        name = "y_true" if weight is None else "sample_weight"
+        with pytest.raises(ValueError, match=rf"^{name} = a DataArray, whose axes have names: .*pass \.to_numpy\(\)"):
+            decompose(y_true, image, class_axis=1, sample_weight=weight, generator="brier")
+    check_of_arrays = decompose(labels.to_numpy(), image, class_axis=1, generator="brier", method="risk", bandwidth=0.1)
+    assert check_of_arrays.risk == pytest.approx(0.06, rel=1e-12)
+    marks = pd.DataFrame(np.eye(3)[:, [2, 0, 1]], index=list("cab"))
+    with pytest.raises(ValueError, match=r"^y_true = a DataFrame, whose axes have names"):
+        decompose(marks, np.full((3, 3), 1 / 3), class_axis=0, generator="brier")

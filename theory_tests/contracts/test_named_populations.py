@@ -1,0 +1,100 @@
+"""Names of values and of classes in the functions of information: in one order, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from propercal.generators import Quadratic
+from propercal.information import apply_markov_map, f_divergence, layer_sharpness
+
+rng = np.random.default_rng(0)
+GIVEN = pd.DataFrame(rng.dirichlet(np.ones(3), 2), index=list("ab"), columns=list("xyz"))
+REFERENCE = pd.Series(GIVEN.mean().to_numpy(), index=list("xyz"))
+JOINT = pd.DataFrame(rng.dirichlet(np.ones(6)).reshape(3, 2), index=list("xyz"), columns=list("ab"))
+KERNEL = pd.DataFrame([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]], index=list("xyz"))
+HOLDERS: dict[str, Callable[[Any], Any]] = {
+    "pandas": lambda each: each,
+    "labelled arrays": lambda each: xr.DataArray(each),
+}
+
+
+def chi_squared(x: Any) -> Any:
+    return np.sum((x - 1) ** 2, -1)
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_values_of_a_population_are_in_one_order(holder: str) -> None:
+    held = HOLDERS[holder]
+    right = f_divergence(chi_squared, GIVEN.to_numpy(), REFERENCE.to_numpy())
+    for p, q in ((GIVEN, REFERENCE), (GIVEN[list("zxy")], REFERENCE[list("zxy")])):
+        assert f_divergence(chi_squared, held(p), held(q)) == pytest.approx(right, rel=1e-12)
+        assert f_divergence(chi_squared, held(p), q.to_numpy()) == pytest.approx(right, rel=1e-12)
+        assert f_divergence(chi_squared, p.to_numpy(), held(q)) == pytest.approx(right, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^reference = values named \['z', 'x', 'y'\]: expected \['x', 'y', 'z'\], in this order, as distributions has"):
+        f_divergence(chi_squared, held(GIVEN), held(REFERENCE[list("zxy")]))
+    wanted = apply_markov_map(JOINT.to_numpy(), KERNEL.to_numpy())
+    np.testing.assert_allclose(apply_markov_map(held(JOINT), held(KERNEL)), wanted, rtol=1e-12)
+    np.testing.assert_allclose(apply_markov_map(held(JOINT), held(KERNEL.reset_index(drop=True))), wanted, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"^kernel = values named \['y', 'z', 'x'\]: expected \['x', 'y', 'z'\], in this order, as joint has"):
+        apply_markov_map(held(JOINT), held(KERNEL.loc[list("yzx")]))
+    numbers = KERNEL.reset_index(drop=True)
+    with pytest.raises(ValueError, match=r"^kernel = values named \[2, 0, 1\]"):
+        apply_markov_map(JOINT.reset_index(drop=True), numbers.loc[[2, 0, 1]])
+
+
+def test_values_that_are_counted_by_frequency_are_not_those_of_a_table() -> None:
+    y, z = pd.Series(list("abab" * 25)), pd.Series(list("x" * 20 + "y" * 30 + "z" * 50))
+    given, reference = pd.crosstab(y, z, normalize="index"), z.value_counts(normalize=True)
+    with pytest.raises(ValueError, match=r"^reference = values named \['z', 'y', 'x'\]"):
+        f_divergence(chi_squared, given, reference)
+    right = f_divergence(chi_squared, given.to_numpy(), [0.2, 0.3, 0.5])
+    assert f_divergence(chi_squared, given, reference.sort_index()) == pytest.approx(right, rel=1e-12)
+
+
+# ---------------------------------------------------------------- classes of layers
+
+CODES = np.arange(60) % 3
+LEVELS = np.array(["low", "mid", "high"])
+LAYER = np.eye(3)[CODES][:, :2] + np.random.default_rng(1).normal(size=(60, 2))
+#: The ranked probability score, which tells classes apart.
+RANKED = Quadratic(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+ORDERED: dict[str, Callable[[], Any]] = {
+    "numbers": lambda: CODES,
+    "one-hot": lambda: np.eye(3)[CODES],
+    "categories": lambda: pd.Categorical(LEVELS[CODES], LEVELS, ordered=True),
+    "labelled array": lambda: pd.Series(pd.Categorical(LEVELS[CODES], LEVELS, ordered=True)).to_xarray(),
+    "an enumeration": lambda: pytest.importorskip("polars").Series(LEVELS[CODES], dtype=pytest.importorskip("polars").Enum(LEVELS.tolist())),
+    "named one-hot": lambda: pd.get_dummies(LEVELS[CODES])[LEVELS.tolist()],
+    "digits": lambda: (CODES + 9).astype(str),
+    "numbered one-hot": lambda: pd.get_dummies(CODES)[[2, 0, 1]],
+    "words": lambda: np.array(["a low", "b mid", "c high"])[CODES],
+}
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_classes_of_layers_have_their_order(kind: str) -> None:
+    options: dict[str, Any] = {"generator": RANKED, "bandwidth": 0.1}
+    (right,) = layer_sharpness([LAYER], CODES, **options)
+    (other,) = layer_sharpness([LAYER], np.array([1, 0, 2])[CODES], **options)
+    assert other != pytest.approx(right, rel=0.01)
+    assert layer_sharpness([LAYER], ORDERED[kind](), **options) == pytest.approx([right], rel=1e-9)
+
+
+def test_what_stands_for_no_label_is_no_class_of_layers() -> None:
+    labels = np.where(np.arange(60) < 5, -100, CODES)
+    with pytest.raises(ValueError, match=r"^y_true = -100 at rows 0, 1, 2, 3, 4: expected classes; drop rows without a label"):
+        layer_sharpness([LAYER], labels, bandwidth=0.1)
+    assert len(layer_sharpness([LAYER], labels, bandwidth=0.1, labels=[-100, 0, 1, 2])) == 1
+
+
+def test_layers_of_complex_numbers_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    for layer in (LAYER * 1j, torch.tensor(LAYER * 1j)):
+        with pytest.raises(ValueError, match=r"^activations\[0\] = values of type .*complex128: expected real numbers"):
+            layer_sharpness([layer], CODES)
