@@ -65,6 +65,9 @@ def hold(argument: str, values: object) -> Held:
     """Return what `values` hold, or raise."""
     if isinstance(values, Held):
         return values
+    if type(values).__module__.partition(".")[0] == "narwhals":
+        # What it wraps may have an index.
+        values = values.to_native()  # type: ignore[attr-defined]
     if isinstance(values, list | tuple):
         return _of_list(argument, values)
     if isinstance(values, np.ndarray | np.generic | type) or is_array(values):

@@ -14,6 +14,7 @@ from propercal._data.counting import Given
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
 from propercal._data.tokens import (
+    content,
     contradicts,
     is_negation,
     is_number,
@@ -38,11 +39,23 @@ class OneColumn:
     def check_labels(self, uniques: Sequence[Any], name: Any) -> None:
         """Raise if labels that are numbers have a name of which the column's is the opposite."""
         said = self.labels is not None or self.pos_label is not None
+        booleans = all(isinstance(each, bool) for each in uniques)
+        if booleans and not said and content(name) == (0,):
+            raise bad_value(
+                self.called.labels,
+                f"booleans named {plain(name)!r}, as a one-hot names those of class 0",
+                f"whether class 1 occurred, of which {self.called.proba} is the probability",
+                "pass pos_label=..., or labels without a name",
+            )
         if said or None in (name, self.name) or not all(map(is_number, uniques)):
             return
         if is_negation(name, self.name) and not is_negation(self.name, name):
             raise self._of_class_0()
-        if negates(name, self.name):
+        numbers = {content(name), content(self.name)}
+        differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
+        # The labels of a survey or a fold may have a number too.
+        differ = differ and {x[0] for x in numbers} == {0, 1}
+        if negates(name, self.name) or differ:
             raise bad_value(
                 self.called.labels,
                 f"{some_names(uniques)}, named {name!r}",

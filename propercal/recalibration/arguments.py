@@ -10,13 +10,13 @@ import numpy as np
 from propercal._array import namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
-from propercal._data.coordinates import scalars_of, selected
+from propercal._data.coordinates import scalars_of, selected, texts_of
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
-from propercal._data.tokens import content, is_number, tokens
+from propercal._data.tokens import content, is_number, is_permutation, tokens
 from propercal._typing import Array
 
 _NAMES = Names(labels="y", proba="X")
@@ -52,7 +52,8 @@ class Columns:
             dims, scalars = tuple(X.dims), scalars_of(X)
             class_dim = Dimensions.of(y, X, USUAL_LAYOUT, _NAMES).classes
         said = {"labels": fitted.labels, "pos_label": fitted.pos_label}
-        known = held.columns, held.name, single, dims, class_dim, scalars
+        name = _selected_by(X) if single and held.name is None else held.name
+        known = held.columns, name, single, dims, class_dim, scalars
         return cls(*known, fitted.from_logits, said)
 
     def layout(self, X: Any, n_classes: int) -> Layout:
@@ -163,6 +164,9 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
         in_order = order_of_columns(names, columns, words=names is None) is None
     except OtherColumnsError:
         in_order = False
+    if held.numbered and names is not None and not is_permutation(names):
+        # Numbers are names too where a caller gave them.
+        in_order, columns = False, tuple(range(len(names)))
     if in_order and names is None and columns is not None and len(columns) == len(classes):
         # No name is that of a class, so that it must count them.
         in_order = _reads(classes, held)
@@ -188,7 +192,15 @@ def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held
                 f"select that one, or drop the coordinate by .drop_vars({name!r})",
             )
     name = selected("X", X, classes)
+    if name is None and held.name is None:
+        name = _selected_by(X)
     return held if name is None else replace(held, name=name)
+
+
+def _selected_by(X: Any) -> str | None:
+    """Return the one word that a labelled array was selected by, if it says more than rows."""
+    found = [each for each in texts_of(X) if _said(each, None)] if is_labelled(X) else []
+    return found[0] if len(found) == 1 else None
 
 
 def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:

@@ -209,6 +209,15 @@ def test_a_column_without_a_name_is_then_not_of_the_other_class(name: str, setti
         fitted.predict_proba(pd.Series(1 - SCORE, name=name))
 
 
+def test_numbers_that_a_caller_gives_columns_are_names() -> None:
+    pytest.importorskip("sklearn")
+    two = pd.DataFrame({"fraud": SCORE, "legit": 1 - SCORE})
+    fitted = ClasswiseIsotonic(smoothed=True).fit(two, WORDS)
+    with pytest.raises(ValueError, match=r"^X = columns \[0, 1\]: expected \['fraud', 'legit'\], in the order of fit"):
+        fitted.predict_proba(two[["legit", "fraud"]].set_axis([0, 1], axis=1))
+    np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame(two.to_numpy())), fitted.predict_proba(two))
+
+
 def test_what_was_fitted_stays_as_it_is_until_the_next_fit() -> None:
     pytest.importorskip("sklearn")
     fitted = ClasswiseIsotonic(smoothed=True).fit(P, Y)
@@ -241,6 +250,12 @@ def test_a_column_that_was_selected_is_that_of_fit_or_refused(labels: Any) -> No
         with pytest.raises(ValueError, match=r"^X = a column named 0: expected the probability of 1, named 1 in fit"):
             fitted.predict_proba(given)
     np.testing.assert_array_equal(fitted.predict_proba(frame[[1]]), fitted.predict_proba(SCORE))
+    series = pd.Series(SCORE, name="fraud")
+    for first, other in ((series, named.sel(k="legit")), (named.sel(k="fraud"), (1 - series).rename("legit"))):
+        fitted = ClasswiseIsotonic(smoothed=True).fit(first, HIT)
+        np.testing.assert_array_equal(fitted.predict_proba(series), fitted.predict_proba(named.sel(k="fraud")))
+        with pytest.raises(ValueError, match=r"^X = a column named 'legit'"):
+            fitted.predict_proba(other)
     halves = named.sel(k="fraud").expand_dims(split=["cal", "test"])
     fitted = ClasswiseIsotonic(smoothed=True).fit(halves.sel(split="cal"), labels)
     np.testing.assert_array_equal(fitted.predict_proba(halves.sel(split="test")), fitted.predict_proba(SCORE))

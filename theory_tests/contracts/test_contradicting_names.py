@@ -96,6 +96,18 @@ def test_labels_of_the_opposite_are_not_those_of_the_column(name: str) -> None:
     check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud.rename("score"))
 
 
+def test_the_column_of_a_one_hot_that_is_of_class_0_is_not_that_of_class_1() -> None:
+    for prefix in (None, "y", "class"):
+        dummies = pd.get_dummies(FRAUD, prefix=prefix)
+        for column in (SCORE, F.fraud, F.fraud.rename("p_1")):
+            refused("y_true = .*named", dummies.iloc[:, 0], column)
+            check(TWO, dummies.iloc[:, 1], column)
+        check(TWO, dummies.iloc[:, 0], 1 - SCORE, pos_label=True)
+    refused("y_true = .*named 'class_0'.* a column named 'p_1'", pd.Series(1 - FRAUD, name="class_0"), F.fraud.rename("p_1"))
+    # The first column of a table may hold labels.
+    check(TWO, pd.Series(FRAUD, name=0), SCORE)
+
+
 # ---------------------------------------------------------------- a positive class beside a name
 
 

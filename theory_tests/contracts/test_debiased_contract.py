@@ -270,7 +270,7 @@ def test_the_dataset_and_the_text_carry_intervals_and_the_lower_bound() -> None:
 
 def test_a_pair_of_other_shapes_is_named_and_the_result_is_readable() -> None:
     with pytest.raises(ValueError, match=r"^y_proba_b = 3 classes: expected 2, as in y_proba_a"):
-        paired_difference(Y > 0, P[:, 0], P, **FAST)
+        paired_difference((Y > 0) * 1, P[:, 0], P, **FAST)
     with pytest.raises(ValueError, match=r"^y_true = 60 labels: expected 59"):
         paired_difference(Y, P, P[1:], **FAST)
     with pytest.raises(ValueError, match=r"^confidence_level = "):

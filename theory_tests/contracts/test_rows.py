@@ -87,6 +87,12 @@ def test_an_index_of_another_name_is_not_of_the_same_rows() -> None:
     check(labels.iloc[ORDER], proba.rename_axis(index="patient"))
 
 
+def test_tables_that_narwhals_wraps_have_their_index() -> None:
+    wrap = pytest.importorskip("narwhals").from_native
+    check(wrap(Y.iloc[ORDER], series_only=True), wrap(P))
+    check(Y, wrap(P), WEIGHTED, sample_weight=wrap(W.iloc[ORDER], series_only=True))
+
+
 def test_the_index_that_pyarrow_keeps_as_a_column_is_one() -> None:
     pyarrow = pytest.importorskip("pyarrow")
     for index in (IDS, pd.Index(np.arange(N) + 5), pd.Index(IDS, name="id")):
