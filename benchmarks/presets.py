@@ -52,10 +52,10 @@ TINY = Preset(
         "default sketch": _over_n(3, 800),
         "authors": _over_n(3, 100),
     },
-    total_seconds=20.0,
+    total_seconds=60.0,
     case_seconds=0.2,
     max_repeats=3,
-    longest_seconds=1.0,
+    longest_seconds=20.0,
     authors_seconds=1.0,
 )
 QUICK = Preset(

@@ -10,6 +10,7 @@ import numpy as np
 
 from propercal._array import by_rows, is_numpy, like, namespace, no_gradient, one_hot, to_numpy
 from propercal._data.notions import Problem
+from propercal._kernels import linear
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import (
     NO_CORRECTION,
@@ -67,6 +68,8 @@ def one_step(
     # Products are small here: threads of BLAS would wait for each other more than they compute.
     with no_gradient(problem.prob), one_blas_thread:
         xp = namespace(problem.prob)
+        if recipe.kernel is not None and recipe.algorithm == "linear":
+            linear.check_possible(recipe.kernel, problem.prob, problem.log_prob)
         folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state)
         grouped = group_rows(problem, recipe)
         table = make_table(problem, folds, recipe, grouped)

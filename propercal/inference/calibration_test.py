@@ -22,15 +22,15 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike
 from propercal.inference.class_weights import ClassWeights, class_weights
-from propercal.inference.label_sets import LabelSets
-from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
-from propercal.inference.resampling import (
+from propercal.inference.evaluation import (
     MOST_OF_ROWS,
     CountedTables,
     WeighedTables,
     on_all_sets,
     rows_evaluation,
 )
+from propercal.inference.label_sets import LabelSets
+from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
 from propercal.inference.residuals import Rows, Table
 
 Floats = npt.NDArray[np.float64]

@@ -110,8 +110,8 @@ def layer_sharpness(
     >>> y = (x[:, 0] + 0.5 * rng.normal(size=500) > 0).astype(int)
     >>> hidden = np.tanh(x @ [[1.0, 1.0], [0.5, -1.0]])
     >>> output = np.maximum(hidden[:, :1], 0)
-    >>> [round(value, 2) for value in layer_sharpness([x, hidden, output], y)]
-    [0.3, 0.3, 0.21]
+    >>> [round(value, 3) for value in layer_sharpness([x, hidden, output], y)]
+    [0.301, 0.298, 0.205]
     """
     if not isinstance(activations, list | tuple) or not activations:
         raise bad_value(

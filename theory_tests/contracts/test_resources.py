@@ -101,7 +101,7 @@ def test_threads_share_blocks_of_rows(
             made.append(size)
             super().__init__(size)
 
-    monkeypatch.setattr(tiles, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", Pool)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)
     target, source, groups = features()
     found = sums(tiles.add_by_class, target[:n_rows], source, groups)

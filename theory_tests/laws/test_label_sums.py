@@ -11,8 +11,8 @@ from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test, resampling
+from propercal.inference.evaluation import rows_evaluation
 from propercal.inference.quadratic_forms import quadratic_forms
-from propercal.inference.resampling import rows_evaluation
 from propercal.inference.residuals import Rows
 from theory_tests.instances import labels_of
 

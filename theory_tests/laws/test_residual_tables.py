@@ -18,8 +18,8 @@ from propercal._data.predictions import validate
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test
+from propercal.inference.evaluation import CountedTables, WeighedTables
 from propercal.inference.quadratic_forms import quadratic_forms
-from propercal.inference.resampling import CountedTables, WeighedTables
 from propercal.inference.residuals import Rows, Table
 from theory_tests.instances import labels_of, softmax
 
