@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from propercal.generators import ItakuraSaito, Quadratic, Spherical
-from propercal.inference import CalibrationTest, calibration_test, label_sets, resampling
+from propercal.inference import CalibrationTest, calibration_test, label_sets
 from theory_tests.instances import NOTIONS
 
 RNG = np.random.default_rng(1)
@@ -139,14 +139,14 @@ def test_blocks_of_label_sets_change_nothing(monkeypatch: pytest.MonkeyPatch, si
         expected = run(Y, P, notion=notion).components
         with monkeypatch.context() as patch:
             for name, size in sizes.items():
-                patch.setattr(resampling, name, size)
+                patch.setattr(evaluation, name, size)
             patch.setattr(label_sets, "_BLOCK_SIZE", 2 * N)
             found = run(Y, P, notion=notion).components
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "_MOST", 3)
+    monkeypatch.setattr(evaluation, "_MOST", 3)
     p = np.random.default_rng(2).dirichlet([1.0] * 30, N)
     for g, notion in ((P, "canonical"), (P, "classwise"), (P, "top-label"), (p, "canonical")):
         found = []

@@ -10,7 +10,7 @@ import pytest
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal.generators import Brier, Log
-from propercal.inference import calibration_test, resampling
+from propercal.inference import calibration_test, evaluation
 from propercal.inference.evaluation import rows_evaluation
 from propercal.inference.quadratic_forms import quadratic_forms
 from propercal.inference.residuals import Rows
@@ -32,9 +32,9 @@ def test_one_class_a_row_says_what_all_residuals_say(generator: Any, weighted: b
     y = np.stack([labels_of(g, rng) for _ in range(7)])
     expected = forms(rows.residuals(y))
     for tile in (10**6, 70):
-        monkeypatch.setattr(resampling, "_TILE", tile)
+        monkeypatch.setattr(evaluation, "_TILE", tile)
         for few in (1, 10**6):
-            monkeypatch.setattr(resampling, "_MANY_CLASSES", few)
+            monkeypatch.setattr(evaluation, "_MANY_CLASSES", few)
             np.testing.assert_allclose(rows_evaluation(rows, forms, None)(y), expected, rtol=1e-8, atol=1e-8)
             found = rows_evaluation(rows, forms, np.ones(k))(y)
             np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
