@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from propercal.generators import ItakuraSaito, Quadratic, Spherical
-from propercal.inference import CalibrationTest, calibration_test, label_sets
+from propercal.inference import CalibrationTest, calibration_test, evaluation, label_sets
 from theory_tests.instances import NOTIONS
 
 RNG = np.random.default_rng(1)
