@@ -91,9 +91,9 @@ def select_bandwidth(
     on average. With fewer rows a larger share of them is looked at (up to 9 times); below 768, all
     rows are evaluated at each decade, then beside the best (about twelve times).
 
-    In simulations of canonical problems the criterion was within 1 % of the depth of its valley (half of the half decades
-    are higher than that) of the lowest of a full search. Where the loss can be infinite, fewer
-    infinite rows win.
+    In simulations of canonical problems the criterion was within 1 % of the depth of its valley
+    (half of the half decades are higher than that) of the lowest of a full search. Where the loss
+    can be infinite, fewer infinite rows win.
 
     References
     ----------
