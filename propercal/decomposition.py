@@ -211,7 +211,8 @@ def decompose(
     (of second order). At least 20 rows are needed, and a tensor that tracks no gradient. Where
     canonical predictions of three or more classes have over 2000 rows, the kernel is chosen by
     some of them, spread over all: a quarter, at least 2000, and from 2000 to 5000 where there are
-    over 20 000 rows. Then every row is corrected from 20 000 of them (``kernel_rows``). The
+    over 20 000 rows. Then every row is corrected from 20 000 of them, fewer where k > 500
+    (``kernel_rows``). The
     built-in recalibrations are fitted to 10⁷ probabilities at most, 10 000 rows of 1000 classes
     (``training_rows``).
 

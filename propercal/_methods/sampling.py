@@ -29,6 +29,8 @@ JUDGED_NUMBERS = 500_000
 #: Rows that the kernel is summed over. With more, time is O(n): every row is still corrected, but
 #: from what a kernel resolves in the residuals of so many.
 KERNEL_ROWS = 20_000
+#: Probabilities of these rows, of which several arrays are kept: 10 000 rows of 1000 classes.
+KERNEL_NUMBERS = 10_000_000
 #: Probabilities of the rows that recalibrations are fitted to and averaged on: 10 000 rows of 1000
 #: classes. Fits of so many classes have few coefficients for each.
 TRAINING_NUMBERS = 10_000_000
@@ -56,15 +58,16 @@ def is_whole(sources: Sources) -> bool:
 
 
 def kernel_sources(sources: Sources) -> tuple[Sources, Rows]:
-    """Return the sources that the kernel is summed over, all or KERNEL_ROWS, and their numbers.
+    """Return the sources that the kernel is summed over, all or so many, and their numbers.
 
     They are taken along the confidence of the predictions. Labels take no part: which rows lie
     near another must not tell what its label is.
     """
-    if is_whole(sources) or len(sources.fold) <= KERNEL_ROWS:
+    most = min(KERNEL_ROWS, KERNEL_NUMBERS // sources.n_classes)
+    if is_whole(sources) or len(sources.fold) <= most:
         return sources, np.arange(len(sources.fold))
     order = np.lexsort((doubt(sources.points.prob), sources.fold))
-    rows, times, share = _along(sources, order, KERNEL_ROWS)
+    rows, times, share = _along(sources, order, most)
     part = sources.take(rows)
     if part.count is not None:
         # A point that was met less often than it has rows stands for so many of them.
