@@ -21,8 +21,8 @@ from propercal._threads import map_threads, n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
-#: With fewer rows, threads wait for the interpreter longer than they compute.
-_THREADED_ROWS = 20_000
+#: With fewer rows, what is computed from tables rules, and threads wait for the interpreter.
+_THREADED_ROWS = 200_000
 
 
 def debiased_terms(

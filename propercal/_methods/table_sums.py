@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from propercal._array import (
-    device,
     floored_exp,
     is_numpy,
     like,
     namespace,
     one_hot,
+    with_diagonal,
 )
 from propercal._kernels.kernels import HEADROOM, BilinearKernel
 from propercal._methods.fold_sums import FoldSums
@@ -81,15 +81,13 @@ def _scaled_kernel(table: Table, kernel: BilinearKernel, bandwidth: float) -> tu
     prob, log_prob = table.points.prob, table.points.log_prob
     xp = namespace(prob)
     features = kernel.features(prob, log_prob, bandwidth).shifted(-HEADROOM)
-    exponents = features.target @ features.source
-    diagonal = xp.astype(xp.eye(prob.shape[0], dtype=prob.dtype, device=device(prob)), xp.bool)
-    exponents = xp.where(diagonal, -xp.inf, exponents)
+    exponents = with_diagonal(features.target @ features.source, -math.inf)
     itself = xp.full_like(exponents[:, 0], math.log(kernel.own(prob.shape[1])))
     largest = xp.max(exponents, axis=1)
     # A point alone of all has nothing to see.
     largest = xp.where(largest > -xp.inf, largest, 0.0)
     largest = xp.where(table.shared, xp.maximum(largest, itself), largest)
     relative = exponents - largest[:, None]
-    values = xp.where(diagonal, 0.0, floored_exp(relative, _FLOOR, in_place=is_numpy(relative)))
+    values = with_diagonal(floored_exp(relative, _FLOOR, in_place=is_numpy(relative)), 0.0)
     own = xp.exp(xp.where(table.shared, itself - largest, 0.0))
     return values, xp.where(table.shared, own, 0.0)
