@@ -103,6 +103,11 @@ def test_what_each_method_needs(function: str) -> None:
     for method in ("direct", "risk", Risk(bandwidth=0.1)):
         with pytest.raises(ValueError, match="bandwidth = None: expected that of the kernel, for method="):
             getattr(sketch, function)(method=method)
+
+
+@pytest.mark.parametrize("function", ["result", "quadrature_error"])
+def test_the_debiased_method_needs_a_hessian(function: str) -> None:
+    pytest.importorskip("torch", reason="would derive it, and is not installed")
     with pytest.raises(ValueError, match=r"generator = .*: expected a Hessian"):
         getattr(fed(*unrelated(30), generator=WithoutHessian()), function)()
 
