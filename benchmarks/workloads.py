@@ -10,39 +10,35 @@ import numpy as np
 
 import propercal
 from benchmarks import decomposition
-from benchmarks.cases import BANDWIDTH, Case, Prepare, blocks, draw, network_sample, sample
+from benchmarks.cases import BANDWIDTH, Case, Prepare, Sample, blocks, draw, network_sample, sample
 
 Call = Callable[[], object]
+Drawn = Callable[[int, int], Sample]
+
+
+def _called(function: Callable[..., object], drawn: Drawn = sample, **settings: Any) -> Prepare:
+    """Time a function of labels and predictions."""
+
+    def prepare(case: Case, _: Path) -> Call:
+        data = drawn(case.n, case.k)
+        return lambda: function(*data, **settings)
+
+    return prepare
 
 
 def default(notion: str) -> Prepare:
     """Time `decompose` with its default method, log loss."""
-
-    def prepare(case: Case, _: Path) -> Call:
-        data = sample(case.n, case.k)
-        return lambda: propercal.decompose(*data, notion=notion)
-
-    return prepare
+    return _called(propercal.decompose, notion=notion)
 
 
 def network(notion: str) -> Prepare:
     """Time the same on predictions that are spread as those of a network of many classes."""
-
-    def prepare(case: Case, _: Path) -> Call:
-        data = network_sample(case.n, case.k)
-        return lambda: propercal.decompose(*data, notion=notion)
-
-    return prepare
+    return _called(propercal.decompose, network_sample, notion=notion)
 
 
 def risk(notion: str, algorithm: str = "auto") -> Prepare:
     """Time the published estimate at a given bandwidth, log loss."""
-
-    def prepare(case: Case, _: Path) -> Call:
-        data = sample(case.n, case.k)
-        return lambda: _risk(*data, notion=notion, algorithm=algorithm)
-
-    return prepare
+    return _called(_risk, notion=notion, algorithm=algorithm)
 
 
 def bare(case: Case, _: Path) -> Call:
@@ -53,24 +49,12 @@ def bare(case: Case, _: Path) -> Call:
 
 def search(notion: str) -> Prepare:
     """Time the choice of a bandwidth."""
-
-    def prepare(case: Case, _: Path) -> Call:
-        data = sample(case.n, case.k)
-        return lambda: propercal.select_bandwidth(*data, notion=notion)
-
-    return prepare
+    return _called(propercal.select_bandwidth, notion=notion)
 
 
 def test(notion: str) -> Prepare:
     """Time the test of calibration."""
-
-    def prepare(case: Case, _: Path) -> Call:
-        data = sample(case.n, case.k)
-        return lambda: propercal.calibration_test(
-            *data, notion=notion, n_resamples=999, random_state=0
-        )
-
-    return prepare
+    return _called(propercal.calibration_test, notion=notion, n_resamples=999, random_state=0)
 
 
 def paired(notion: str) -> Prepare:

@@ -166,6 +166,7 @@ def on_cluster(
                 "finished cells are kept"
             ) from error
         except Exception:
+            # That workers run other code explains an error better than the error itself.
             check_workers()
             raise
         finally:

@@ -57,6 +57,15 @@ def forms_of(g: Any, generator: Any = "log", weight: Any = None, seed: int = 0, 
 
 
 # ------------------------------------------------------------------ size and power
+def check_uniform(p_values: list[float], n_resamples: int) -> None:
+    """Each level is met as often as it should be."""
+    for j in (1, 2, 5, 10, 15):
+        level = j / (n_resamples + 1)
+        count = np.count_nonzero(np.asarray(p_values) <= level + 1e-9)
+        low, high = (binom.ppf(q, len(p_values), level) for q in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))
+        assert low <= count <= high, (level, count)
+
+
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label", "multi-label"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted: bool) -> None:
@@ -73,11 +82,7 @@ def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted:
         p_values.append(
             calibration_test(y, g, notion=name, n_resamples=n_resamples, sample_weight=weight, random_state=rng).pvalue
         )
-    for j in (1, 2, 5, 10, 15):
-        level = j / (n_resamples + 1)
-        count = np.count_nonzero(np.asarray(p_values) <= level + 1e-9)
-        low, high = (binom.ppf(q, n_samples, level) for q in (FALSE_ALARM / 2, 1 - FALSE_ALARM / 2))
-        assert low <= count <= high, (level, count)
+    check_uniform(p_values, n_resamples)
 
 
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
