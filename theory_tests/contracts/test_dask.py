@@ -298,7 +298,7 @@ def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
     y_true, y_proba = lazy(Y_TRUE, Y_PROBA, chunks=200)
     undisturbed = propercal.decompose(y_true, y_proba, **SETTINGS)
     y_proba = y_proba.map_blocks(slow, folder=tmp_path, meta=np.empty((0, K)))
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         dask.config.set(scheduler=None),
         distributed.LocalCluster(**options) as cluster,

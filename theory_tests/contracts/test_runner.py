@@ -81,7 +81,7 @@ def test_number_of_workers_changes_no_digit(small: tuple[xr.Dataset, bytes], tmp
 def test_dask_workers_change_no_digit(small: tuple[xr.Dataset, bytes], tmp_path: Path) -> None:
     distributed: Any = pytest.importorskip("distributed", reason="needs Dask distributed")
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp"
     )
     with cluster:
         found = run_study(SMALL, tmp_path / "dask.nc", scheduler=cluster.scheduler_address, progress=False)
