@@ -130,16 +130,21 @@ def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family
     in_counts = in_rows(weights_of(trained))
     outcome = one_hot(trained.label, trained.n_classes, in_counts.dtype)
 
+    whole = TrainingSets(
+        trained.points, (outcome * in_counts[:, None])[None, ...], uniform=trained.weight is None
+    )
+
     def fitted(out: LeftOut) -> list[Recalibration]:
         rows = like(np.flatnonzero(~np.isin(trained.fold, list(out))), outcome)
         counts = xp.take(outcome, rows, axis=0) * xp.take(in_counts, rows)[:, None]
         train = TrainingSets(
-            trained.points.take(rows), counts[None, ...], uniform=trained.weight is None
+            trained.points.take(rows), counts[None, ...], trained.weight is None, whole
         )
         return [train.fit(family) for family in families]
 
     if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS:
-        fits = map_threads(fitted, left_out, share=0.3)
+        # The first also fits to all rows what the others start from.
+        fits = [fitted(left_out[0]), *map_threads(fitted, left_out[1:], share=0.3)]
     else:
         fits = [fitted(out) for out in steps(left_out, share=0.3)]
     found = _OfRows(dict(zip(left_out, fits, strict=True)))
@@ -149,7 +154,8 @@ def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family
 def cross_fit_table(table: Table, families: Sequence[Family]) -> CrossFits:
     """Do the same for a table, all fits of a family side by side."""
     left_out = _left_out(table.sources.n_folds)
-    train = TrainingSets(table.points, table.counts_without(left_out), uniform=False)
+    whole = TrainingSets(table.points, table.counts_without([frozenset()]), uniform=False)
+    train = TrainingSets(table.points, table.counts_without(left_out), False, whole)
     at_points = [train.fit(family)(table.points) for family in families]
     number = {out: i for i, out in enumerate(left_out)}
     found = _OfTable(number, at_points)

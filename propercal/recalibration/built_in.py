@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from propercal.recalibration.adaptive import adaptive, atoms
 from propercal.recalibration.families import (
     equivariant,
     identity,
@@ -14,6 +15,7 @@ from propercal.recalibration.families import (
     vector_fits,
 )
 from propercal.recalibration.family import Family
+from propercal.recalibration.interacting import interacting
 from propercal.recalibration.top_class import by_predicted_class, monotone, monotone_confidence
 
 
@@ -22,9 +24,10 @@ def families_for(n_classes: int) -> list[Family]:
     families: list[Family] = [identity, temperature, equivariant, mixture, tempered_mixture]
     families.append(monotone_confidence)
     if n_classes == 2:
-        families.append(monotone)
+        families += [monotone, adaptive, atoms]
     if vector_fits(n_classes):
         families += [vector, by_predicted_class]
     if smooth_fits(n_classes):
         families.append(smooth)
+    families += interacting(n_classes)
     return families

@@ -7,15 +7,15 @@ sample moves it little. They are meant to be averaged (:mod:`propercal.recalibra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
-from propercal.recalibration.family import Recalibration, TrainingSets
+from propercal.recalibration.family import Family, Recalibration, TrainingSets
 from propercal.recalibration.points import Points, softmax
 
 #: Larger systems of equations are not solved; the families that need one are left out.
@@ -43,28 +43,28 @@ def identity(_: TrainingSets) -> Recalibration:
     return lambda points: points.prob[None, ...]
 
 
-def temperature(train: TrainingSets) -> _Scores:
+def temperature(train: TrainingSets) -> Scores:
     """Scores a log g_i (Guo et al. 2017, arXiv:1706.04599)."""
     one = namespace(train.counts).ones_like(train.counts[:, :1, 0])
-    return _fitted(train, _temperature_terms, start=one, ridge=1e-3 * one)
+    return Scores.fitted(train, temperature, _temperature_terms, start=one, ridge=1e-3 * one)
 
 
-def equivariant(train: TrainingSets) -> _Scores:
+def equivariant(train: TrainingSets) -> Scores:
     """Scores a log g_i + b g_i + c ‖g‖² log g_i, the same for every class."""
     slope = train.fit(temperature).coefficients
     start = slope * like([[1.0, 0.0, 0.0]], slope, slope.dtype)
     ridge = _each(train, EQUIVARIANT_RIDGE)
-    return _fitted(train, equivariant_terms, start=start, ridge=ridge)
+    return Scores.fitted(train, equivariant, equivariant_terms, start=start, ridge=ridge)
 
 
-def vector(train: TrainingSets) -> _Scores:
+def vector(train: TrainingSets) -> Scores:
     """Scores a_i log g_i + c_i, drawn to temperature scaling (Guo et al. 2017)."""
     slope = train.fit(temperature).coefficients
     start = slope * _each(train, (1.0, 0.0) * train.n_classes)
-    return _fitted(train, _vector_terms, start=start, ridge=0 * start + 1.0)
+    return Scores.fitted(train, vector, _vector_terms, start=start, ridge=0 * start + 1.0)
 
 
-def smooth(train: TrainingSets) -> _Scores:
+def smooth(train: TrainingSets) -> Scores:
     """Equivariant scores plus a smooth function of g_i for each class, as a cosine series.
 
     The coefficient of log g_i is drawn to 0 in units of the spread of these logarithms.
@@ -72,8 +72,8 @@ def smooth(train: TrainingSets) -> _Scores:
     k = train.n_classes
     ridge = _each(train, SMOOTH_RIDGE * k)
     in_logs = _each(train, (1.0, *(0.0 for _ in SMOOTH_RIDGE[1:])) * k)
-    ridge = ridge * (1 + in_logs * (_spreads(train)[:, None] ** 2 - 1))
-    return _fitted(train, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant))
+    ridge = ridge * (1 + in_logs * (spreads(train)[:, None] ** 2 - 1))
+    return Scores.fitted(train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant))
 
 
 def mixture(train: TrainingSets) -> Recalibration:
@@ -88,12 +88,61 @@ def tempered_mixture(train: TrainingSets) -> Recalibration:
 
 
 @dataclass(frozen=True)
-class _Scores:
+class Scores:
     """Softmax of scores that are linear in coefficients (b, d), on top of those of `base`."""
 
-    make_terms: Callable[[Points], logit.Terms]
+    make_terms: logit.MakeTerms
     coefficients: Array
-    base: _Scores | None = None
+    base: Scores | None = None
+    _kept: dict[str, Array] = field(default_factory=dict)
+
+    @classmethod
+    def fitted(
+        cls,
+        train: TrainingSets,
+        family: Family,
+        make_terms: logit.MakeTerms,
+        *,
+        start: Array,
+        ridge: Array,
+        base: Scores | None = None,
+        near: Scores | None = None,
+    ) -> Scores:
+        """Fit the coefficients of a family, drawn to `start`.
+
+        The search begins at `near`, or at the fit to all rows where the sets are parts of them.
+        """
+        near_train = train
+        if near is None and train.whole is not None:
+            near, near_train = train.whole.fit(family), train.whole
+        coefficients = logit.fit(
+            make_terms(train.points),
+            train.by_class,
+            start=start,
+            ridge=ridge,
+            offset=None if base is None else base.scores(train.points),
+            near=None if near is None else near.near(near_train, start.shape[0]),
+        )
+        return cls(make_terms, coefficients, base)
+
+    def information(self, train: TrainingSets) -> Array:
+        """(b, d, d) Fisher information of the coefficients in the sets that they were fitted to."""
+        if "information" not in self._kept:
+            xp = namespace(train.counts)
+            prob = xp.exp(logit.log_softmax_of(self.scores(train.points)))
+            terms = self.make_terms(train.points)
+            self._kept["information"] = terms.information(prob, xp.sum(train.by_class, axis=1))
+        return self._kept["information"]
+
+    def near(self, train: TrainingSets, n_sets: int) -> logit.Near:
+        """Return where fits to `n_sets` sets begin that differ little from those to `train`."""
+        xp = namespace(self.coefficients)
+        shape = (n_sets, self.coefficients.shape[1])
+        return logit.Near(
+            xp.broadcast_to(self.coefficients, shape),
+            self.information(train),
+            xp.sum(train.counts, axis=(1, 2)),
+        )
 
     def scores(self, points: Points) -> Array:
         """(b, k, n)."""
@@ -114,24 +163,6 @@ class _Mixture:
     def __call__(self, points: Points) -> Array:
         prob = points.prob[None, ...] if self.before is None else self.before(points)
         return namespace(prob).matmul(prob, self.matrix)
-
-
-def _fitted(
-    train: TrainingSets,
-    make_terms: Callable[[Points], logit.Terms],
-    *,
-    start: Array,
-    ridge: Array,
-    base: _Scores | None = None,
-) -> _Scores:
-    coefficients = logit.fit(
-        make_terms(train.points),
-        train.by_class,
-        start=start,
-        ridge=ridge,
-        offset=None if base is None else base.scores(train.points),
-    )
-    return _Scores(make_terms, coefficients, base)
 
 
 def _each(train: TrainingSets, values: tuple[float, ...]) -> Array:
@@ -172,7 +203,7 @@ def spread(values: Array) -> float:
     return max(float(namespace(values).std(values)), 1e-6)
 
 
-def _spreads(train: TrainingSets) -> Array:
+def spreads(train: TrainingSets) -> Array:
     """(b,) standard deviation over rows and classes of log g."""
     xp = namespace(train.counts)
     log_g, weight = train.points.log_prob, xp.sum(train.counts, axis=2)

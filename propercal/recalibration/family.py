@@ -45,6 +45,8 @@ class TrainingSets:
     not in the set."""
     uniform: bool
     """Whether all rows have one weight."""
+    whole: TrainingSets | None = None
+    """All rows as one set, of which these are parts: fits to parts start from that to all."""
     _fitted: dict[Any, Any] = field(default_factory=dict)
 
     @property

@@ -6,15 +6,19 @@ every array, so that no sum runs along a short last axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.descent import Floats, Numbers, descend
+from propercal.recalibration.points import Points
 
 #: Log likelihood, in nats of the whole sample, that a further step may still be worth.
 _TOLERANCE = 1e-4
+#: Steps with the curvature of another fit, before that of the fit itself is worth its time.
+_CHORDS = 8
 
 
 class Terms(Protocol):
@@ -126,6 +130,112 @@ class GroupTerms:
         return xp.reshape(diagonal, (b, c * s, c * s))
 
 
+@dataclass(frozen=True)
+class ContextTerms:
+    """Products of log g (k, n) and functions (d, n) of the prediction, the same for every class."""
+
+    log_prob: Array
+    context: Array
+
+    def scores(self, coefficients: Array) -> Array:  # noqa: D102
+        return (coefficients @ self.context)[:, None, :] * self.log_prob
+
+    def products(self, residual: Array) -> Array:  # noqa: D102
+        return namespace(residual).sum(residual * self.log_prob, axis=1) @ self.context.T
+
+    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
+        xp = namespace(prob)
+        mean = xp.sum(prob * self.log_prob, axis=1)
+        away = self.log_prob[None, ...] - mean[:, None, :]
+        variance = weight * xp.sum(prob * away * away, axis=1)
+        return xp.matmul(variance[:, None, :] * self.context, self.context.T)
+
+
+@dataclass(frozen=True)
+class DifferenceTerms:
+    """Terms (d, n) of the log-odds of the second of two classes."""
+
+    values: Array
+
+    def scores(self, coefficients: Array) -> Array:  # noqa: D102
+        half = coefficients @ self.values / 2
+        return namespace(half).stack([-half, half], axis=1)
+
+    def products(self, residual: Array) -> Array:  # noqa: D102
+        return (residual[:, 1, :] - residual[:, 0, :]) @ self.values.T / 2
+
+    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
+        xp = namespace(prob)
+        heavy = weight * prob[:, 0, :] * prob[:, 1, :]
+        return xp.matmul(heavy[:, None, :] * self.values, self.values.T)
+
+
+@dataclass(frozen=True)
+class RankTerms:
+    """Functions (m, q, n) of the prediction for each of m ranks, whose members are (m, k, n)."""
+
+    member: Array
+    context: Array
+
+    @property
+    def n_terms(self) -> int:
+        """Number of coefficients m q."""
+        return int(self.context.shape[0] * self.context.shape[1])
+
+    def scores(self, coefficients: Array) -> Array:  # noqa: D102
+        xp = namespace(self.member)
+        m, q, _ = self.context.shape
+        own = xp.reshape(coefficients, (-1, m, 1, q))
+        by_rank = xp.matmul(own, self.context)
+        return xp.sum(by_rank * self.member, axis=1)
+
+    def products(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(self.member)
+        by_rank = xp.sum(residual[:, None, ...] * self.member, axis=2)
+        sums = xp.matmul(self.context, by_rank[..., None])
+        return xp.reshape(sums, (residual.shape[0], -1))
+
+    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
+        xp = namespace(prob)
+        m, q, n = self.context.shape
+        b = prob.shape[0]
+        of_rank = prob[:, None, ...] * self.member
+        mean = xp.sum(of_rank, axis=2)
+        # Of classes that share ranks, both have a part in each.
+        second = xp.stack([xp.sum(of_rank * self.member[j], axis=2) for j in range(m)], axis=1)
+        covariance = second - mean[:, :, None, :] * mean[:, None, :, :]
+        heavy = covariance * weight[:, None, None, :]
+        rows = []
+        for i in range(m):
+            blocks = [
+                xp.matmul(heavy[:, i, j, None, :] * self.context[i], self.context[j].T)
+                for j in range(m)
+            ]
+            rows.append(xp.concat(blocks, axis=2))
+        return xp.reshape(xp.concat(rows, axis=1), (b, m * q, m * q))
+
+
+MakeTerms = Callable[[Points], Terms]
+
+
+class Near(NamedTuple):
+    """What is known of fits from one that differs little."""
+
+    coefficients: Array
+    """(b, d)."""
+    information: Array
+    """(1 or b, d, d) its Fisher information."""
+    weight: Array
+    """(1 or b,) rows that it rests on."""
+
+
+def log_softmax_of(scores: Array) -> Array:
+    """Logarithms of the softmax of scores (b, k, n) over the classes."""
+    xp = namespace(scores)
+    shifted = scores - xp.max(scores, axis=1, keepdims=True)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
 def fit(
     terms: Terms,
     counts: Array,
@@ -133,6 +243,7 @@ def fit(
     start: Array,
     ridge: Array,
     offset: Array | None = None,
+    near: Near | None = None,
 ) -> Array:
     """Minimise Σ counts · log loss + ½ Σ_d ridge_d (θ_d − start_d)², by Newton steps.
 
@@ -146,6 +257,8 @@ def fit(
         Where the coefficients are drawn to, and how strongly (> 0).
     offset : array (b, k, n), optional
         What is added to the scores.
+    near : Near, optional
+        Where to begin. The first steps take their curvature from there.
 
     Returns
     -------
@@ -153,8 +266,7 @@ def fit(
         The coefficients of each training set.
     """
     xp = namespace(counts)
-    b, d = start.shape
-    eye = xp.eye(d, dtype=start.dtype, device=device(start))
+    b = start.shape[0]
     weight = xp.sum(counts, axis=1)
 
     def of(values: Array, number: Numbers) -> Array:
@@ -163,18 +275,43 @@ def fit(
     def evaluate(coefficients: Array, number: Numbers) -> tuple[Floats, Array]:
         scores = terms.scores(coefficients)
         scores = scores if offset is None else of(offset, number) + scores
-        shifted = scores - xp.max(scores, axis=1, keepdims=True)
-        log_prob = shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+        log_prob = log_softmax_of(scores)
         loss = -xp.sum(of(counts, number) * log_prob, axis=(1, 2))
         drawn = of(ridge, number) * (coefficients - of(start, number)) ** 2
         return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
+
+    steps = _Steps(terms, weight, ridge, near)
 
     def propose(coefficients: Array, log_prob: Array, number: Numbers) -> tuple[Floats, Array]:
         prob, own = xp.exp(log_prob), of(weight, number)
         gradient = terms.products(own[:, None, :] * prob - of(counts, number))
         gradient = gradient + of(ridge, number) * (coefficients - of(start, number))
-        curvature = terms.information(prob, own) + eye * of(ridge, number)[:, :, None]
-        step = xp.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        step = steps(gradient, prob, own, number)
         return to_numpy(xp.sum(gradient * step, axis=1)), -step
 
-    return descend(start, evaluate, propose, lambda gain, _: gain < _TOLERANCE)
+    begin = start if near is None else near.coefficients
+    return descend(begin, evaluate, propose, lambda gain, _: gain < _TOLERANCE)
+
+
+class _Steps:
+    """Newton steps; the first ones with the curvature of a fit that differs little, if any."""
+
+    def __init__(self, terms: Terms, weight: Array, ridge: Array, near: Near | None) -> None:
+        self._terms, self._ridge, self._taken = terms, ridge, 0
+        xp = namespace(ridge)
+        self._eye = xp.eye(ridge.shape[1], dtype=ridge.dtype, device=device(ridge))
+        self._inverse = None
+        if near is not None:
+            share = xp.sum(weight, axis=1) / near.weight
+            curvature = near.information * share[:, None, None]
+            self._inverse = xp.linalg.inv(curvature + self._eye * ridge[:, :, None])
+
+    def __call__(self, gradient: Array, prob: Array, weight: Array, number: Numbers) -> Array:
+        xp = namespace(gradient)
+        self._taken += 1
+        if self._inverse is not None and self._taken <= _CHORDS:
+            inverse = xp.take(self._inverse, like(number, gradient), axis=0)
+            return xp.matmul(inverse, gradient[:, :, None])[:, :, 0]
+        ridge = xp.take(self._ridge, like(number, gradient), axis=0)
+        curvature = self._terms.information(prob, weight) + self._eye * ridge[:, :, None]
+        return xp.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from propercal._array import log_softmax, namespace
+from propercal._array import Segments, log_softmax, namespace
 from propercal._typing import Array
 
 #: Smaller logarithms are raised to that of the smallest single-precision number: a model that gives
@@ -49,3 +49,12 @@ def interior(log_prob: Array) -> Points:
 def softmax(scores: Array) -> Array:
     """exp(scores) over its sum, row by row, but inside the simplex as the points are."""
     return interior(log_softmax(scores)).prob
+
+
+def pooled(points: Points, counts: Array) -> tuple[Points, Array]:
+    """Return what stands for nearly equal points, and counts (b, m, k) there."""
+    if points.nodes is None:
+        return points, counts
+    groups = Segments(points.group, points.nodes.prob.shape[0])
+    sums = [groups.sums(counts[b, ...]) for b in range(counts.shape[0])]
+    return points.nodes, namespace(counts).stack(sums)

@@ -11,12 +11,17 @@ from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
+#: Nats of the whole sample that a candidate has to save beside the first to be used at all: without
+#: a price, noise of 15 families doubled the divergence from calibrated predictions.
+_PRICE = 2.0
 
 
 def stacking_weights(
     generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
 ) -> Floats:
-    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1.
+    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1, and a price of a_1, a_2, …
+
+    The first candidate is free: to change nothing needs no evidence.
 
     Scoring steps: the slope of the loss along b_m is −⟨b_m, ∇²F(q) (y − q)⟩ at the combination q,
     and ⟨b_m, ∇²F(q) b_l⟩ is the expected curvature. Each step solves the quadratic problem on the
@@ -44,16 +49,17 @@ def stacking_weights(
         return np.ones(1)
 
     width = curvature_width(generator, k)
+    prices = _prices(generator, candidates, outcome, weight)
     flat = xp.reshape(candidates * weight[:, None], (m, n * k))
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
         q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
-        return np.array([float(xp.sum(weight * by_rows(generator.loss, q, outcome)))]), q[None, ...]
+        return np.array([float(xp.sum(weight * by_rows(generator.loss, q, outcome))) + float(prices @ a[0])]), q[None, ...]
 
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
         q = q[0, ...]
         error = by_rows(generator.hessian_times, q, outcome - q, width=width)
-        slope = -to_numpy(flat @ xp.reshape(error, (-1,)))
+        slope = prices - to_numpy(flat @ xp.reshape(error, (-1,)))
         bent = [
             xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=width), (-1,))
             for i in range(m)
@@ -65,6 +71,28 @@ def stacking_weights(
     even: Floats = np.full((1, m), 1 / m)
     found = descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
     return np.asarray(found[0])
+
+
+def _prices(
+    generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
+) -> Floats:
+    """(m,) what the weight of each candidate costs: what chance alone may gain by it.
+
+    Where the first candidate is right, another one differs from it by noise: for the log loss, the
+    mean difference δ of their losses over n rows, in nats, has variance 2 δ / n. So 1 / n nats are
+    a unit of chance, and half of variance over divergence is a nat in the units of any loss.
+    """
+    xp = namespace(candidates)
+    base = by_rows(generator.loss, candidates[0, ...], outcome)
+    nats = []
+    for other in candidates[1:, ...]:
+        gain = base - by_rows(generator.loss, other, outcome)
+        apart = float(xp.sum(weight * by_rows(generator.divergence, candidates[0, ...], other)))
+        variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))
+        if apart > 0 and np.isfinite(variance):
+            nats.append(variance / (2 * apart))
+    price = _PRICE * float(np.median(nats)) * float(xp.sum(weight**2)) if nats else 0.0
+    return np.array([0.0] + [price] * len(candidates[1:, ...]))
 
 
 def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:

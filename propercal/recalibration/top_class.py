@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import Segments, like, namespace, to_numpy
+from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
-from propercal.recalibration.families import temperature
+from propercal.recalibration.families import Scores, temperature
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points, softmax
+from propercal.recalibration.points import Points, pooled, softmax
 
 #: Rows, as the prediction expects them, that are added to each level of a monotone family.
 _PRIOR = 1.0
@@ -30,7 +30,7 @@ _RIDGE = (1.0, 1.0)
 Floats = npt.NDArray[np.float64]
 
 
-def by_predicted_class(train: TrainingSets) -> Recalibration:
+def by_predicted_class(train: TrainingSets) -> Scores:
     """Scores a_c log g_i + b_c 1[i = c], with c the most probable class.
 
     For labels that are noisier where one class is predicted than where another is (Frenkel &
@@ -43,13 +43,7 @@ def by_predicted_class(train: TrainingSets) -> Recalibration:
         slope * like([pair * k], slope, slope.dtype) for pair in ([1.0, 0.0], [0.0, 0.0])
     )
     ridge = ridge + like([list(_RIDGE) * k], ridge, ridge.dtype)
-    coefficients = logit.fit(_terms(train.points), train.by_class, start=start, ridge=ridge)
-
-    def recalibration(points: Points) -> Array:
-        scores = _terms(points).scores(coefficients)
-        return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
-
-    return recalibration
+    return Scores.fitted(train, by_predicted_class, _terms, start=start, ridge=ridge)
 
 
 def monotone_confidence(train: TrainingSets) -> Recalibration:
@@ -108,7 +102,7 @@ def _split(points: Points, chosen: Callable[[Points], Array]) -> _Split:
 
 
 def _monotone(train: TrainingSets, chosen: Callable[[Points], Array]) -> Recalibration:
-    nodes, counts = _pooled(train)
+    nodes, counts = pooled(train.points, train.counts)
     split = _split(nodes, chosen)
     xp = namespace(split.prob)
     weight = to_numpy(xp.sum(counts, axis=2))
@@ -133,16 +127,6 @@ def _monotone(train: TrainingSets, chosen: Callable[[Points], Array]) -> Recalib
         return xp.stack(result)
 
     return recalibration
-
-
-def _pooled(train: TrainingSets) -> tuple[Points, Array]:
-    """Return the points between which steps may lie, and counts (b, m, k) there."""
-    points, counts = train.points, train.counts
-    if points.nodes is None:
-        return points, counts
-    groups = Segments(points.group, points.nodes.prob.shape[0])
-    sums = [groups.sums(counts[b, ...]) for b in range(counts.shape[0])]
-    return points.nodes, namespace(counts).stack(sums)
 
 
 class _Isotonic(NamedTuple):

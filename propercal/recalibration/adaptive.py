@@ -1,0 +1,119 @@
+"""Families of recalibrations that take their shape from the data: waves, and values shared by many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import device, like, namespace, to_numpy
+from propercal._typing import Array
+from propercal.recalibration import logit
+from propercal.recalibration.families import Scores, vector
+from propercal.recalibration.family import Recalibration, TrainingSets
+from propercal.recalibration.points import Points, pooled
+
+#: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
+_BLOCKS = (1, 2, 3, 5, 7, 9, 12, 15, 18, 22, 27, 32, 38, 45)
+#: So weakly drawn to 0, waves show what they are without being damped.
+_FREE = 0.05
+#: What a block has to exceed its noise by to be kept. Of pure noise a third would be kept at 1.
+_THRESHOLD = 1.5
+#: Waves that do not are drawn to 0 by the inverse of this variance.
+_NONE = 1e-4
+#: A value that this share of the rows has is an atom.
+_ATOM = 0.01
+#: But no fewer rows than this.
+_FEWEST = 5.0
+#: Rows, as the rest of the fit expects them, that are added to an atom.
+_PRIOR = 5.0
+
+Floats = npt.NDArray[np.float64]
+
+
+def adaptive(train: TrainingSets) -> Scores:
+    """Vector scaling of two classes plus waves of the rank, each block as strong as it proves to be.
+
+    Blocks of neighbouring frequencies are shrunk by an estimate of what they have beyond noise, so
+    that one family follows smooth maps and narrow shapes alike (blockwise shrinkage: Cai 1999,
+    doi:10.1214/aos/1018031262).
+    """
+    base = train.fit(vector)
+    waves = _waves(train)
+    xp = namespace(base.coefficients)
+    zero = 0 * xp.broadcast_to(base.coefficients[:, :1], (train.counts.shape[0], _BLOCKS[-1]))
+    free = train.fit(_free)
+    ridge = _damping(train, free)
+    return Scores.fitted(train, adaptive, waves, start=zero, ridge=ridge, base=base, near=free)
+
+
+def _free(train: TrainingSets) -> Scores:
+    base = train.fit(vector)
+    xp = namespace(base.coefficients)
+    zero = 0 * xp.broadcast_to(base.coefficients[:, :1], (train.counts.shape[0], _BLOCKS[-1]))
+    return Scores.fitted(train, _free, _waves(train), start=zero, ridge=zero + _FREE, base=base)
+
+
+def _damping(train: TrainingSets, free: Scores) -> Array:
+    """(b, d) the inverse of the mean square of a block's coefficients beyond noise."""
+    information = free.information(train)
+    xp = namespace(information)
+    eye = xp.eye(_BLOCKS[-1], dtype=information.dtype, device=device(information))
+    noise = np.diagonal(to_numpy(xp.linalg.inv(information + _FREE * eye)), axis1=1, axis2=2)
+    squares = to_numpy(free.coefficients) ** 2 - _THRESHOLD * noise
+    result = np.empty_like(squares)
+    for low, high in pairwise((0, *_BLOCKS)):
+        beyond = squares[:, low:high].mean(axis=1)
+        result[:, low:high] = 1 / np.maximum(beyond, _NONE)[:, None]
+    return like(result, information)
+
+
+def _waves(train: TrainingSets) -> _Waves:
+    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
+    log_odds, place = np.unique(_log_odds(train.points), return_inverse=True)
+    each = np.bincount(place, weight)
+    before = np.cumsum(each)
+    return _Waves(log_odds, (before - each / 2) / before[-1])
+
+
+@dataclass(frozen=True)
+class _Waves:
+    """Cosines of the share of the rows below a prediction, half of those that equal it included."""
+
+    log_odds: Floats
+    rank: Floats
+
+    def __call__(self, points: Points) -> logit.DifferenceTerms:
+        rank = np.interp(_log_odds(points), self.log_odds, self.rank)
+        number = np.arange(1, _BLOCKS[-1] + 1)
+        return logit.DifferenceTerms(like(np.cos(np.pi * number[:, None] * rank), points.prob))
+
+
+def _log_odds(points: Points) -> Floats:
+    return to_numpy(points.log_prob[:, 1] - points.log_prob[:, 0])
+
+
+def atoms(train: TrainingSets) -> Recalibration:
+    """Vector scaling, but for predictions that many rows share, which have a mean of their own.
+
+    A default for missing inputs is such a value: what happens there tells nothing of its
+    neighbours, so that vector scaling is fitted without it.
+    """
+    points, counts = pooled(train.points, train.counts)
+    xp = namespace(counts)
+    each = to_numpy(xp.sum(counts, axis=(0, 2)))
+    least = max(_ATOM * each.sum(), _FEWEST * counts.shape[0])
+    heavy = like((each >= least).astype(float), counts)[None, :, None]
+    base = TrainingSets(points, counts * (1 - heavy), train.uniform).fit(vector)
+    expected = base(points)
+    own = (_PRIOR * expected + counts) / (_PRIOR + xp.sum(counts, axis=2, keepdims=True))
+    values = heavy * own + (1 - heavy) * expected
+
+    def recalibration(at: Points) -> Array:
+        if at is points:
+            return values
+        return base(at) if at.group is None else xp.take(values, at.group, axis=1)
+
+    return recalibration

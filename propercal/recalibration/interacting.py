@@ -1,0 +1,239 @@
+"""Families of recalibrations in which what happens to a class depends on the other classes.
+
+All of them move scores that are linear in their coefficients. What a coefficient multiplies is a
+function of the whole prediction: how confident it is, which classes compete, which rank a class has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace, to_numpy
+from propercal._typing import Array
+from propercal.recalibration import logit
+from propercal.recalibration.families import (
+    LARGEST_SYSTEM,
+    Scores,
+    equivariant,
+    spreads,
+    temperature,
+)
+from propercal.recalibration.family import Family, TrainingSets
+from propercal.recalibration.points import Points
+
+#: How many of the largest probabilities a temperature may depend on.
+_LARGEST = 4
+#: How many of the most probable classes have scores by rank.
+_RANKS = 3
+#: Shares of the rows below the steps of what depends on a level: the confidence, or a gap.
+_STEPS = (0.2, 0.4, 0.6, 0.8)
+#: Classes of which each pair may have a temperature of its own.
+_MOST_PAIRED = 14
+#: Classes of which each may have a temperature of its own.
+_MOST_CONTEXT = 100
+#: How strongly the temperature itself is drawn to that of temperature scaling.
+_SLOPE_RIDGE = 1e-3
+
+Floats = npt.NDArray[np.float64]
+
+
+def interacting(n_classes: int) -> list[Family]:
+    """Return the families that let classes interact, where there are three or more."""
+    k = n_classes
+    if k < 3:
+        return []
+    families: list[Family] = [VaryingTemperature(0.5, by_class=False), Ranks(0.5)]
+    if 3 * k <= LARGEST_SYSTEM:
+        families.append(ShiftsByConfidence(1.0))
+    if k <= _MOST_CONTEXT:
+        families += [VaryingTemperature(8.0), VaryingTemperature(0.5)]
+    if k * (k - 1) <= LARGEST_SYSTEM:
+        families += [LogSums(8.0), LogSums(1.0)]
+    return families
+
+
+@dataclass(frozen=True)
+class VaryingTemperature:
+    """Scores log g_i times a function of g, the same for every class.
+
+    The function is linear in the largest probabilities, steps of the largest, and, `by_class`, in
+    every g_j, tanh of the centred log g_j, and of their differences.
+    """
+
+    ridge: float
+    by_class: bool = True
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the function, drawn to temperature scaling."""
+        xp = namespace(train.points.prob)
+        top = xp.max(train.points.prob, axis=1)
+        terms = _Context(_scale(train), like(_steps(train, top), top), self.by_class)
+        slope = train.fit(temperature).coefficients
+        d = int(terms(train.points.part(slice(0, 1))).context.shape[0])
+        first = like([[1.0] + [0.0] * (d - 1)], slope, slope.dtype)
+        ridge = self.ridge + (_SLOPE_RIDGE - self.ridge) * first + 0 * slope
+        return Scores.fitted(train, self, terms, start=slope * first, ridge=ridge)
+
+
+@dataclass(frozen=True)
+class _Context:
+    scale: float
+    steps: Array
+    by_class: bool
+
+    def __call__(self, points: Points) -> logit.ContextTerms:
+        xp = namespace(points.prob)
+        g, log_g = points.prob.T, points.log_prob.T
+        k = g.shape[0]
+        largest = xp.flip(xp.sort(g, axis=0), axis=0)[:_LARGEST, :]
+        above = xp.astype(largest[:1, :] > self.steps[:, None], g.dtype)
+        parts = [xp.ones_like(g[:1, :]), largest, above]
+        if self.by_class:
+            c = (log_g - xp.mean(log_g, axis=0, keepdims=True)) / self.scale
+            parts += [xp.tanh(c), (g - 1 / k) * k**0.5]
+            if k <= _MOST_PAIRED:
+                i, j = (like(each, g) for each in np.triu_indices(k, 1))
+                parts.append(xp.tanh(2 * (xp.take(c, i, axis=0) - xp.take(c, j, axis=0))))
+        return logit.ContextTerms(log_g, xp.concat(parts, axis=0))
+
+
+@dataclass(frozen=True)
+class LogSums:
+    """Equivariant scores plus Σ_j c_ij log((g_i + g_j) / g_i), for classes that are confused."""
+
+    ridge: float
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to 0."""
+        k = train.n_classes
+        return _beside_equivariant(train, self, _LogSums(_scale(train)), k * (k - 1), self.ridge)
+
+
+@dataclass(frozen=True)
+class _LogSums:
+    scale: float
+
+    def __call__(self, points: Points) -> logit.ClassTerms:
+        xp = namespace(points.prob)
+        log_g = points.log_prob.T
+        k = log_g.shape[0]
+        others = [[j for j in range(k) if j != i] for i in range(k)]
+        them = xp.take(log_g, like(np.array(others).ravel(), log_g), axis=0)
+        beyond = xp.reshape(them, (k, k - 1, -1)) - log_g[:, None, :]
+        # log(1 + exp(beyond)), without overflow.
+        values = xp.clip(beyond, min=0.0) + xp.log1p(xp.exp(-xp.abs(beyond)))
+        return logit.ClassTerms(values / self.scale)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Equivariant scores plus those of the most probable classes by rank.
+
+    The score of a rank is linear in the logarithm of its probability and in steps of the gaps
+    between the logarithms of ranks.
+    """
+
+    ridge: float
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to 0."""
+        xp = namespace(train.points.prob)
+        gaps = _gaps(_largest(train.points))
+        steps = xp.stack([like(_steps(train, gap), gap) for gap in gaps])
+        terms = _RankScores(steps)
+        d = terms(train.points.part(slice(0, 1))).n_terms
+        return _beside_equivariant(train, self, terms, d, self.ridge)
+
+
+@dataclass(frozen=True)
+class _RankScores:
+    steps: Array
+    """(gaps, steps)."""
+
+    def __call__(self, points: Points) -> logit.RankTerms:
+        xp = namespace(points.prob)
+        log_g = points.log_prob.T
+        largest = _largest(points)
+        above = [
+            xp.astype(gap[None, :] > steps[:, None], log_g.dtype)
+            for gap, steps in zip(_gaps(largest), self.steps, strict=True)
+        ]
+        common = xp.concat([xp.ones_like(log_g[:1, :]), *above], axis=0)
+        n_ranks = min(_RANKS, log_g.shape[0])
+        member = xp.astype(log_g[None, ...] == largest[:n_ranks, None, :], log_g.dtype)
+        # Classes of equal probability share their ranks.
+        member = member / xp.sum(member, axis=1, keepdims=True)
+        context = [xp.concat([common, largest[j : j + 1, :]], axis=0) for j in range(n_ranks)]
+        return logit.RankTerms(member, xp.stack(context))
+
+
+def _largest(points: Points) -> Array:
+    """(ranks + 1, n) the largest logarithms, in descending order."""
+    xp = namespace(points.prob)
+    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[: _RANKS + 1, :]
+
+
+def _gaps(largest: Array) -> list[Array]:
+    return [largest[j, :] - largest[j + 1, :] for j in range(largest.shape[0] - 1)]
+
+
+@dataclass(frozen=True)
+class ShiftsByConfidence:
+    """Scores a_i log g_i + c_i + d_i max g, for frequencies of classes that depend on confidence."""
+
+    ridge: float
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to temperature scaling."""
+        xp = namespace(train.points.prob)
+        share = like(_shares(train), train.points.prob)
+        top = xp.max(train.points.prob, axis=1)
+        mean = float(share @ top)
+        spread = max(float(share @ (top - mean) ** 2) ** 0.5, 1e-6)
+        slope = train.fit(temperature).coefficients
+        start = slope * like([[1.0, 0.0, 0.0] * train.n_classes], slope, slope.dtype)
+        terms = _ByConfidence(mean, spread)
+        return Scores.fitted(train, self, terms, start=start, ridge=0 * start + self.ridge)
+
+
+@dataclass(frozen=True)
+class _ByConfidence:
+    mean: float
+    spread: float
+
+    def __call__(self, points: Points) -> logit.ClassTerms:
+        xp = namespace(points.prob)
+        log_g = points.log_prob.T
+        top = (xp.max(points.prob, axis=1) - self.mean) / self.spread
+        top = xp.broadcast_to(top[None, :], log_g.shape)
+        return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))
+
+
+def _beside_equivariant(
+    train: TrainingSets, family: Family, terms: logit.MakeTerms, d: int, ridge: float
+) -> Scores:
+    base = train.fit(equivariant)
+    start = base.coefficients[:, :1] * like([[0.0] * d], base.coefficients, base.coefficients.dtype)
+    return Scores.fitted(train, family, terms, start=start, ridge=start + ridge, base=base)
+
+
+def _scale(train: TrainingSets) -> float:
+    """Return the spread of log g over rows and classes, a unit for all sets."""
+    return float(namespace(train.counts).mean(spreads(train)))
+
+
+def _shares(train: TrainingSets) -> Floats:
+    """(n,) weights of the points over all sets, which sum to 1."""
+    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
+    return np.asarray(weight / weight.sum())
+
+
+def _steps(train: TrainingSets, level: Array) -> Floats:
+    """Return the levels (n,) of the points below which there are given shares of the rows."""
+    values = to_numpy(level)
+    order = np.argsort(values, kind="stable")
+    before = np.cumsum(_shares(train)[order])
+    return np.asarray(values[order][np.searchsorted(before, _STEPS).clip(max=len(order) - 1)])
