@@ -56,6 +56,8 @@ class Choice(NamedTuple):
     prior: float
 
 
+#: Labels of less variance are as good as known, up to rounding.
+_NO_VARIANCE = 1e-9
 #: The base alone.
 NO_CORRECTION = Choice(math.inf, math.inf)
 
@@ -116,7 +118,7 @@ class Candidates:
         """Add the corrections by one kernel, as candidates `first` and following.
 
         The columns of `sums` are the base of the fold at all sources, then for every fold f (but
-        itself) that of f, 0 at the sources of f.
+        itself) that of f, 0 at the sources of f; the last one is Σ_i b_i² of the first.
         """
         xp = namespace(bases.own)
         k = bases.own.shape[1]
@@ -130,10 +132,11 @@ class Candidates:
         base = xp.concat([bases.own, *bases.inner], axis=0)
         joined = Residuals(*(xp.concat(parts, axis=0) for parts in zip(*found, strict=True)))
         r = bases.own.shape[0]
+        alike = homogeneity(found[0], sums)
         for j, prior in enumerate(priors):
             corrected = correct(base, joined, prior)
             own = Corrected(*(part[:r, ...] for part in corrected))
-            variance = corrected_variance(self._generator, own, self._spread[fold])
+            variance = corrected_variance(self._generator, own, self._spread[fold], alike)
             self._add(first + j, Choice(bandwidth, prior), fold, corrected.prob, variance)
 
     def choose(self) -> list[Choice]:
@@ -217,6 +220,25 @@ def all_residuals(sums: FoldSums, columns: Array) -> Residuals:
     return residuals(xp.sum(sums.labels, axis=1), xp.sum(sums.squares, axis=1), columns)
 
 
-def corrected_variance(generator: BregmanGenerator, corrected: Corrected, spread: Array) -> Array:
-    """(r,) V of corrected recalibrations, given that of their bases."""
-    return half_trace(generator, corrected) + spread * (1 - corrected.reliance) ** 2
+def homogeneity(found: Residuals, sums: FoldSums) -> Array:
+    """(r,) the variance of labels around each target, as a share of that of labels all alike.
+
+    Labels of probabilities b have the mean variance 1 − ‖b‖², and less than that of their mean.
+    """
+    xp = namespace(found.expected)
+    some = found.size[:, 0] > 0
+    total = xp.where(some, xp.sum(sums.labels, axis=(1, 2)), 1.0)
+    mean = found.expected / xp.where(some, found.size[:, 0], 1.0)[:, None]
+    of_mean = 1 - xp.sum(mean * mean, axis=1)
+    of_each = 1 - sums.columns[:, -1] / total
+    known = some & (of_mean > _NO_VARIANCE)
+    share = xp.where(known, of_each, 1.0) / xp.where(known, of_mean, 1.0)
+    return xp.clip(share, min=0.0, max=1.0)
+
+
+def corrected_variance(
+    generator: BregmanGenerator, corrected: Corrected, spread: Array, alike: Array
+) -> Array:
+    """(r,) V of corrected recalibrations, given that of their bases and the homogeneity."""
+    own = alike * half_trace(generator, corrected)
+    return own + spread * (1 - corrected.reliance) ** 2

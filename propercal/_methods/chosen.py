@@ -11,7 +11,13 @@ import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._kernels.kernels import BilinearKernel, Features
-from propercal._methods.candidates import Choice, all_residuals, corrected_variance, losses_of
+from propercal._methods.candidates import (
+    Choice,
+    all_residuals,
+    corrected_variance,
+    homogeneity,
+    losses_of,
+)
 from propercal._methods.correction import correct
 from propercal._methods.cross_fitting import CrossFits
 from propercal._methods.fold_sums import FoldSums, Sources, fold_sums
@@ -52,12 +58,19 @@ def rows_as_chosen(
             if i not in sums:
                 found[i].append(OneStepRows(base_loss, spread, base_loss))
                 continue
-            residuals = all_residuals(sums[i], sums[i].columns)
+            residuals = all_residuals(sums[i], sums[i].columns[:, :-1])
             corrected = correct(base, residuals, choices[i][e].prior)
-            variance = corrected_variance(generator, corrected, spread)
+            alike = homogeneity(residuals, sums[i])
+            variance = corrected_variance(generator, corrected, spread, alike)
             loss = losses_of(generator, corrected.prob, label) - variance
             found[i].append(OneStepRows(loss, variance, base_loss))
     return [OneStepRows(*(xp.concat(parts) for parts in zip(*each, strict=True))) for each in found]
+
+
+def squares_of(bases: Sequence[Array]) -> Array:
+    """(n, m) Σ_i b_i² of m bases (n, k)."""
+    xp = namespace(bases[0])
+    return xp.stack([xp.sum(base * base, axis=1) for base in bases], axis=1)
 
 
 class Kernel:
@@ -92,7 +105,7 @@ class Kernel:
     ) -> dict[int, FoldSums]:
         """Return the sums for the rows of fold `e` of the bandwidth of each generator, if any.
 
-        The columns are the base of the fold.
+        The columns are the base of the fold, and its Σ_i b_i².
         """
         some = [gamma for gamma in gammas if math.isfinite(gamma)]
         if not some:
@@ -108,10 +121,12 @@ class Kernel:
                 gamma,
                 fits.sources.points.part(rows),
                 self._number[rows],
-                xp.concat([base[i] for i in which], axis=1),
+                xp.concat([*(base[i] for i in which), squares_of([base[i] for i in which])], axis=1),
             )
+            squares = found.columns[:, k * len(which) :]
             for j, i in enumerate(which):
-                result[i] = found._replace(columns=found.columns[:, j * k : (j + 1) * k])
+                own = [found.columns[:, j * k : (j + 1) * k], squares[:, j : j + 1]]
+                result[i] = found._replace(columns=xp.concat(own, axis=1))
         return result
 
     def _sum(self, gamma: float, points: Points, numbers: Rows, columns: Array) -> FoldSums:

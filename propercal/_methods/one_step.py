@@ -19,7 +19,7 @@ from propercal._methods.candidates import (
     Choice,
     OneStep,
 )
-from propercal._methods.chosen import Kernel, rows_as_chosen
+from propercal._methods.chosen import Kernel, rows_as_chosen, squares_of
 from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fit_table
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
@@ -248,7 +248,8 @@ class _Bases:
         """Return the bases of fold `e` for each generator, and the columns of the kernel sums.
 
         The columns are the base of fold `e` for each generator, and for every other fold f its
-        base without f and `e` for each generator, which is 0 at the rows of f.
+        base without f and `e` for each generator, which is 0 at the rows of f; then Σ_i b_i² of
+        the base of fold `e` for each generator.
         """
         xp = namespace(self._sources.label)
         points, folds = self._sources.points, self._sources.folds
@@ -273,7 +274,7 @@ class _Bases:
                     yield base * outside
 
         columns = _side_by_side(blocks(), len(own) * len(folds), points.prob)
-        return bases, columns
+        return bases, namespace(columns).concat([columns, squares_of(own)], axis=1)
 
 
 def _side_by_side(blocks: Iterator[Array], n_blocks: int, block: Array) -> Array:
@@ -292,7 +293,9 @@ def _of_generator(columns: Array, i: int, n_generators: int, base: Bases) -> Arr
     if n_generators == 1:
         return columns
     xp, (r, k) = namespace(columns), base.own.shape
-    return xp.reshape(xp.reshape(columns, (r, -1, n_generators, k))[:, :, i, :], (r, -1))
+    bases, squares = columns[:, :-n_generators], columns[:, -n_generators:]
+    own = xp.reshape(xp.reshape(bases, (r, -1, n_generators, k))[:, :, i, :], (r, -1))
+    return xp.concat([own, squares[:, i : i + 1]], axis=1)
 
 
 def _at(values: Array, part: Judged) -> Array:

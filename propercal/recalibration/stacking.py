@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from propercal._array import by_rows, like, namespace, to_numpy
@@ -11,17 +13,16 @@ from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
-#: Nats of the whole sample that a candidate has to save beside the first to be used at all: without
-#: a price, noise of 15 families doubled the divergence from calibrated predictions.
-_PRICE = 2.0
 
 
 def stacking_weights(
-    generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
+    generator: BregmanGenerator,
+    candidates: Array,
+    outcome: Array,
+    weight: Array,
+    price: float = 0.0,
 ) -> Floats:
-    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1, and a price of a_1, a_2, …
-
-    The first candidate is free: to change nothing needs no evidence.
+    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1, plus a price of a_1, a_2, …
 
     Scoring steps: the slope of the loss along b_m is −⟨b_m, ∇²F(q) (y − q)⟩ at the combination q,
     and ⟨b_m, ∇²F(q) b_l⟩ is the expected curvature. Each step solves the quadratic problem on the
@@ -37,6 +38,9 @@ def stacking_weights(
         One-hot labels.
     weight : array (n,)
         Weights that sum to 1.
+    price : float
+        What the weight of all candidates but the first costs, in nats of mean log loss, or what is
+        as much of another loss.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def stacking_weights(
         return np.ones(1)
 
     width = curvature_width(generator, k)
-    prices = _prices(generator, candidates, outcome, weight)
+    prices = price * _nats(generator, candidates, outcome, weight)
     flat = xp.reshape(candidates * weight[:, None], (m, n * k))
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
@@ -73,26 +77,27 @@ def stacking_weights(
     return np.asarray(found[0])
 
 
-def _prices(
+def _nats(
     generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
 ) -> Floats:
-    """(m,) what the weight of each candidate costs: what chance alone may gain by it.
+    """(m,) what a nat is in units of the loss, 0 for the first candidate.
 
-    Where the first candidate is right, another one differs from it by noise: for the log loss, the
-    mean difference δ of their losses over n rows, in nats, has variance 2 δ / n. So 1 / n nats are
-    a unit of chance, and half of variance over divergence is a nat in the units of any loss.
+    Where the first candidate is right, the loss of another one exceeds its own by their divergence
+    D on average, with a variance that for the log loss is 2 D to second order: half of variance
+    over divergence is a nat.
     """
     xp = namespace(candidates)
-    base = by_rows(generator.loss, candidates[0, ...], outcome)
+    first = by_rows(generator.loss, candidates[0, ...], outcome)
     nats = []
     for other in candidates[1:, ...]:
-        gain = base - by_rows(generator.loss, other, outcome)
+        gain = first - by_rows(generator.loss, other, outcome)
         apart = float(xp.sum(weight * by_rows(generator.divergence, candidates[0, ...], other)))
         variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))
-        if apart > 0 and np.isfinite(variance):
+        if apart > 0 and math.isfinite(variance):
             nats.append(variance / (2 * apart))
-    price = _PRICE * float(np.median(nats)) * float(xp.sum(weight**2)) if nats else 0.0
-    return np.array([0.0] + [price] * len(candidates[1:, ...]))
+    result = np.full(candidates.shape[0], float(np.median(nats)) if nats else 0.0)
+    result[0] = 0.0
+    return result
 
 
 def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:
