@@ -121,7 +121,9 @@ class Kernel:
                 gamma,
                 fits.sources.points.part(rows),
                 self._number[rows],
-                xp.concat([*(base[i] for i in which), squares_of([base[i] for i in which])], axis=1),
+                xp.concat(
+                    [*(base[i] for i in which), squares_of([base[i] for i in which])], axis=1
+                ),
             )
             squares = found.columns[:, k * len(which) :]
             for j, i in enumerate(which):

@@ -101,19 +101,19 @@ def atoms(train: TrainingSets) -> Recalibration:
     A default for missing inputs is such a value: what happens there tells nothing of its
     neighbours, so that vector scaling is fitted without it.
     """
-    points, counts = pooled(train.points, train.counts)
+    nodes, counts = pooled(train.points, train.counts)
     xp = namespace(counts)
     each = to_numpy(xp.sum(counts, axis=(0, 2)))
     least = max(_ATOM * each.sum(), _FEWEST * counts.shape[0])
     heavy = like((each >= least).astype(float), counts)[None, :, None]
-    base = TrainingSets(points, counts * (1 - heavy), train.uniform).fit(vector)
-    expected = base(points)
+    base = TrainingSets(nodes, counts * (1 - heavy), train.uniform).fit(vector)
+    expected = base(nodes)
     own = (_PRIOR * expected + counts) / (_PRIOR + xp.sum(counts, axis=2, keepdims=True))
     values = heavy * own + (1 - heavy) * expected
 
-    def recalibration(at: Points) -> Array:
-        if at is points:
+    def recalibration(points: Points) -> Array:
+        if points is nodes:
             return values
-        return base(at) if at.group is None else xp.take(values, at.group, axis=1)
+        return base(points) if points.group is None else xp.take(values, points.group, axis=1)
 
     return recalibration

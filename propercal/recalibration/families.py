@@ -73,7 +73,9 @@ def smooth(train: TrainingSets) -> Scores:
     ridge = _each(train, SMOOTH_RIDGE * k)
     in_logs = _each(train, (1.0, *(0.0 for _ in SMOOTH_RIDGE[1:])) * k)
     ridge = ridge * (1 + in_logs * (spreads(train)[:, None] ** 2 - 1))
-    return Scores.fitted(train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant))
+    return Scores.fitted(
+        train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant)
+    )
 
 
 def mixture(train: TrainingSets) -> Recalibration:

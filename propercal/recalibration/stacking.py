@@ -58,7 +58,9 @@ def stacking_weights(
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
         q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
-        return np.array([float(xp.sum(weight * by_rows(generator.loss, q, outcome))) + float(prices @ a[0])]), q[None, ...]
+        return np.array(
+            [float(xp.sum(weight * by_rows(generator.loss, q, outcome))) + float(prices @ a[0])]
+        ), q[None, ...]
 
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
         q = q[0, ...]
@@ -77,9 +79,7 @@ def stacking_weights(
     return np.asarray(found[0])
 
 
-def _nats(
-    generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array
-) -> Floats:
+def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array) -> Floats:
     """(m,) what a nat is in units of the loss, 0 for the first candidate.
 
     Where the first candidate is right, the loss of another one exceeds its own by their divergence

@@ -13,7 +13,7 @@ from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.families import Scores, temperature
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points, pooled, softmax
+from propercal.recalibration.points import Points, pooled
 
 #: Rows, as the prediction expects them, that are added to each level of a monotone family.
 _PRIOR = 1.0
