@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -190,6 +191,19 @@ def test_a_dataset_that_hdf5_does_not_come_back_from_is_refused(tmp_path: Path, 
     # What the checksum says is whole is not tried.
     path.with_name("study.nc.sha256").write_text(f"{hashlib.sha256(whole).hexdigest()}  study.nc\n")
     assert read_dataset(path).attrs == run(path).attrs
+
+
+@pytest.mark.parametrize("bit", [2851])
+def test_a_bit_that_sends_hdf5_into_a_loop_does_so_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bit: int) -> None:
+    # With HDF5 2.0 this bit does; other versions may read the file, or fail.
+    content = {"x": (("i", "j"), np.arange(12.0).reshape(3, 4)), "s": ("i", ["a", "b", "cd"])}
+    path = tmp_path / "a.nc"
+    write_dataset(xr.Dataset(content, {"j": [1, 2, 3, 4]}, {"design": "{}", "seed": 0}), path)
+    path.write_bytes(flipped(path.read_bytes(), bit))
+    path.with_name("a.nc.sha256").unlink()
+    monkeypatch.setattr(datasets, "_TRIAL_SECONDS", 3.0)
+    with contextlib.suppress(ValueError):
+        read_dataset(path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX")
