@@ -278,7 +278,7 @@ def decompose(
             confidence_level=level,
         )
         results = [
-            decompose_blocks(y_true, y_proba, sample_weight, plan, partial(again, method=each))
+            decompose_blocks(y_true, y_proba, plan, partial(again, method=each), sample_weight)
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:

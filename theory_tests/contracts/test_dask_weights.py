@@ -147,7 +147,8 @@ def test_data_frames() -> None:
     assert sizes == (100,) * 5
     wanted = by_sketches(WEIGHT, "classwise", 100)
     counting = parts.map_partitions(counted, meta=frame)
-    proba, options = counting[list(CLASS_NAMES)], {"notion": "classwise", "labels": list(CLASS_NAMES)}
+    proba = counting[list(CLASS_NAMES)]
+    options: dict[str, Any] = {"notion": "classwise", "labels": list(CLASS_NAMES)}
     found = propercal.decompose(counting.y, proba, sample_weight=counting.w, **options)
     check_same(found, wanted, rel=1e-12)
     assert sum(reads) == N

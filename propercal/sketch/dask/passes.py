@@ -101,9 +101,9 @@ def as_plan(
 def decompose_blocks(
     y_true: object,
     y_proba: object,
-    sample_weight: object,
     plan: Plan,
     in_memory: Callable[..., list[Decomposition]],
+    sample_weight: object = None,
 ) -> list[Decomposition]:
     """Decompose the risk of Dask collections, for each generator.
 
