@@ -152,7 +152,8 @@ def decompose(
         loss: softmax over columns; a sigmoid for one column, and for each column where an indicator
         matrix marks several classes, or none, in some row.
     sample_weight : array-like of shape (n,), optional
-        Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
+        Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out. Beside
+        Dask collections it may be one (see Notes).
     labels : sequence of length k, optional
         The class that each column of `y_proba` stands for. By default the names of columns, where
         they have names (those of `y_true` must be among them), else the numbers 0 to k − 1, or as
@@ -226,13 +227,14 @@ def decompose(
     debiased method; memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
-    for each partition, for one-dimensional problems with equal weights. The debiased estimate is
-    that of memory, but for how each partition deals its rows to folds. For a published method,
-    "auto" chooses a bandwidth for each generator by the risk criterion from 20 000 rows at equal
-    distances, in a pass of its own, as does naming classes where labels are strings and `labels` is
-    not given. Where such a sketch may be off by more than 1e-6 of a term, up to 10⁶ rows (and 10⁸
-    numbers; 20 000 rows where F is infinite at a vertex) are loaded and decomposed in memory, in a
-    second pass; beyond that it warns.
+    for each partition, for one-dimensional problems; weights, for the debiased method alone, have
+    the partitions of the predictions, or are in memory beside partitions of known sizes. The
+    debiased estimate is that of memory, but for how each partition deals its rows to folds. For a
+    published method, "auto" chooses a bandwidth for each generator by the risk criterion from
+    20 000 rows at equal distances, in a pass of its own, as does naming classes where labels are
+    strings and `labels` is not given. Where such a sketch may be off by more than 1e-6 of a term,
+    up to 10⁶ rows (and 10⁸ numbers; 20 000 rows where F is infinite at a vertex) are loaded and
+    decomposed in memory, in a second pass; beyond that it warns.
 
     References
     ----------
@@ -276,7 +278,7 @@ def decompose(
             confidence_level=level,
         )
         results = [
-            decompose_blocks(y_true, y_proba, plan, partial(again, method=each))
+            decompose_blocks(y_true, y_proba, plan, partial(again, method=each), sample_weight)
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from propercal._interrupts import raise_again
 from propercal.cli.arguments import (
     bandwidth,
     generator_named,
@@ -94,12 +95,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Traceback (most recent call last):
     SystemExit: 2
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is escaped, not a crash.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    parser = _parser()
     try:
+        if arguments is None:
+            raise_again()
+        for stream in (sys.stdout, sys.stderr):
+            # A name that the terminal's encoding lacks is escaped, not a crash.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        parser = _parser()
         # A module that is named among the arguments is imported here.
         options = parser.parse_args(arguments)
         if options.command is None:

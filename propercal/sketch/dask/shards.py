@@ -18,11 +18,13 @@ import numpy.typing as npt
 from propercal._array import ignore_underflow, like, namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, order_of_columns
-from propercal._data.holders import Held
+from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, held_warnings
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._data.reading import read_numpy
+from propercal._data.rows import in_order_of
+from propercal._data.weights import Floats, weights_given
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
@@ -109,8 +111,8 @@ class Shard(NamedTuple):
     notes: Notes
     separate: frozenset[bool] = frozenset()
     """Whether columns were read as separate problems, of partitions where that matters."""
-    unequal: tuple[tuple[Span, Span], ...] = ()
-    """Rows of labels and predictions, of partitions where these are numbered differently."""
+    unequal: tuple[tuple[str, Span, Span], ...] = ()
+    """An argument, its rows and those of the predictions, of partitions where these differ."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -120,13 +122,13 @@ class Shard(NamedTuple):
         return sketches
 
 
-def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array]:
-    """Return labels and predictions of a partition as arrays, in the order of all partitions.
+def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floats | None]:
+    """Return labels, predictions and weights of a partition, in the order of all partitions.
 
     They lose the names of their columns, which name classes in the light of all labels alone; an
     indicator matrix has its columns in the order of those of the predictions.
     """
-    labels, proba, _ = align(block[0], block[1])
+    labels, proba, weight = align(*block)
     labels = _as_all("y_true", labels, columns.labels)
     y_true = read_numpy("y_true", labels.values)
     y_proba = _as_all("y_proba", proba, columns.proba).values
@@ -139,7 +141,7 @@ def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array]:
             f"{len(y_proba)}, one per row of y_proba",
             "let partitions of the two hold the same rows",
         )
-    return y_true, y_proba
+    return y_true, y_proba, weights_given(weight, len(y_true), smallest=0)
 
 
 def _as_all(argument: str, held: Held, said: Held | None) -> Held:
@@ -168,9 +170,9 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     """Return what a partition adds to the sketches."""
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
-        y_true, y_proba = plain(plan.columns, block)
+        y_true, y_proba, weight = plain(plan.columns, block)
         if len(y_true) > 0:
-            update_together(sketches, y_true, y_proba)
+            update_together(sketches, y_true, y_proba, weight)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
@@ -190,41 +192,64 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     return Shard(states, notes, separate, unequal)
 
 
-def _unequal(block: Sequence[object]) -> tuple[tuple[Span, Span], ...]:
-    """Return the rows of labels and predictions of a partition if these have other numbers.
+def _unequal(block: Sequence[object]) -> tuple[tuple[str, Span, Span], ...]:
+    """Return the rows of what has other numbers than the predictions of a partition.
 
     A partition that is numbered from 0 may have been made without an index, or stand in the place
     of the first: one partition does not tell.
     """
-    mine, other = (getattr(each, "index", None) for each in block)
-    if mine is None or other is None:
-        return ()
-    if not (hasattr(mine, "equals") and hasattr(other, "equals")) or mine.equals(other):
-        return ()
-    numbers = [np.asarray(each) for each in (mine, other)]
+    y_true, y_proba, *weight = block
+    found = [("y_true", _spans(y_true, y_proba))]
+    found += [("sample_weight", _spans(each, y_proba)) for each in weight]
+    return tuple((argument, *spans) for argument, spans in found if spans is not None)
+
+
+def _spans(mine: object, other: object) -> tuple[Span, Span] | None:
+    """Return the rows of two if they are numbered, and differently."""
+    indices = [getattr(each, "index", None) for each in (mine, other)]
+    if not all(hasattr(each, "equals") for each in indices) or indices[0].equals(indices[1]):  # type: ignore[union-attr]
+        return None
+    numbers = [np.asarray(each) for each in indices]
     if any(each.dtype.kind not in "iu" or not each.size for each in numbers):
-        return ()
+        return None
     first, second = ((int(each.min()), int(each.max())) for each in numbers)
-    return ((first, second),)
+    return first, second
 
 
-def check_in_place(unequal: Sequence[tuple[Span, Span]]) -> None:
+def check_in_place(unequal: Sequence[tuple[str, Span, Span]]) -> None:
     """Raise if partitions have rows of each other."""
-    labels, proba = ([pair[i] for pair in unequal] for i in range(2))
-    if labels != proba and sorted(labels) == sorted(proba):
-        rows = [", ".join(f"{a} to {b}" for a, b in each[:3]) for each in (labels, proba)]
-        raise bad_value(
-            "y_true",
-            f"partitions of the rows {rows[0]}",
-            f"those of y_proba, {rows[1]}",
-            "bring partitions of the two into one order",
-        )
+    for argument in ("y_true", "sample_weight"):
+        spans = [each[1:] for each in unequal if each[0] == argument]
+        mine, proba = ([pair[i] for pair in spans] for i in range(2))
+        if mine != proba and sorted(mine) == sorted(proba):
+            rows = [", ".join(f"{a} to {b}" for a, b in each[:3]) for each in (mine, proba)]
+            raise bad_value(
+                argument,
+                f"partitions of the rows {rows[0]}",
+                f"those of y_proba, {rows[1]}",
+                "bring partitions of the two into one order",
+            )
 
 
-def names_in(most: int, partition: int, y_true: object) -> list[Any]:
-    """Return the different labels of a partition."""
+def names_in(most: int, partition: int, block: Sequence[object]) -> list[Any]:
+    """Return the different labels of a partition, but for those of rows that do not count."""
+    y_true, *weight = block
     with located(partition):
-        return _few(most, set(read_numpy("y_true", y_true).ravel().tolist()))
+        values = read_numpy("y_true", y_true)
+        for each in weight:
+            given = _beside_labels(each, y_true)
+            if len(given) == len(values):
+                values = values[given > 0]
+        return _few(most, set(values.ravel().tolist()))
+
+
+def _beside_labels(sample_weight: object, y_true: object) -> Floats:
+    """Return weights in the order of the labels."""
+    weight_name, labels_name = "sample_weight", "y_true"
+    given, labels = hold(weight_name, sample_weight), hold(labels_name, y_true)
+    held = in_order_of(given, labels, weight_name, labels_name).held
+    weight = weights_given(held, len(held.values), smallest=0)
+    return np.ones(len(held.values)) if weight is None else weight
 
 
 def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:
@@ -242,7 +267,7 @@ def pick(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return some rows of a partition."""
     with located(partition):
-        y_true, y_proba = plain(columns, block)
+        y_true, y_proba, _ = plain(columns, block)
         return y_true[rows], read_numpy("y_proba", y_proba)[rows]
 
 
