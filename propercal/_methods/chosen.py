@@ -117,13 +117,12 @@ class Kernel:
         result = {}
         for gamma in dict.fromkeys(some):
             which = [i for i, other in enumerate(gammas) if other == gamma]
+            bases = [base[i] for i in which]
             found = self._sum(
                 gamma,
                 fits.sources.points.part(rows),
                 self._number[rows],
-                xp.concat(
-                    [*(base[i] for i in which), squares_of([base[i] for i in which])], axis=1
-                ),
+                xp.concat([*bases, squares_of(bases)], axis=1),
             )
             squares = found.columns[:, k * len(which) :]
             for j, i in enumerate(which):

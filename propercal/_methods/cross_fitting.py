@@ -88,7 +88,8 @@ class CrossFits:
             return 0.0
         weight = weights_of(self.trained) if self.table is None else self.table.weight
         squares = weight**2 if self.table is None else self.table.squares
-        sums = [sum(float(each[part].sum()) for part in rows) for each in (squares, weight)]
+        total = namespace(weight).sum
+        sums = [sum(float(total(each[part])) for part in rows) for each in (squares, weight)]
         return _PRICE * sums[0] / sums[1] ** 2
 
     def combined(self, left_out: LeftOut, weights: Sequence[Floats], points: Points) -> list[Array]:

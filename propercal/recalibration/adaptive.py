@@ -1,4 +1,4 @@
-"""Families of recalibrations that take their shape from the data: waves, and values shared by many."""
+"""Families of recalibrations that take their shape from the data: waves, and shared values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.families import Scores, vector
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points, pooled
+from propercal.recalibration.points import Points
 
 #: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
 _BLOCKS = (1, 2, 3, 5, 7, 9, 12, 15, 18, 22, 27, 32, 38, 45)
@@ -27,6 +27,8 @@ _NONE = 1e-4
 _ATOM = 0.01
 #: But no fewer rows than this.
 _FEWEST = 5.0
+#: Log-odds that agree in these decimals are equal.
+_DIGITS = 9
 #: Rows, as the rest of the fit expects them, that are added to an atom.
 _PRIOR = 5.0
 
@@ -34,7 +36,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def adaptive(train: TrainingSets) -> Scores:
-    """Vector scaling of two classes plus waves of the rank, each block as strong as it proves to be.
+    """Vector scaling of two classes plus waves of the rank, as strong as they prove to be.
 
     Blocks of neighbouring frequencies are shrunk by an estimate of what they have beyond noise, so
     that one family follows smooth maps and narrow shapes alike (blockwise shrinkage: Cai 1999,
@@ -71,9 +73,7 @@ def _damping(train: TrainingSets, free: Scores) -> Array:
 
 
 def _waves(train: TrainingSets) -> _Waves:
-    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
-    log_odds, place = np.unique(_log_odds(train.points), return_inverse=True)
-    each = np.bincount(place, weight)
+    log_odds, each = _values(train.reference)
     before = np.cumsum(each)
     return _Waves(log_odds, (before - each / 2) / before[-1])
 
@@ -95,25 +95,46 @@ def _log_odds(points: Points) -> Floats:
     return to_numpy(points.log_prob[:, 1] - points.log_prob[:, 0])
 
 
+def _values(train: TrainingSets) -> tuple[Floats, Floats]:
+    """Return the log-odds that occur, ascending, and their weights in rows."""
+    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
+    values, place = np.unique(_log_odds(train.points).round(_DIGITS), return_inverse=True)
+    return values, np.bincount(place, weight).astype(np.float64)
+
+
 def atoms(train: TrainingSets) -> Recalibration:
-    """Vector scaling, but for predictions that many rows share, which have a mean of their own.
+    """Vector scaling of two classes, but for values that many rows have: these have own means.
 
     A default for missing inputs is such a value: what happens there tells nothing of its
     neighbours, so that vector scaling is fitted without it.
     """
-    nodes, counts = pooled(train.points, train.counts)
-    xp = namespace(counts)
-    each = to_numpy(xp.sum(counts, axis=(0, 2)))
-    least = max(_ATOM * each.sum(), _FEWEST * counts.shape[0])
-    heavy = like((each >= least).astype(float), counts)[None, :, None]
-    base = TrainingSets(nodes, counts * (1 - heavy), train.uniform).fit(vector)
-    expected = base(nodes)
-    own = (_PRIOR * expected + counts) / (_PRIOR + xp.sum(counts, axis=2, keepdims=True))
-    values = heavy * own + (1 - heavy) * expected
+    values, each = _values(train.reference)
+    shared = _Atoms(values[each >= max(_ATOM * each.sum(), _FEWEST)])
+    xp = namespace(train.counts)
+    there = shared.one_hot(train.points)
+    alone = 1 - xp.sum(there, axis=1)
+    base = TrainingSets(train.points, train.counts * alone[:, None], train.uniform).fit(vector)
+    expected = base(train.points)
+    # At an atom all points are one, whose expectation is that of any of them.
+    seen = xp.matmul(there.T, train.counts)
+    size = xp.maximum(xp.sum(there, axis=0), xp.ones_like(there[0, :]))
+    prior = xp.matmul(there.T, expected) / size[:, None]
+    own = (_PRIOR * prior + seen) / (_PRIOR + xp.sum(seen, axis=2, keepdims=True))
 
     def recalibration(points: Points) -> Array:
-        if points is nodes:
-            return values
-        return base(points) if points.group is None else xp.take(values, points.group, axis=1)
+        there = shared.one_hot(points)
+        return xp.matmul(there, own) + (1 - xp.sum(there, axis=1))[:, None] * base(points)
 
     return recalibration
+
+
+@dataclass(frozen=True)
+class _Atoms:
+    """Log-odds that many rows have, ascending."""
+
+    log_odds: Floats
+
+    def one_hot(self, points: Points) -> Array:
+        """(n, a) whether a point has each of the values."""
+        own = _log_odds(points).round(_DIGITS)
+        return like((own[:, None] == self.log_odds).astype(float), points.prob)

@@ -73,9 +73,8 @@ def smooth(train: TrainingSets) -> Scores:
     ridge = _each(train, SMOOTH_RIDGE * k)
     in_logs = _each(train, (1.0, *(0.0 for _ in SMOOTH_RIDGE[1:])) * k)
     ridge = ridge * (1 + in_logs * (spreads(train)[:, None] ** 2 - 1))
-    return Scores.fitted(
-        train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=train.fit(equivariant)
-    )
+    base = train.fit(equivariant)
+    return Scores.fitted(train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=base)
 
 
 def mixture(train: TrainingSets) -> Recalibration:
@@ -152,6 +151,7 @@ class Scores:
         return scores if self.base is None else self.base.scores(points) + scores
 
     def __call__(self, points: Points) -> Array:
+        """(b, n, k) recalibrated probabilities."""
         scores = self.scores(points)
         return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
 

@@ -55,6 +55,11 @@ class TrainingSets:
         return int(self.counts.shape[2])
 
     @property
+    def reference(self) -> TrainingSets:
+        """What units and ranks are taken from, whatever part of it a set is: no labels are."""
+        return self.whole or self
+
+    @property
     def by_class(self) -> Array:
         """(b, k, n) the counts, as fits of scores take them."""
         return namespace(self.counts).permute_dims(self.counts, (0, 2, 1))

@@ -1,7 +1,7 @@
 """Families of recalibrations in which what happens to a class depends on the other classes.
 
 All of them move scores that are linear in their coefficients. What a coefficient multiplies is a
-function of the whole prediction: how confident it is, which classes compete, which rank a class has.
+function of the whole prediction: how confident it is, which classes compete, what rank a class has.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ class VaryingTemperature:
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the function, drawn to temperature scaling."""
-        xp = namespace(train.points.prob)
-        top = xp.max(train.points.prob, axis=1)
-        terms = _Context(_scale(train), like(_steps(train, top), top), self.by_class)
+        seen = train.reference
+        top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
+        terms = _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
         slope = train.fit(temperature).coefficients
         d = int(terms(train.points.part(slice(0, 1))).context.shape[0])
         first = like([[1.0] + [0.0] * (d - 1)], slope, slope.dtype)
@@ -88,7 +88,7 @@ class _Context:
         xp = namespace(points.prob)
         g, log_g = points.prob.T, points.log_prob.T
         k = g.shape[0]
-        largest = xp.flip(xp.sort(g, axis=0), axis=0)[:_LARGEST, :]
+        largest = xp.flip(xp.sort(g, axis=0), axis=0)[: min(_LARGEST, k), :]
         above = xp.astype(largest[:1, :] > self.steps[:, None], g.dtype)
         parts = [xp.ones_like(g[:1, :]), largest, above]
         if self.by_class:
@@ -109,7 +109,9 @@ class LogSums:
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
         k = train.n_classes
-        return _beside_equivariant(train, self, _LogSums(_scale(train)), k * (k - 1), self.ridge)
+        return _beside_equivariant(
+            train, self, _LogSums(_scale(train.reference)), k * (k - 1), self.ridge
+        )
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,9 @@ class Ranks:
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        xp = namespace(train.points.prob)
-        gaps = _gaps(_largest(train.points))
-        steps = xp.stack([like(_steps(train, gap), gap) for gap in gaps])
+        seen = train.reference
+        gaps = _gaps(_largest(seen.points))
+        steps = namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps])
         terms = _RankScores(steps)
         d = terms(train.points.part(slice(0, 1))).n_terms
         return _beside_equivariant(train, self, terms, d, self.ridge)
@@ -158,8 +160,8 @@ class _RankScores:
         log_g = points.log_prob.T
         largest = _largest(points)
         above = [
-            xp.astype(gap[None, :] > steps[:, None], log_g.dtype)
-            for gap, steps in zip(_gaps(largest), self.steps, strict=True)
+            xp.astype(gap[None, :] > self.steps[j, :][:, None], log_g.dtype)
+            for j, gap in enumerate(_gaps(largest))
         ]
         common = xp.concat([xp.ones_like(log_g[:1, :]), *above], axis=0)
         n_ranks = min(_RANKS, log_g.shape[0])
@@ -173,7 +175,8 @@ class _RankScores:
 def _largest(points: Points) -> Array:
     """(ranks + 1, n) the largest logarithms, in descending order."""
     xp = namespace(points.prob)
-    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[: _RANKS + 1, :]
+    most = min(_RANKS + 1, points.prob.shape[1])
+    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[:most, :]
 
 
 def _gaps(largest: Array) -> list[Array]:
@@ -182,15 +185,15 @@ def _gaps(largest: Array) -> list[Array]:
 
 @dataclass(frozen=True)
 class ShiftsByConfidence:
-    """Scores a_i log g_i + c_i + d_i max g, for frequencies of classes that depend on confidence."""
+    """Scores a_i log g_i + c_i + d_i max g: how frequent a class is depends on confidence."""
 
     ridge: float
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to temperature scaling."""
-        xp = namespace(train.points.prob)
-        share = like(_shares(train), train.points.prob)
-        top = xp.max(train.points.prob, axis=1)
+        seen = train.reference
+        share = like(_shares(seen), seen.points.prob)
+        top = namespace(share).max(seen.points.prob, axis=1)
         mean = float(share @ top)
         spread = max(float(share @ (top - mean) ** 2) ** 0.5, 1e-6)
         slope = train.fit(temperature).coefficients

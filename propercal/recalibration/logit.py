@@ -197,18 +197,18 @@ class RankTerms:
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
-        m, q, n = self.context.shape
+        m, q, _ = self.context.shape
         b = prob.shape[0]
         of_rank = prob[:, None, ...] * self.member
         mean = xp.sum(of_rank, axis=2)
         # Of classes that share ranks, both have a part in each.
-        second = xp.stack([xp.sum(of_rank * self.member[j], axis=2) for j in range(m)], axis=1)
+        second = xp.stack([xp.sum(of_rank * self.member[j, ...], axis=2) for j in range(m)], axis=1)
         covariance = second - mean[:, :, None, :] * mean[:, None, :, :]
         heavy = covariance * weight[:, None, None, :]
         rows = []
         for i in range(m):
             blocks = [
-                xp.matmul(heavy[:, i, j, None, :] * self.context[i], self.context[j].T)
+                xp.matmul(heavy[:, i, j, None, :] * self.context[i, ...], self.context[j, ...].T)
                 for j in range(m)
             ]
             rows.append(xp.concat(blocks, axis=2))

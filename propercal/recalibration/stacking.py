@@ -22,7 +22,7 @@ def stacking_weights(
     weight: Array,
     price: float = 0.0,
 ) -> Floats:
-    r"""Minimise the mean loss of Σ_m a_m b_m over a ≥ 0, Σ_m a_m = 1, plus a price of a_1, a_2, …
+    r"""Minimise the mean loss of Σ_m a_m b_m plus prices of weights a ≥ 0, Σ_m a_m = 1.
 
     Scoring steps: the slope of the loss along b_m is −⟨b_m, ∇²F(q) (y − q)⟩ at the combination q,
     and ⟨b_m, ∇²F(q) b_l⟩ is the expected curvature. Each step solves the quadratic problem on the
@@ -58,9 +58,8 @@ def stacking_weights(
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
         q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
-        return np.array(
-            [float(xp.sum(weight * by_rows(generator.loss, q, outcome))) + float(prices @ a[0])]
-        ), q[None, ...]
+        loss = float(xp.sum(weight * by_rows(generator.loss, q, outcome)))
+        return np.array([loss + float(prices @ a[0])]), q[None, ...]
 
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
         q = q[0, ...]
@@ -89,7 +88,8 @@ def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight
     xp = namespace(candidates)
     first = by_rows(generator.loss, candidates[0, ...], outcome)
     nats = []
-    for other in candidates[1:, ...]:
+    for i in range(1, candidates.shape[0]):
+        other = candidates[i, ...]
         gain = first - by_rows(generator.loss, other, outcome)
         apart = float(xp.sum(weight * by_rows(generator.divergence, candidates[0, ...], other)))
         variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))

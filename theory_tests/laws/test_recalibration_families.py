@@ -186,17 +186,22 @@ def test_weights_may_underflow(k: int) -> None:
 
 @pytest.mark.parametrize("k", [2, K])
 def test_training_sets_of_the_same_points_are_fitted_as_each_by_itself(k: int) -> None:
-    """Also where some end sooner, need shorter steps, or lack points and classes."""
+    """Also where some end sooner, need shorter steps, or lack points and classes.
+
+    What units and ranks are taken from is the same for all: the weights of all sets.
+    """
     rng = np.random.default_rng(13)
     g = rng.dirichlet([0.5] * k, 80)
     points = interior(np.log(g))
     counts = rng.poisson(0.7 * np.stack([g, g**3, g[:, ::-1], np.eye(k)[g.argmin(axis=1)]])).astype(float)
     counts[1] *= 30
-    together = TrainingSets(points, counts, False)
+    whole = TrainingSets(points, counts.sum(axis=0)[None], False)
+    together = TrainingSets(points, counts, False, whole)
     for family in families_for(k):
         found = together.fit(family)(points)
         for b in range(len(counts)):
-            alone = TrainingSets(points, counts[b : b + 1], False).fit(family)(points)
+            part = TrainingSets(points, counts[b : b + 1], False, whole)
+            alone = part.fit(family)(points)
             np.testing.assert_allclose(found[min(b, len(found) - 1)], alone[0], rtol=1e-9, atol=1e-12)
 
 
