@@ -1,0 +1,207 @@
+r"""What recalibrations leave unexplained, looked for on rows that took no part in their fits.
+
+With ψ_h = Σ_i x_hi (y_hi − b_hi) for functions x of the prediction, a second-order U-statistic over
+pairs of rows h ≠ j,
+
+.. math:: U = \tfrac12 \sum_{h \ne j} w_h w_j ψ_h^\top M ψ_j, \qquad
+    M = G^{-1} G_F G^{-1}, \qquad G_F = \sum_h w_h x_h^\top J ∇^2F(b) J x_h,
+
+estimates the part of E D_F(r, b) that lies in the span of the J x, J = diag b − b bᵀ, to third
+order (Robins et al. 2008, doi:10.1214/193940307000000527); G is that of the log loss. Both rows of
+a pair take a base that was fitted without the folds of both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtrc
+
+from propercal._array import namespace, one_hot, to_numpy
+from propercal._typing import Array
+from propercal.generators.base import BregmanGenerator
+from propercal.recalibration.logit import Terms
+
+#: A misfit is reported if chance shows one as large in fewer samples than this.
+LEVEL = 0.01
+#: Quantile of the normal law: what is left may be larger than it looks by as many errors.
+_UPPER = 1.6448536269514722
+#: Rows that each coefficient of a direction is drawn to 0 by.
+_RIDGE = 1.0
+#: Fits to three of five folds in place of four have a larger variance.
+_FEWER_ROWS = 4 / 3
+#: Numbers in the array of a direction: one for each of its functions, class and row.
+LARGEST_DIRECTION = 30_000_000
+
+Floats = npt.NDArray[np.float64]
+
+
+class Misfit(NamedTuple):
+    """Evidence that recalibrated predictions are not calibrated."""
+
+    p_value: float
+    """Whether chance shows as much in any direction; 1 where nothing was looked for."""
+    missed: float
+    """What E D_F(r, b) may exceed its estimate V by: 0 where chance shows as much."""
+
+
+#: Of a problem in which nothing is found.
+NOTHING = Misfit(1.0, 0.0)
+
+
+class JudgedRows(NamedTuple):
+    """The rows of one fold, with bases that never saw them."""
+
+    label: Array
+    """(r,)."""
+    weight: Array
+    """(r,) of all rows these sum to 1."""
+    squares: Array
+    """(r,) sums of the squares of the weights of what each row stands for."""
+    own: Array
+    """(r, k) base fitted without this fold."""
+    inner: Sequence[Array]
+    """(r, k) for each other fold, fitted without both."""
+
+
+class _Direction(NamedTuple):
+    """U-statistic in one set of functions."""
+
+    value: float
+    error: float
+    dimension: float
+    """Of the law of chi-square that has its first two moments."""
+
+
+def find_misfit(
+    generator: BregmanGenerator,
+    rows: Sequence[JudgedRows],
+    terms: Sequence[Sequence[Terms]],
+    variance: float,
+) -> Misfit:
+    """Look for a misfit in several directions.
+
+    Parameters
+    ----------
+    generator : BregmanGenerator
+        F.
+    rows : sequence of JudgedRows
+        By fold.
+    terms : sequence of sequence of Terms
+        For each direction its functions at the rows of each fold.
+    variance : float
+        Estimate of what the variance of the base adds to E D_F(r, b).
+    """
+    found = [_direction(generator, rows, each) for each in terms]
+    found = [each for each in found if each.error > 0]
+    if not found:
+        return NOTHING
+    noise = _FEWER_ROWS * variance
+    p_values = np.array([_p_value(each, noise) for each in found])
+    p_value = min(1.0, float(p_values.min()) * len(found))
+    if p_value >= LEVEL:
+        return Misfit(p_value, 0.0)
+    missed = max(
+        each.value - noise + _UPPER * each.error
+        for each, p in zip(found, p_values, strict=True)
+        if p * len(found) < LEVEL
+    )
+    return Misfit(p_value, missed)
+
+
+def joint_misfit(found: Sequence[Misfit]) -> Misfit:
+    """Return the misfit of the mean over problems."""
+    n = len(found)
+    p_value = min(1.0, n * min(each.p_value for each in found))
+    missed = sum(each.missed for each in found if each.p_value * n < LEVEL) / n
+    return Misfit(p_value, missed if p_value < LEVEL else 0.0)
+
+
+def _p_value(found: _Direction, noise: float) -> float:
+    excess = math.sqrt(2 * found.dimension) * (found.value - noise) / found.error
+    return float(chdtrc(found.dimension, max(found.dimension + excess, 0.0)))
+
+
+def _direction(
+    generator: BregmanGenerator, rows: Sequence[JudgedRows], terms: Sequence[Terms]
+) -> _Direction:
+    parts = [_Part.of(generator, each, term) for each, term in zip(rows, terms, strict=True)]
+    information, curvature = (sum(each) for each in zip(*(p.forms for p in parts), strict=True))
+    d = information.shape[0]
+    n = 1 / sum(part.squares for part in parts)
+    inverse = np.linalg.inv(information + _RIDGE / n * np.eye(d))
+    metric = inverse @ curvature @ inverse
+    total = 0.0
+    covariance = np.zeros((d, d))
+    for f, part in enumerate(parts):
+        total += part.own @ metric @ part.own - float(np.sum(metric * part.covariance))
+        covariance += part.covariance
+        for e, other in enumerate(parts):
+            if e != f:
+                total += part.without(e, f) @ metric @ other.without(f, e)
+    product = metric @ covariance
+    square = float(np.sum(product * product.T))
+    if not square > 0:
+        return _Direction(0.0, 0.0, 1.0)
+    return _Direction(
+        0.5 * total, math.sqrt(0.5 * square), float(np.trace(product)) ** 2 / square
+    )
+
+
+class _Part(NamedTuple):
+    """Sums over the rows of one fold."""
+
+    own: Floats
+    """(d,) Σ w ψ."""
+    inner: list[Floats]
+    """The same without each other fold."""
+    covariance: Floats
+    """(d, d) Σ w² ψ ψᵀ."""
+    forms: tuple[Floats, Floats]
+    """(d, d) those of the log loss and of F."""
+    squares: float
+
+    def without(self, fold: int, own: int) -> Floats:
+        """Return the sums under the base that saw neither `fold` nor the `own` fold."""
+        return self.inner[fold - (fold > own)]
+
+    @classmethod
+    def of(cls, generator: BregmanGenerator, rows: JudgedRows, terms: Terms) -> _Part:
+        xp = namespace(rows.own)
+        x = _functions(terms, rows.own)
+        d, k, r = x.shape
+        outcome = one_hot(rows.label, k, rows.own.dtype)
+        flat = xp.reshape(x, (d, k * r))
+
+        def sums(base: Array) -> Array:
+            residual = (outcome - base) * rows.weight[:, None]
+            return flat @ xp.reshape(residual.T, (k * r,))
+
+        psi = xp.sum(x * (outcome - rows.own).T[None, ...], axis=1)
+        b = rows.own.T
+        moved = b * (x - xp.sum(b * x, axis=1, keepdims=True))
+        weighted = moved * rows.weight
+        # hessian_times takes rows of points.
+        steps = xp.reshape(xp.permute_dims(moved, (0, 2, 1)), (d * r, k))
+        at = xp.reshape(xp.broadcast_to(rows.own[None, ...], (d, r, k)), (d * r, k))
+        bent = xp.reshape(generator.hessian_times(at, steps), (d, r, k))
+        bent = xp.reshape(xp.permute_dims(bent, (0, 2, 1)), (d, k * r))
+        weighted = xp.reshape(weighted, (d, k * r))
+        return cls(
+            to_numpy(sums(rows.own)),
+            [to_numpy(sums(base)) for base in rows.inner],
+            to_numpy((psi * rows.squares) @ psi.T),
+            (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
+            float(xp.sum(rows.squares)),
+        )
+
+
+def _functions(terms: Terms, base: Array) -> Array:
+    """(d, k, r) the functions, one by one."""
+    xp = namespace(base)
+    eye: Any = np.eye(terms.n_terms)
+    return terms.scores(xp.asarray(eye, dtype=base.dtype))
