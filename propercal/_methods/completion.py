@@ -13,6 +13,7 @@ from propercal._array import like, namespace, scalar, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
+from propercal._methods.dependence import standard_error_of_groups
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
@@ -78,6 +79,7 @@ def complete(
         bandwidth=terms.bandwidth,
         algorithm=terms.algorithm,
         n_samples=predictions.n_samples,
+        n_groups=predictions.n_groups,
         n_classes=predictions.n_classes,
         infinite_loss_rows=tuple(int(row) for row in rows),
         centres=centres | {"uncertainty": centres["uncertainty"] - bias},
@@ -161,6 +163,9 @@ def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGene
     rows = weight * to_numpy(loss)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
         return
+    if predictions.groups is not None:
+        # Rows of a group may be one row, repeated.
+        rows, weight = (np.bincount(predictions.groups, each) for each in (rows, weight))
     few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
     warn_few_rows(few, all_, generator)
 
@@ -176,8 +181,10 @@ def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> None:
 
 
 def standard_error(values: Array, predictions: Predictions) -> float:
-    """Return the standard error of the weighted mean of independent rows."""
+    """Return the standard error of the weighted mean of independent rows, or groups of them."""
     rows, weight = to_numpy(values), to_numpy(predictions.weight)
+    if predictions.groups is not None:
+        return standard_error_of_groups(rows, weight, predictions.groups)
     return error_of_mean(rows, weight, weight**2, len(rows))
 
 
