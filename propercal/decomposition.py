@@ -11,7 +11,7 @@ from propercal._data.groups import validate_groups
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import warn_of_repetitions
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions
 from propercal._progress import steps, with_progress
@@ -321,7 +321,7 @@ def decompose(
         )
         for each in methods:
             _check_takes_groups(each, predictions)
-        warn_of_repetitions(predictions)
+        predictions = look_for_repetitions(predictions)
         results = [
             [
                 result

@@ -66,6 +66,8 @@ class Predictions:
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
     """Number of groups, if any were given."""
+    repeated: bool = False
+    """Whether rows were found to repeat each other, and no groups given."""
 
     @property
     def n_samples(self) -> int:

@@ -14,6 +14,7 @@ predictions need not be calibrated for this, only the shares vary slowly.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +54,13 @@ class Repetitions(NamedTuple):
         return -(expected - found + found * log_ratio) < _LOG_LEVEL
 
 
-def warn_of_repetitions(predictions: Predictions) -> None:
-    """Say so if rows repeat each other and no groups say which."""
+def look_for_repetitions(predictions: Predictions) -> Predictions:
+    """Say so, and note it, if rows repeat each other and no groups say which."""
     if predictions.n_groups is not None:
-        return
+        return predictions
     found = repetitions(predictions)
     if found is None or not found.certain:
-        return
+        return predictions
     warn(
         f"{found.n_rows} of {predictions.n_samples} rows share their prediction with others, and "
         f"{found.differing} of {found.n_values} such values have labels that differ, where "
@@ -68,6 +69,7 @@ def warn_of_repetitions(predictions: Predictions) -> None:
         "calibration error is too large. Pass groups=, a label for each row that its repetitions "
         "share, or leave repetitions out."
     )
+    return replace(predictions, repeated=True)
 
 
 def repetitions(predictions: Predictions) -> Repetitions | None:

@@ -99,7 +99,8 @@ def _warn_doubtful(
     generator: BregmanGenerator,
 ) -> None:
     """Say where a debiased calibration error is likely to be too small."""
-    warn_of_kernel(kernel_share, generator)
+    if not predictions.repeated:
+        warn_of_kernel(kernel_share, generator)
     if math.isinf(_largest_loss(generator, predictions, notion)):
         _warn_few_rows(terms.loss, predictions, generator)
 
@@ -110,8 +111,9 @@ def warn_of_kernel(kernel_share: float, generator: BregmanGenerator) -> None:
         warn(
             f"{kernel_share:.0%} of the {generator.name} calibration error comes from "
             "structure that only the kernel sees, not the recalibrations; where a kernel is "
-            "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
-            "recalibrator that fits these predictions, or more data."
+            "needed it resolves part of it, so the estimate is likely to be too small (too "
+            "large where rows depend on each other and no groups= say so). Pass a recalibrator "
+            "that fits these predictions, or more data."
         )
 
 

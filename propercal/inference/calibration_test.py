@@ -15,7 +15,7 @@ from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
 from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import warn_of_repetitions
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_random_state
 from propercal._progress import steps, with_progress
 from propercal._threads import one_blas_thread
@@ -239,7 +239,7 @@ def calibration_test(
         **reading,
         one_class=not reduction.per_class,
     )
-    warn_of_repetitions(predictions)
+    predictions = look_for_repetitions(predictions)
     # Products are small, or threads take one block of label sets each.
     with no_gradient(predictions.prob), one_blas_thread:
         if predictions.groups is None:

@@ -18,7 +18,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
 from propercal._data.reading import Names
-from propercal._data.repetitions import warn_of_repetitions
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions, standard_error
 from propercal._methods.terms import Terms
@@ -251,7 +251,8 @@ def paired_difference(
             f"{a.n_classes}, as in y_proba_a",
             "compare models of the same classes",
         )
-    warn_of_repetitions(a)
+    a = look_for_repetitions(a)
+    b = replace(b, repeated=a.repeated)
     # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     chosen, again = same_draws(chosen)
     models = steps([(a, chosen), (b, again)])
