@@ -311,17 +311,11 @@ def decompose(
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:
+        one_class = not reduction.per_class
         predictions = validate_groups(
-            y_true,
-            y_proba,
-            groups=groups,
-            blocks=blocks,
-            one_class=not reduction.per_class,
-            **reading,
+            y_true, y_proba, groups=groups, blocks=blocks, one_class=one_class, **reading
         )
-        for each in methods:
-            _check_takes_groups(each, predictions)
-        predictions = look_for_repetitions(predictions)
+        predictions = look_for_repetitions(_check_methods(methods, predictions))
         results = [
             [
                 result
@@ -346,15 +340,17 @@ def _check_no_groups(groups: object, blocks: object) -> None:
             )
 
 
-def _check_takes_groups(method: Method, predictions: Predictions) -> None:
-    """Refuse a method that would not leave out the groups of rows."""
-    if predictions.groups is not None and not method.corrects_bias:
-        raise bad_value(
-            "groups",
-            f"{predictions.n_groups} groups",
-            f"none with method={method.name!r}, whose r̂ at a row sees the labels of its group",
-            'use method="debiased", which leaves out whole groups',
-        )
+def _check_methods(methods: Sequence[Method], predictions: Predictions) -> Predictions:
+    """Refuse methods that would not leave out the groups of rows."""
+    for method in methods:
+        if predictions.groups is not None and not method.corrects_bias:
+            raise bad_value(
+                "groups",
+                f"{predictions.n_groups} groups",
+                f"none with method={method.name!r}, whose r̂ at a row sees the labels of its group",
+                'use method="debiased", which leaves out whole groups',
+            )
+    return predictions
 
 
 class _Options(DataOptions, total=False):

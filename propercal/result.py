@@ -123,11 +123,11 @@ class Decomposition:
         Returns
         -------
         tuple of float
-            Lower and upper end, by the central limit theorem for independent rows, or groups. It is an
-            interval for sampling error: a bias, of what neither the recalibrations nor the kernel
-            see, is not in it (:func:`propercal.decompose`, Notes). The standard
-            error of a divergence (calibration error, sharpness) grows like its square root, on
-            whose scale it is added; its lower end is at least 0.
+            Lower and upper end, by the central limit theorem for independent rows, or groups. It is
+            an interval for sampling error: a bias, of what neither the recalibrations nor the
+            kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
+            divergence (calibration error, sharpness) grows like its square root, on whose scale it
+            is added; its lower end is at least 0.
 
         Raises
         ------

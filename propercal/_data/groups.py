@@ -84,9 +84,10 @@ def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) ->
 
 def _block_length(blocks: object, n: int) -> int:
     if isinstance(blocks, str) and blocks == "auto":
-        return math.ceil(round(n ** (1 / 3), 9))
+        return math.ceil(round(math.cbrt(n), 9))
     whole = isinstance(blocks, int | np.integer) and not isinstance(blocks, bool)
-    if not whole or not 1 <= int(blocks) <= n:  # type: ignore[call-overload]
+    length = int(blocks) if whole else 0  # type: ignore[call-overload]
+    if not 1 <= length <= n:
         raise bad_value(
             "blocks",
             repr(blocks),
@@ -94,7 +95,7 @@ def _block_length(blocks: object, n: int) -> int:
             "take blocks longer than what is dependent; auto is the cube root of the number of "
             "rows",
         )
-    return int(blocks)  # type: ignore[call-overload]
+    return length
 
 
 def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
@@ -135,7 +136,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
 
 
 def _numbered(predictions: Predictions, values: npt.NDArray[Any], argument: str) -> Predictions:
-    """Number groups by first appearance: what they are called changes nothing."""
+    """Return predictions with groups numbered by first appearance, whatever they are called."""
     used = values[predictions.rows]
     if used.dtype.kind == "O":
         codes: dict[Any, int] = {}

@@ -119,9 +119,7 @@ class Kernel:
         target = self._kernel.features(points.prob, points.log_prob, gamma).target
         return fold_sums(self._of_sources(gamma), self._sources, numbers, columns, target)
 
-    def _sum_of_others(
-        self, gamma: float, points: Points, group: Rows, columns: Array
-    ) -> FoldSums:
+    def _sum_of_others(self, gamma: float, points: Points, group: Rows, columns: Array) -> FoldSums:
         target = self._kernel.features(points.prob, points.log_prob, gamma).target
         return grouped_row_sums(self._of_sources(gamma), self._sources, group, columns, target)
 

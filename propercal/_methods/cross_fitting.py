@@ -94,9 +94,7 @@ class CrossFits:
         if self.table is not None:
             total = float(namespace(self.table.weight).sum(self.table.weight))
             squares = to_numpy(self.table.squares) / total**2
-        correlation = intraclass_correlation(
-            np.concatenate(parts), sources.group, weight, squares
-        )
+        correlation = intraclass_correlation(np.concatenate(parts), sources.group, weight, squares)
         known = replace(sources, correlation=correlation)
         table = None if self.table is None else replace(self.table, sources=known)
         return replace(self, sources=known, table=table)

@@ -7,9 +7,9 @@ A weighted sum of residuals e_j = y_j − r_j of rows with weights a_j has the v
     E \Bigl\| \sum_j a_j e_j \Bigr\|^2 = \sum_c E \Bigl\| \sum_{j \in c} a_j e_j \Bigr\|^2
     \approx σ^2 \Bigl[ (1 - ρ) \sum_j a_j^2 + ρ \sum_c \Bigl( \sum_{j \in c} a_j \Bigr)^2 \Bigr],
 
-since rows of different groups c are independent, and those of one are taken to have one correlation
-ρ. The bracket takes the place of Σ a_j² wherever a number of effective rows is meant: it is that for
-ρ = 0, and the sum over groups, as if each were one row, for ρ = 1.
+since rows of different groups c are independent, and those of one are taken to have one
+correlation ρ. The bracket takes the place of Σ a_j² wherever a number of effective rows is meant:
+it is that for ρ = 0, and the sum over groups, as if each were one row, for ρ = 1.
 """
 
 from __future__ import annotations

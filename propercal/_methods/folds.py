@@ -25,8 +25,8 @@ def assign_folds(
     take no part. Folds balanced by label would give training and held-out rows the same noise in
     the share of each class, so that a recalibration that fits it would seem to be right.
 
-    Of `groups` (n,), numbers of the group of each row, all rows come into one fold: groups are dealt
-    as rows are, by the mean of their doubt.
+    Of `groups` (n,), numbers of the group of each row, all rows come into one fold: groups are
+    dealt as rows are, by the mean of their doubt.
     """
     rng = np.random.default_rng(random_state)
     order_by = doubt(prob)

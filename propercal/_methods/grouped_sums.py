@@ -113,7 +113,8 @@ class _ByGroup:
 
     def squares(self, values: Floats) -> Floats:
         """(r, folds) sums of squares of the sums of `values` (r, n) by group."""
-        return self._folds.sums((self._members @ values.T).T ** 2)
+        by_group = np.asarray(self._members @ values.T)
+        return self._folds.sums(by_group.T**2)
 
 
 class GroupedTableSums:

@@ -72,9 +72,7 @@ def one_step(
         xp = namespace(problem.prob)
         if recipe.kernel is not None and recipe.algorithm == "linear":
             linear.check_possible(recipe.kernel, problem.prob, problem.log_prob)
-        folds = assign_folds(
-            problem.prob, recipe.n_folds, recipe.random_state, problem.groups
-        )
+        folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state, problem.groups)
         grouped = group_rows(problem, recipe)
         table = make_table(problem, folds, recipe, grouped)
         if table is not None:

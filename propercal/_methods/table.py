@@ -134,9 +134,7 @@ def make_table(
     return table_of(points, cells, recipe.n_folds, k, row_cell=cell, exact=exact)
 
 
-def _table_of_groups(
-    problem: Problem, number: Numbers, recipe: Recipe, grouped: Grouped
-) -> Table:
+def _table_of_groups(problem: Problem, number: Numbers, recipe: Recipe, grouped: Grouped) -> Table:
     """Return the table whose cells are told apart by group too."""
     assert problem.groups is not None  # noqa: S101  # only then
     n_groups = int(problem.groups.max()) + 1

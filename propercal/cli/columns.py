@@ -100,9 +100,7 @@ def weights_of(
     return numbers_of(path, table, weight_column)
 
 
-def groups_of(
-    path: Path, table: pd.DataFrame, group_column: str | None
-) -> npt.NDArray[Any] | None:
+def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
     """Return the groups of rows as text, None for a missing one; None where no column has them."""
     if group_column is None:
         return None

@@ -19,9 +19,9 @@ from propercal.cli.columns import (
     check_classes,
     codes_of,
     find_label_column,
+    groups_of,
     numbers_of,
     text_of,
-    groups_of,
     weights_of,
 )
 from propercal.cli.formats import SEPARATORS, Npz, listed
@@ -149,7 +149,9 @@ def read_predictions(
     ('dry', 'wet')
     """
     path = Path(path)
-    columns = Columns(label_column, weight_column, tuple(drop), from_logits, pos_label, group_column)
+    columns = Columns(
+        label_column, weight_column, tuple(drop), from_logits, pos_label, group_column
+    )
     if path == STANDARD_INPUT:
         return _from_table(path, formats.read_separated(path, sys.stdin, ","), columns)
     suffix, packed = formats.format_of(path)

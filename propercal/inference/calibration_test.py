@@ -87,13 +87,13 @@ class CalibrationTest:
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.components)
+        drawn = f"{self.n_resamples} resamples{_OF_NULL[self.null]}"
         lines = [
             f"test of {self.notion} calibration, {self.generator.name} loss",
             f"  p-value {self.pvalue:.4g}, statistic {self.statistic:.4g}",
             "  its parts, in standard deviations from what calibrated predictions give:",
             *(f"    {name:<{width}} {value:>8.2f}" for name, value in self.components.items()),
-            f"  n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}, "
-            f"{self.n_resamples} resamples{_OF_NULL[self.null]}",
+            f"  n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}, {drawn}",
         ]
         return "\n".join(lines)
 

@@ -222,10 +222,8 @@ def paired_difference(
         y_true, (y_proba_a, y_proba_b), sample_weight, layout=layout, called=names
     )
     if groups is not None:
-        called = tuple(replace(each, weight="groups") for each in names)
-        beside, _ = align_pair(
-            y_true, (y_proba_a, y_proba_b), groups, layout=layout, called=called
-        )
+        called = replace(names[0], weight="groups"), replace(names[1], weight="groups")
+        beside, _ = align_pair(y_true, (y_proba_a, y_proba_b), groups, layout=layout, called=called)
         groups = beside.weight
     a, b = (
         validate_groups(

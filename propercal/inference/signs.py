@@ -44,6 +44,7 @@ class _Signs:
 
     @classmethod
     def draw(cls, groups: Integers, n_sets: int, rng: np.random.Generator) -> _Signs:
+        """Draw as many sets beside that of the observed residuals."""
         bits = rng.integers(0, 2, size=(n_sets, int(groups.max()) + 1), dtype=np.int8)
         return cls(groups, 2 * bits - 1)
 
@@ -70,7 +71,8 @@ def forms_of_signs(
     blocks = slices(1 + n_resamples, step)
     total: Any = 0.0
     names: tuple[str, ...] = ()
-    for names, forms in _problems(predictions, notion, generator, rng):
+    for of_problem, forms in _problems(predictions, notion, generator, rng):
+        names = of_problem
 
         def one_block(block: slice, forms: _Forms = forms) -> Floats:
             return to_numpy(forms(signs.rows(block)))
@@ -92,6 +94,6 @@ def _problems(
         found = quadratic_forms(at, generator, rng)
 
         def forms(signs: Floats, data: Any = data, found: Any = found, label: Any = label) -> Array:
-            return found(data.residuals(label[None, :], signs))  # type: ignore[no-any-return]
+            return found(data.residuals(label[None, :], signs))
 
         yield found.names, forms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal.__main__ import main
+from propercal.cli.command import main
 from propercal.simulation import TemperatureScaledSimplex
 from theory_tests.laws.test_dependent_rows import numbers
 
 Y, P, TRUE = TemperatureScaledSimplex(3).sample(120, random_state=0)
 GROUPS = np.repeat(np.arange(40), 3)
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "decompose": lambda **options: propercal.decompose(Y, P, **options),
     "calibration_test": lambda **options: propercal.calibration_test(Y, P, n_resamples=9, random_state=0, **options),
     "paired_difference": lambda **options: propercal.paired_difference(Y, P, TRUE, **options),
@@ -49,7 +50,7 @@ def test_what_cannot_be_used_is_refused(function: str, options: dict[str, Any], 
 
 @pytest.mark.parametrize("method", ["risk", "direct"])
 def test_published_methods_refuse_groups_with_the_reason(method: str) -> None:
-    with pytest.raises(ValueError, match="groups = 40 groups: .* sees the labels of its group"):
+    with pytest.raises(ValueError, match=r"groups = 40 groups: .* sees the labels of its group"):
         propercal.decompose(Y, P, method=method, groups=GROUPS)
     with pytest.raises(ValueError, match="sees the labels of its group"):
         propercal.decompose(Y, P, method=["debiased", method], blocks=3)
@@ -98,7 +99,7 @@ def test_groups_may_be_in_any_holder(kind: str) -> None:
     else:
         groups = pytest.importorskip("pandas").Series(GROUPS).astype(kind)
     proba = pytest.importorskip("xarray").DataArray(P, dims=("sample", "class")) if kind == "xarray" else P
-    options = {"class_dim": "class"} if kind == "xarray" else {}
+    options: dict[str, Any] = {"class_dim": "class"} if kind == "xarray" else {}
     found = propercal.decompose(Y, proba, groups=groups, **options)
     assert numbers(found) == numbers(propercal.decompose(Y, P, groups=GROUPS))
 
