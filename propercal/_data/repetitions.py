@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import to_numpy
+from propercal._array import slices, to_numpy
 from propercal._data.messages import warn
 from propercal._data.predictions import Predictions
 
@@ -30,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 _LOG_LEVEL = -30.0
 #: A share of the values that are expected to have different labels.
 _SHARE = 0.5
+#: Numbers that are looked at together.
+_TILE = 2**20
 #: Values to either side from which a share is taken.
 _NEIGHBOURS = 5
 
@@ -96,12 +98,15 @@ def repetitions(predictions: Predictions) -> Repetitions | None:
 
 def _equal_rows(values: Floats) -> npt.NDArray[np.int64] | None:
     """(n,) numbers of equal rows of `values` (n, k); None where hardly any are equal."""
-    # One number a row tells rows apart, but for what is compared below.
+    # One number a row tells rows apart, but for what is compared below. It is the same sum wherever
+    # the row stands, as a product of matrices would not be.
     scale = np.random.default_rng(0).random(values.shape[1]) + 0.5
-    mixed = np.where(np.isfinite(values), values, -1e4) @ scale
+    parts = slices(len(values), max(1, _TILE // values.shape[1]))
+    mixed = np.concatenate([(np.maximum(values[at], -1e4) * scale).sum(axis=1) for at in parts])
     order = np.argsort(mixed, kind="stable")
-    sorted_values = values[order]
-    new = np.any(sorted_values[1:] != sorted_values[:-1], axis=1)
+    new = mixed[order[1:]] != mixed[order[:-1]]
+    same = np.flatnonzero(~new)
+    new[same] = np.any(values[order[same + 1]] != values[order[same]], axis=1)
     if np.count_nonzero(~new) < -_LOG_LEVEL:
         return None
     number = np.empty(len(values), dtype=np.int64)

@@ -7,51 +7,30 @@ by group: Cameron, Gelbach & Miller 2008.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_numpy, slices, to_numpy
-from propercal._data.notions import Notion
+from propercal._array import is_numpy, like, namespace, slices, to_numpy
+from propercal._data.notions import Notion, Problem
 from propercal._data.predictions import Predictions
 from propercal._progress import steps
 from propercal._threads import map_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.inference.quadratic_forms import quadratic_forms
+from propercal.inference.quadratic_forms import QuadraticForms, Residuals, quadratic_forms
 from propercal.inference.residuals import Rows, Table
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-#: Numbers of a block of sets, and how many sets it has at least and at most.
-_BLOCK_SIZE, _FEWEST, _MOST = 2**21, 16, 128
+#: Sets that are evaluated together, and numbers of a tile of their signs.
+_SETS, _TILE = 128, 2**17
 
-_Forms = Callable[[Floats], Array]
-"""From signs (sets, n) to forms (names, sets)."""
-
-
-@dataclass(frozen=True)
-class _Signs:
-    """1 + B sets of signs, the first of them all 1."""
-
-    groups: Integers
-    drawn: npt.NDArray[np.int8]
-    """(B, G)."""
-
-    @classmethod
-    def draw(cls, groups: Integers, n_sets: int, rng: np.random.Generator) -> _Signs:
-        """Draw as many sets beside that of the observed residuals."""
-        bits = rng.integers(0, 2, size=(n_sets, int(groups.max()) + 1), dtype=np.int8)
-        return cls(groups, 2 * bits - 1)
-
-    def rows(self, sets: slice) -> Floats:
-        """Return the sign of each row in some of the sets, (sets, n)."""
-        of_groups = np.concatenate([np.ones_like(self.drawn[:1]), self.drawn])[sets]
-        return of_groups[:, self.groups].astype(np.float64)
+_Evaluation = Callable[[Floats], Array]
+"""From signs of groups (sets, G) to forms (names, sets)."""
 
 
 def forms_of_signs(
@@ -63,19 +42,21 @@ def forms_of_signs(
 ) -> tuple[tuple[str, ...], Floats]:
     """Return names and forms (names, 1 + B), added up over the problems, the observed ones first.
 
-    All problems of a notion have the same signs.
+    All problems of a notion have the same signs, those of the observed residuals being 1.
     """
-    assert predictions.groups is not None  # noqa: S101  # else labels are drawn
-    signs = _Signs.draw(predictions.groups, n_resamples, rng)
-    step = min(_MOST, max(_FEWEST, _BLOCK_SIZE // predictions.n_samples))
-    blocks = slices(1 + n_resamples, step)
+    groups = predictions.groups
+    assert groups is not None  # noqa: S101  # else labels are drawn
+    bits = rng.integers(0, 2, size=(1 + n_resamples, int(groups.max()) + 1))
+    signs = 2 * bits.astype(np.float64) - 1
+    signs[0] = 1
+    blocks = slices(len(signs), _SETS)
     total: Any = 0.0
     names: tuple[str, ...] = ()
-    for of_problem, forms in _problems(predictions, notion, generator, rng):
-        names = of_problem
+    for problem in steps(notion.problems(predictions)):
+        names, evaluate = _evaluation(problem, groups, generator, rng)
 
-        def one_block(block: slice, forms: _Forms = forms) -> Floats:
-            return to_numpy(forms(signs.rows(block)))
+        def one_block(block: slice, evaluate: _Evaluation = evaluate) -> Floats:
+            return to_numpy(evaluate(signs[block]))
 
         in_threads = is_numpy(predictions.prob)
         found = map_threads(one_block, blocks) if in_threads else map(one_block, blocks)
@@ -83,17 +64,49 @@ def forms_of_signs(
     return names, total
 
 
-def _problems(
-    predictions: Predictions, notion: Notion, generator: BregmanGenerator, rng: np.random.Generator
-) -> Iterator[tuple[tuple[str, ...], _Forms]]:
-    """Yield the names of the forms of each problem, and what takes signs to the forms."""
-    for problem in steps(notion.problems(predictions)):
-        label = to_numpy(problem.label)
-        data: Rows | Table = Rows.of(problem) if problem.n_classes > 2 else Table.of(problem)
-        at = data.at if isinstance(data, Rows) else data.sums.at
-        found = quadratic_forms(at, generator, rng)
+def _evaluation(
+    problem: Problem, groups: Integers, generator: BregmanGenerator, rng: np.random.Generator
+) -> tuple[tuple[str, ...], _Evaluation]:
+    """Return the names of the forms of a problem, and what takes signs to the forms."""
+    if problem.n_classes > 2:
+        rows = Rows.of(problem)
+        forms = quadratic_forms(rows.at, generator, rng)
+        return forms.names, _of_rows(rows, forms, to_numpy(problem.label), groups)
+    table = Table.of(problem)
+    forms = quadratic_forms(table.sums.at, generator, rng)
+    return forms.names, _of_table(table, forms, to_numpy(problem.label), groups)
 
-        def forms(signs: Floats, data: Any = data, found: Any = found, label: Any = label) -> Array:
-            return found(data.residuals(label[None, :], signs))
 
-        yield found.names, forms
+def _of_table(
+    table: Table, forms: QuadraticForms, event: Integers, groups: Integers
+) -> _Evaluation:
+    """Return forms of a problem of two classes: sums by point are sums of those of each group."""
+    from scipy.sparse import csr_array
+
+    residual = event - table.prob
+    residual = residual if table.weight is None else residual * table.weight
+    reference, size = table.sums.at.count, table.sums.size
+    by_group = csr_array((residual, (table.number, groups)), shape=(size, int(groups.max()) + 1))
+    # A sign does not change a square.
+    square = like(np.bincount(table.number, residual**2, size)[None, :], reference)
+
+    def evaluate(signs: Floats) -> Array:
+        linear = like(np.asarray(by_group @ signs.T).T, reference)
+        squares = namespace(linear).broadcast_to(square, linear.shape)
+        return forms([Residuals(linear, squares)])
+
+    return evaluate
+
+
+def _of_rows(rows: Rows, forms: QuadraticForms, label: Integers, groups: Integers) -> _Evaluation:
+    """Return forms of a problem of several classes, whose rows are added up a tile at a time."""
+
+    def evaluate(signs: Floats) -> Array:
+        total: list[Any] = []
+        for part in slices(len(label), max(1, _TILE // len(signs))):
+            residuals = rows.residuals(label[None, part], signs[:, groups[part]], part)
+            found = forms.statistics(residuals, part)
+            total = [a + b for a, b in zip(total, found, strict=True)] if total else found
+        return forms.combine(total)
+
+    return evaluate

@@ -10,13 +10,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import propercal
-from propercal._data.notions import Problem
+from propercal._data.groups import validate_groups
+from propercal._data.notions import Problem, as_notion
 from propercal._kernels.kernels import DirichletKernel
 from propercal._methods.dependence import design_effect, intraclass_correlation, standard_error_of_groups
 from propercal._methods.fold_sums import Sources, fold_kernel
@@ -24,6 +26,10 @@ from propercal._methods.folds import assign_folds
 from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
 from propercal._methods.recipe import make_recipe
 from propercal._methods.table import group_rows, make_table
+from propercal.generators import as_generator
+from propercal.inference.quadratic_forms import quadratic_forms
+from propercal.inference.residuals import Rows, Table
+from propercal.inference.signs import forms_of_signs
 from propercal.recalibration.points import interior
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
@@ -232,17 +238,11 @@ def test_sums_over_a_table_leave_out_the_group(k: int, gamma: float, weighted: b
     assert table is not None
     assert table.sources.group is not None
     np.testing.assert_array_equal(table.sources.group[table.cell], groups)
-    table = replaced(table, 0.4)
+    table = replace(table, sources=replace(table.sources, correlation=0.4))
     columns = rng.uniform(size=(len(table.weight), 2))
     sums_of = GroupedTableSums(table, DirichletKernel(), gamma)
     for rows in table.sources.folds:
         check_sums(sums_of(rows, columns), table.sources, gamma, range(rows.start, rows.stop), columns, 1e-7)
-
-
-def replaced(table: Any, correlation: float) -> Any:
-    from dataclasses import replace
-
-    return replace(table, sources=replace(table.sources, correlation=correlation))
 
 
 def test_rows_of_one_group_see_no_others() -> None:
@@ -269,3 +269,25 @@ def test_large_samples_choose_and_sum_by_group(notion: str) -> None:
     with_kernel = propercal.decompose(y[repeated], near, notion=notion, groups=repeated, bandwidth=0.05)
     low, high = with_kernel.interval("calibration_error")
     assert low <= float(once.calibration_error) <= high
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("k", "notion"), [(2, "canonical"), (3, "canonical"), (3, "classwise"), (4, "top-label")])
+def test_forms_of_signs_are_those_of_residuals_with_these_signs(k: int, notion: str, weighted: bool) -> None:
+    """Residuals of a group are multiplied by one number, 1 in the observed set, then summed up as labels' are."""
+    y, p, _ = sample(k, 120, 7)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 120) if weighted else None
+    groups = np.repeat(np.arange(30), 4)
+    predictions = validate_groups(y, p, groups=groups, sample_weight=weight)
+    reduction, generator = as_notion(notion), as_generator("brier")
+    names, found = forms_of_signs(predictions, reduction, generator, 40, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    signs = 2 * rng.integers(0, 2, size=(41, 30)) - 1
+    signs[0] = 1
+    total: Any = 0.0
+    for problem in reduction.problems(predictions):
+        data: Any = Rows.of(problem) if problem.n_classes > 2 else Table.of(problem)
+        forms = quadratic_forms(data.at if problem.n_classes > 2 else data.sums.at, generator, rng)
+        total = total + forms(data.residuals(np.asarray(problem.label)[None, :], signs[:, groups]))
+    np.testing.assert_allclose(found, total, rtol=1e-9, atol=1e-9 * np.abs(total).max())
+    assert len(names) == len(found)
