@@ -61,6 +61,11 @@ class PairedDifference:
     b: Decomposition
     confidence_level: float
 
+    @property
+    def n_groups(self) -> int | None:
+        """Groups, or blocks, of rows that may depend on each other; None where none were given."""
+        return self.a.n_groups
+
     def interval(self, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for the difference.
 

@@ -76,7 +76,7 @@ def test_groups_are_matched_by_index_as_weights_are() -> None:
     with pytest.raises(ValueError, match="groups = rows with no index"):
         propercal.decompose(labels.iloc[order], frame, groups=GROUPS)
     compared = propercal.paired_difference(labels, frame, frame.iloc[order], groups=groups.iloc[order])
-    assert compared.a.n_groups == 40
+    assert compared.n_groups == 40
     assert compared.difference == pytest.approx(0, abs=1e-12)
     weight = pd.Series(np.ones(120), index=index)
     with pytest.raises(ValueError, match="groups = rows in another order than those of sample_weight"):
@@ -176,7 +176,7 @@ def no_repetitions(y: Any, p: Any, **options: Any) -> None:
         propercal.calibration_test(y, p, n_resamples=1, **options)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("decimals", [1, 2, 3])
 @pytest.mark.parametrize("k", [2, 3, 10])
 def test_ties_of_a_lattice_are_no_repetitions(k: int, decimals: int, seed: int) -> None:
