@@ -62,6 +62,12 @@ class Predictions:
     """The caller's floating dtype, in which results are returned."""
     names: Names = USUAL_NAMES
     """What the caller calls the data."""
+    groups: npt.NDArray[np.int64] | None = None
+    """(n,) the number of the group of each row, if rows of some depend on each other."""
+    n_groups: int | None = None
+    """Number of groups, if any were given."""
+    repeated: bool = False
+    """Whether rows were found to repeat each other, and no groups given."""
 
     @property
     def n_samples(self) -> int:

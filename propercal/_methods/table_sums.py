@@ -38,7 +38,7 @@ class TableSums:
         self._table = table
         sources, points = table.sources, table.points
         xp = namespace(points.prob)
-        self._kernel, self._itself = _scaled_kernel(table, kernel, bandwidth)
+        self._kernel, self._itself = scaled_kernel(table, kernel, bandwidth)
         n_cells = sources.n_folds * sources.n_classes
         self._cell = one_hot(sources.cell, n_cells, points.prob.dtype)
         self._fold = one_hot(like(sources.fold, points.prob), sources.n_folds, points.prob.dtype)
@@ -73,7 +73,7 @@ class TableSums:
         return self._table.segments.sums(values)
 
 
-def _scaled_kernel(table: Table, kernel: BilinearKernel, bandwidth: float) -> tuple[Array, Array]:
+def scaled_kernel(table: Table, kernel: BilinearKernel, bandwidth: float) -> tuple[Array, Array]:
     """Return k(t; x) (m, m) between points, 0 at t itself, and k(t; t) (m,).
 
     Each row is in units of its largest value: of all points if others are at t, else of the others.

@@ -217,6 +217,11 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         help="column, or array of an npz file, of weights of rows",
     )
     parser.add_argument(
+        "--group-column",
+        metavar="NAME",
+        help="the same of groups: rows of one group may depend on each other, as repetitions do",
+    )
+    parser.add_argument(
         "--drop",
         action="append",
         default=[],
@@ -312,6 +317,7 @@ def _decompose_file(
         path,
         label_column=options.label_column if named else None,
         weight_column=options.weight_column,
+        group_column=options.group_column,
         drop=options.drop if named else (),
         from_logits=options.from_logits,
         pos_label=options.pos_label,
@@ -325,6 +331,7 @@ def _decompose_file(
         generator=generators,
         from_logits=data.from_logits,
         sample_weight=data.sample_weight,
+        groups=data.groups,
         **given,
     )
 

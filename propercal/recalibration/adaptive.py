@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -72,10 +74,15 @@ def _damping(train: TrainingSets, free: Scores) -> Array:
     return like(result, information)
 
 
-def _waves(train: TrainingSets) -> _Waves:
+def _waves(train: TrainingSets, low: int = 0, high: int = _BLOCKS[-1]) -> _Waves:
     log_odds, each = _values(train.reference)
     before = np.cumsum(each)
-    return _Waves(log_odds, (before - each / 2) / before[-1])
+    return _Waves(log_odds, (before - each / 2) / before[-1], low, high)
+
+
+def wave_terms() -> list[Callable[[TrainingSets], logit.MakeTerms]]:
+    """Return the blocks of waves, each by itself."""
+    return [partial(_waves, low=low, high=high) for low, high in pairwise((0, *_BLOCKS))]
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,12 @@ class _Waves:
 
     log_odds: Floats
     rank: Floats
+    low: int
+    high: int
 
     def __call__(self, points: Points) -> logit.DifferenceTerms:
         rank = np.interp(_log_odds(points), self.log_odds, self.rank)
-        number = np.arange(1, _BLOCKS[-1] + 1)
+        number = np.arange(self.low + 1, self.high + 1)
         return logit.DifferenceTerms(like(np.cos(np.pi * number[:, None] * rank), points.prob))
 
 

@@ -61,7 +61,7 @@ def vector(train: TrainingSets) -> Scores:
     """Scores a_i log g_i + c_i, drawn to temperature scaling (Guo et al. 2017)."""
     slope = train.fit(temperature).coefficients
     start = slope * _each(train, (1.0, 0.0) * train.n_classes)
-    return Scores.fitted(train, vector, _vector_terms, start=start, ridge=0 * start + 1.0)
+    return Scores.fitted(train, vector, vector_terms, start=start, ridge=0 * start + 1.0)
 
 
 def smooth(train: TrainingSets) -> Scores:
@@ -186,7 +186,7 @@ def equivariant_terms(points: Points) -> logit.SharedTerms:
     return logit.SharedTerms(xp.stack([log_g, g, log_g * square]))
 
 
-def _vector_terms(points: Points) -> logit.ClassTerms:
+def vector_terms(points: Points) -> logit.ClassTerms:
     xp = namespace(points.prob)
     log_g = points.log_prob.T
     return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))

@@ -6,7 +6,9 @@ function of the whole prediction: how confident it is, which classes compete, wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +42,22 @@ _SLOPE_RIDGE = 1e-3
 Floats = npt.NDArray[np.float64]
 
 
+class _Interacting(Protocol):
+    def terms(self, seen: TrainingSets) -> logit.MakeTerms: ...
+
+    def __call__(self, train: TrainingSets) -> Scores: ...
+
+
 def interacting(n_classes: int) -> list[Family]:
     """Return the families that let classes interact, where there are three or more."""
+    return [*_families(n_classes)]
+
+
+def _families(n_classes: int) -> list[_Interacting]:
     k = n_classes
     if k < 3:
         return []
-    families: list[Family] = [VaryingTemperature(0.5, by_class=False), Ranks(0.5)]
+    families: list[_Interacting] = [VaryingTemperature(0.5, by_class=False), Ranks(0.5)]
     if 3 * k <= LARGEST_SYSTEM:
         families.append(ShiftsByConfidence(1.0))
     if k <= _MOST_CONTEXT:
@@ -53,6 +65,12 @@ def interacting(n_classes: int) -> list[Family]:
     if k * (k - 1) <= LARGEST_SYSTEM:
         families += [LogSums(8.0), LogSums(1.0)]
     return families
+
+
+def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], logit.MakeTerms]]:
+    """Return what these families multiply by coefficients, each once."""
+    named = {type(each).__name__ + str(getattr(each, "by_class", "")): each for each in _families(n_classes)}
+    return [each.terms for each in named.values()]
 
 
 @dataclass(frozen=True)
@@ -66,13 +84,16 @@ class VaryingTemperature:
     ridge: float
     by_class: bool = True
 
+    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+        """Return what the coefficients multiply, in units of what was seen."""
+        top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
+        return _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
+
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the function, drawn to temperature scaling."""
-        seen = train.reference
-        top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
-        terms = _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
+        terms = self.terms(train.reference)
         slope = train.fit(temperature).coefficients
-        d = int(terms(train.points.part(slice(0, 1))).context.shape[0])
+        d = terms(train.points.part(slice(0, 1))).n_terms
         first = like([[1.0] + [0.0] * (d - 1)], slope, slope.dtype)
         ridge = self.ridge + (_SLOPE_RIDGE - self.ridge) * first + 0 * slope
         return Scores.fitted(train, self, terms, start=slope * first, ridge=ridge)
@@ -106,12 +127,13 @@ class LogSums:
 
     ridge: float
 
+    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+        """Return what the coefficients multiply, in units of what was seen."""
+        return _LogSums(_scale(seen))
+
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        k = train.n_classes
-        return _beside_equivariant(
-            train, self, _LogSums(_scale(train.reference)), k * (k - 1), self.ridge
-        )
+        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -140,14 +162,16 @@ class Ranks:
 
     ridge: float
 
+    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+        """Return what the coefficients multiply, in units of what was seen."""
+        gaps = _gaps(_largest(seen.points))
+        return _RankScores(
+            namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps])
+        )
+
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        seen = train.reference
-        gaps = _gaps(_largest(seen.points))
-        steps = namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps])
-        terms = _RankScores(steps)
-        d = terms(train.points.part(slice(0, 1))).n_terms
-        return _beside_equivariant(train, self, terms, d, self.ridge)
+        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -189,16 +213,19 @@ class ShiftsByConfidence:
 
     ridge: float
 
-    def __call__(self, train: TrainingSets) -> Scores:
-        """Fit the coefficients, drawn to temperature scaling."""
-        seen = train.reference
+    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+        """Return what the coefficients multiply, in units of what was seen."""
         share = like(_shares(seen), seen.points.prob)
         top = namespace(share).max(seen.points.prob, axis=1)
         mean = float(share @ top)
         spread = max(float(share @ (top - mean) ** 2) ** 0.5, 1e-6)
+        return _ByConfidence(mean, spread)
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to temperature scaling."""
         slope = train.fit(temperature).coefficients
         start = slope * like([[1.0, 0.0, 0.0] * train.n_classes], slope, slope.dtype)
-        terms = _ByConfidence(mean, spread)
+        terms = self.terms(train.reference)
         return Scores.fitted(train, self, terms, start=start, ridge=0 * start + self.ridge)
 
 
@@ -216,9 +243,10 @@ class _ByConfidence:
 
 
 def _beside_equivariant(
-    train: TrainingSets, family: Family, terms: logit.MakeTerms, d: int, ridge: float
+    train: TrainingSets, family: Family, terms: logit.MakeTerms, ridge: float
 ) -> Scores:
     base = train.fit(equivariant)
+    d = terms(train.points.part(slice(0, 1))).n_terms
     start = base.coefficients[:, :1] * like([[0.0] * d], base.coefficients, base.coefficients.dtype)
     return Scores.fitted(train, family, terms, start=start, ridge=start + ridge, base=base)
 

@@ -24,6 +24,10 @@ _CHORDS = 8
 class Terms(Protocol):
     """Scores (b, k, n) that are linear in coefficients (b, d), for b sets of coefficients."""
 
+    @property
+    def n_terms(self) -> int:
+        """Number of coefficients d."""
+
     def scores(self, coefficients: Array) -> Array:
         """(b, k, n) scores."""
 
@@ -39,6 +43,10 @@ class SharedTerms:
     """Terms (d, k, n) whose coefficients are the same for every class."""
 
     values: Array
+
+    @property
+    def n_terms(self) -> int:  # noqa: D102
+        return int(self.values.shape[0])
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return namespace(self.values).tensordot(coefficients, self.values, axes=1)
@@ -63,6 +71,10 @@ class ClassTerms:
     """Terms (k, s, n) with coefficients of their own for each class, k s in all."""
 
     values: Array
+
+    @property
+    def n_terms(self) -> int:  # noqa: D102
+        return int(self.values.shape[0] * self.values.shape[1])
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -98,6 +110,10 @@ class GroupTerms:
     values: Array
     group: Array
     """(n, c) one-hot; the coefficients are ordered by group, then by term."""
+
+    @property
+    def n_terms(self) -> int:  # noqa: D102
+        return int(self.values.shape[0] * self.group.shape[1])
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -137,6 +153,10 @@ class ContextTerms:
     log_prob: Array
     context: Array
 
+    @property
+    def n_terms(self) -> int:  # noqa: D102
+        return int(self.context.shape[0])
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return (coefficients @ self.context)[:, None, :] * self.log_prob
 
@@ -156,6 +176,10 @@ class DifferenceTerms:
     """Terms (d, n) of the log-odds of the second of two classes."""
 
     values: Array
+
+    @property
+    def n_terms(self) -> int:  # noqa: D102
+        return int(self.values.shape[0])
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         half = coefficients @ self.values / 2
@@ -178,8 +202,7 @@ class RankTerms:
     context: Array
 
     @property
-    def n_terms(self) -> int:
-        """Number of coefficients m q."""
+    def n_terms(self) -> int:  # noqa: D102
         return int(self.context.shape[0] * self.context.shape[1])
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102

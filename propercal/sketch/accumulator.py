@@ -105,6 +105,10 @@ class CalibrationSketch:
     classes, or whose predictions are further than 0.1 from a sum of 1. Such a row is refused where
     rows before it were read as of one class and would be others as separate problems.
 
+    Rows count as independent: a sketch keeps no sums by group, whose number grows with the data,
+    and deals the rows of each update to folds by themselves, so that there is no `groups` as in
+    :func:`propercal.decompose`.
+
     What the nodes leave out of a published estimate is estimated from how fast the polynomials
     converge (:meth:`quadrature_error`), and :meth:`result` warns where it exceeds 1e-6 of a term.
     That happens where points stand alone, n √γ of 10 or less: there is no sketch of such data, but
