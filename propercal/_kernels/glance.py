@@ -78,7 +78,7 @@ class _Sources:
     def error(self, bandwidth: float) -> float:
         """Return what these add to a kernel value, as a share of what nodes may add."""
         # A polynomial of the degree of the nodes misses a bell by a power of its curvature.
-        by_nodes = (self.spacing / bandwidth) ** (nodes_for(_TOLERANCE) / 2)
+        by_nodes = float((self.spacing / bandwidth) ** (nodes_for(_TOLERANCE) / 2))
         return min(1.0, by_nodes + _ROUNDING / bandwidth / _TOLERANCE)
 
 
@@ -117,7 +117,7 @@ class Glance:
         columns = unit[:, None] * one_hot(label, problem.n_classes, np.float64)
         self._weight = columns[self.rows]
         self._log_others = np.log(n * to_numpy(sum_of_others(problem.weight))[self.rows])
-        finest_nodes = _on_nodes(panels, number, place, prob, log_prob, columns)
+        finest_nodes = _on_nodes(panels, number, place, columns)
         self._levels = [finest_nodes or _Sources.sorted(prob, log_prob, columns, 0.0)]
 
     def sums(self, kernel: BilinearKernel, bandwidth: float) -> Sums:
@@ -164,7 +164,8 @@ class Glance:
                 exponents = left[rows] @ np.ascontiguousarray(right[:, first:last])
                 values = floored_exp(exponents, EXPONENT_FLOOR, in_place=True)
                 parts.append(values @ sources.weight[first:last])
-        return np.concatenate(parts) - kernel.own(2) * self._weight[targets]
+        sums: Floats = np.concatenate(parts) - kernel.own(2) * self._weight[targets]
+        return sums
 
     def _too_small(
         self, sums: Floats, targets: Numbers, kernel: BilinearKernel, error: float
@@ -184,8 +185,7 @@ class Glance:
             step = self._finest * 10.0 ** len(self._levels)
             panels = panels_for(self._log_prob, step, _TOLERANCE)
             place = panels.locate(finer.prob, finer.log_prob)
-            points = finer.prob, finer.log_prob, finer.weight
-            self._levels.append(_on_nodes(panels, *place, *points) or finer)
+            self._levels.append(_on_nodes(panels, *place, finer.weight) or finer)
         coarse, finer = self._levels[level], self._levels[max(0, level - 1)]
         return [coarse] if finer is coarse else [coarse, finer]
 
@@ -225,10 +225,8 @@ def _grouped(
     return chosen, np.add.reduceat(sorted_weight, starts), sizes / n
 
 
-def _on_nodes(
-    panels: Panels, number: Numbers, place: Floats, prob: Floats, log_prob: Floats, weight: Floats
-) -> _Sources | None:
-    """Move points (m, 2) of some weight (m, c) onto the nodes of panels; None if few are fewer."""
+def _on_nodes(panels: Panels, number: Numbers, place: Floats, weight: Floats) -> _Sources | None:
+    """Move points of some weight (m, c) onto the nodes of panels; None if these are not fewer."""
     order = np.argsort(number, kind="stable")
     occupied, starts = np.unique(number[order], return_index=True)
     if occupied.size * panels.order > _FEWER * number.size:
