@@ -10,7 +10,6 @@ import numpy as np
 from propercal._array import ignore_underflow, no_gradient
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
 from propercal._data.settings import (
     check_confidence_level,
     check_flag,
@@ -23,7 +22,7 @@ from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
-from propercal.sketch.convention import Convention, joined, read_rows
+from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import encode
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.result import Question, decomposition, estimated_error
@@ -31,6 +30,7 @@ from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, 
 from propercal.sketch.settings import (
     as_summed,
     check_folds,
+    check_pairs,
     check_same,
     fixed_values,
     recipe_of,
@@ -138,19 +138,7 @@ class CalibrationSketch:
         from_logits: bool = False,
         link: str | None = None,
     ) -> None:
-        if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer):
-            raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
-        if n_classes < 2:
-            raise bad_value("n_classes", n_classes, "2 or more", "count the columns of y_proba")
-        # By its name, which is all that bytes can hold.
-        reduction = as_notion(as_notion(notion).name)
-        if reduction.n_outcomes(n_classes) > 2:
-            raise bad_value(
-                "notion",
-                repr(reduction.name),
-                "a notion of one-dimensional problems for more than two classes",
-                'use "classwise" or "top-label", or decompose() for data that fit into memory',
-            )
+        reduction = check_pairs(n_classes, notion)
         self.bandwidth = check_grid(bandwidth)
         self.n_folds, self.random_state = check_folds(n_folds, random_state)
         check_flag("from_logits", from_logits)
@@ -281,13 +269,7 @@ class CalibrationSketch:
         check_same(self._settings(), other._settings())
         others = other._seen
         with self._lock:
-            mine = self._seen
-            reading = mine.reading
-            if mine.n_samples == 0:
-                reading = others.reading
-            elif others.n_samples:
-                reading = joined(reading, others.reading)
-            self._seen = mine.plus(others, self._frame, reading)
+            self._seen = self._seen.plus(others, self._frame)
         return self
 
     def result(
