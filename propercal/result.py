@@ -68,6 +68,15 @@ class Decomposition:
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
+    misfit_pvalue : float or None
+        Debiased method: the p-value of a look at whether the recalibrated predictions are
+        calibrated, on rows that took no part in the recalibrations, in the directions of all
+        families of these; adjusted for the number of directions.
+    missed : float or None
+        Debiased method: by how much the calibration error may exceed its estimate, for what the
+        recalibrations do not follow: an upper confidence limit of 95 % where that look finds
+        something at the level .05, else 0. Intervals are wider by it on the side of a larger
+        calibration error.
     kernel_rows : int or None
         Debiased method: the rows that the kernel correction of every row is made from,
         ``n_samples`` of up to 20 000 or in one dimension; None without a kernel.
@@ -104,6 +113,8 @@ class Decomposition:
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     lower_bound: float | None = None
     kernel_share: float | None = None
+    misfit_pvalue: float | None = None
+    missed: float | None = None
     kernel_rows: int | None = None
     training_rows: int | None = None
     n_groups: int | None = None
@@ -153,12 +164,15 @@ class Decomposition:
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
             )
         half = half_width(error, level)
+        missed = self.missed or 0.0
+        if name == "refinement":
+            return centre - half - missed, centre + half
         if name not in _DIVERGENCES:
             return centre - half, centre + half
         if centre <= half:
-            return 0.0, max(centre + half, 0.0)
+            return 0.0, max(centre + half, 0.0) + missed
         root = math.sqrt(centre)
-        return (root - half / (2 * root)) ** 2, (root + half / (2 * root)) ** 2
+        return (root - half / (2 * root)) ** 2, (root + half / (2 * root)) ** 2 + missed
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals and settings.
@@ -167,7 +181,8 @@ class Decomposition:
         -------
         xarray.Dataset
             One variable per term; ``{term}_interval`` along "bound" where there is one;
-            ``lower_bound`` and ``kernel_share`` of the debiased method; the settings as attributes.
+            ``lower_bound``, ``missed``, ``kernel_share`` and ``misfit_pvalue`` of the debiased
+            method; the settings as attributes.
         """
         import xarray as xr
 
@@ -175,12 +190,14 @@ class Decomposition:
         for name in self.standard_errors:
             if math.isfinite(_number(getattr(self, name)) + self.standard_errors[name]):
                 terms[f"{name}_interval"] = ("bound", list(self.interval(name)))
-        if self.lower_bound is not None:
-            terms["lower_bound"] = ((), self.lower_bound)
+        for name in ("lower_bound", "missed"):
+            if getattr(self, name) is not None:
+                terms[name] = ((), getattr(self, name))
         for name, variable in terms.items():
             terms[name] = (*variable, {"units": self.units} if self.units else {})
-        if self.kernel_share is not None:
-            terms["kernel_share"] = ((), self.kernel_share)
+        for name in ("kernel_share", "misfit_pvalue"):
+            if getattr(self, name) is not None:
+                terms[name] = ((), getattr(self, name))
         rows = {
             "kernel_rows": self.kernel_rows,
             "training_rows": self.training_rows,

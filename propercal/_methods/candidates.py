@@ -17,6 +17,7 @@ from propercal._methods.correction import (
     without_fold,
 )
 from propercal._methods.fold_sums import FoldSums
+from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread, half_trace
 from propercal._typing import Array
@@ -46,6 +47,8 @@ class OneStep(NamedTuple):
     """Rows that the kernel was summed over; None without one."""
     training_rows: int | None = None
     """Rows that the recalibrations were fitted to."""
+    misfit: Misfit = NOTHING
+    """What the recalibrations leave unexplained."""
 
 
 class Choice(NamedTuple):

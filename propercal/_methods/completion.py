@@ -15,6 +15,7 @@ from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._methods.dependence import standard_error_of_groups
 from propercal._methods.method import Method
+from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -61,6 +62,8 @@ def complete(
     debiased: dict[str, Any] = {}
     if terms.one_step is not None:
         debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
+        debiased |= _of_misfit(terms.misfit or NOTHING)
+        warn_of_misfit(terms.misfit or NOTHING, generator)
         _warn_doubtful(debiased["kernel_share"], terms, predictions, notion, generator)
     errors = {
         "risk": standard_error(terms.loss, predictions),
@@ -103,6 +106,21 @@ def _warn_doubtful(
         warn_of_kernel(kernel_share, generator)
     if math.isinf(_largest_loss(generator, predictions, notion)):
         _warn_few_rows(terms.loss, predictions, generator)
+
+
+def _of_misfit(misfit: Misfit) -> dict[str, Any]:
+    return {"misfit_pvalue": misfit.p_value, "missed": misfit.missed}
+
+
+def warn_of_misfit(misfit: Misfit, generator: BregmanGenerator) -> None:
+    """Say so if recalibrated predictions are not calibrated."""
+    if misfit.missed > 0:
+        warn(
+            f"the recalibrations behind the {generator.name} calibration error leave structure "
+            f"that they do not follow (p = {misfit.p_value:.2g}): the estimate is likely to be too "
+            f"small, by up to about {misfit.missed:.3g}, by which its interval is wider above; "
+            "lower_bound is safe. Pass a recalibrator that fits these predictions, or more data."
+        )
 
 
 def warn_of_kernel(kernel_share: float, generator: BregmanGenerator) -> None:

@@ -14,6 +14,7 @@ from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
+from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
 from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms
@@ -48,6 +49,7 @@ class _Total:
         self._kernel_rows, self._training_rows = step.kernel_rows, step.training_rows
         self._bandwidths = list(step.bandwidths)
         self._algorithms = {step.algorithm}
+        self._misfits = [step.misfit]
 
     def add(self, terms: ProblemTerms, step: OneStep) -> None:
         """Add another problem of the same rows."""
@@ -56,6 +58,7 @@ class _Total:
         self._n_problems += 1
         self._bandwidths += step.bandwidths
         self._algorithms.add(step.algorithm)
+        self._misfits.append(step.misfit)
 
     def terms(self, recipe: Recipe) -> Terms:
         """Return the mean over problems."""
@@ -65,7 +68,11 @@ class _Total:
             lower_median(self._bandwidths),
             joint_algorithm(self._algorithms),
             one_step=OneStepRows(*(each / self._n_problems for each in self._rows)),
-        )._replace(kernel_rows=self._kernel_rows, training_rows=self._training_rows)
+        )._replace(
+            kernel_rows=self._kernel_rows,
+            training_rows=self._training_rows,
+            misfit=joint_misfit(self._misfits),
+        )
 
 
 _Found = list[tuple[ProblemTerms, OneStep]]

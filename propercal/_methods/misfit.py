@@ -27,7 +27,7 @@ from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.logit import Terms
 
 #: A misfit is reported if chance shows one as large in fewer samples than this.
-LEVEL = 0.01
+LEVEL = 0.05
 #: Quantile of the normal law: what is left may be larger than it looks by as many errors.
 _UPPER = 1.6448536269514722
 #: Rows that each coefficient of a direction is drawn to 0 by.
@@ -64,8 +64,12 @@ class JudgedRows(NamedTuple):
     """(r,) sums of the squares of the weights of what each row stands for."""
     own: Array
     """(r, k) base fitted without this fold."""
+    outer: Sequence[Array]
+    """(r, k) base fitted without each fold in turn, this one too."""
     inner: Sequence[Array]
     """(r, k) for each other fold, fitted without both."""
+    group: npt.NDArray[np.int64] | None = None
+    """(r,) groups of rows that depend on each other."""
 
 
 class _Direction(NamedTuple):
@@ -75,13 +79,14 @@ class _Direction(NamedTuple):
     error: float
     dimension: float
     """Of the law of chi-square that has its first two moments."""
+    noise: float
+    """What the variance of the base adds to it: the jackknife over folds, in this direction."""
 
 
 def find_misfit(
     generator: BregmanGenerator,
     rows: Sequence[JudgedRows],
     terms: Sequence[Sequence[Terms]],
-    variance: float,
 ) -> Misfit:
     """Look for a misfit in several directions.
 
@@ -93,20 +98,17 @@ def find_misfit(
         By fold.
     terms : sequence of sequence of Terms
         For each direction its functions at the rows of each fold.
-    variance : float
-        Estimate of what the variance of the base adds to E D_F(r, b).
     """
     found = [_direction(generator, rows, each) for each in terms]
     found = [each for each in found if each.error > 0]
     if not found:
         return NOTHING
-    noise = _FEWER_ROWS * variance
-    p_values = np.array([_p_value(each, noise) for each in found])
+    p_values = np.array([_p_value(each) for each in found])
     p_value = min(1.0, float(p_values.min()) * len(found))
     if p_value >= LEVEL:
         return Misfit(p_value, 0.0)
     missed = max(
-        each.value - noise + _UPPER * each.error
+        each.value - each.noise + _UPPER * each.error
         for each, p in zip(found, p_values, strict=True)
         if p * len(found) < LEVEL
     )
@@ -121,8 +123,8 @@ def joint_misfit(found: Sequence[Misfit]) -> Misfit:
     return Misfit(p_value, missed if p_value < LEVEL else 0.0)
 
 
-def _p_value(found: _Direction, noise: float) -> float:
-    excess = math.sqrt(2 * found.dimension) * (found.value - noise) / found.error
+def _p_value(found: _Direction) -> float:
+    excess = math.sqrt(2 * found.dimension) * (found.value - found.noise) / found.error
     return float(chdtrc(found.dimension, max(found.dimension + excess, 0.0)))
 
 
@@ -143,13 +145,15 @@ def _direction(
         for e, other in enumerate(parts):
             if e != f:
                 total += part.without(e, f) @ metric @ other.without(f, e)
+    moved = np.stack([sum(each) for each in zip(*(part.outer for part in parts), strict=True)])
+    moved = moved - moved.mean(axis=0)
+    noise = 0.5 * _FEWER_ROWS * float(np.sum((moved @ metric) * moved))
     product = metric @ covariance
     square = float(np.sum(product * product.T))
     if not square > 0:
-        return _Direction(0.0, 0.0, 1.0)
-    return _Direction(
-        0.5 * total, math.sqrt(0.5 * square), float(np.trace(product)) ** 2 / square
-    )
+        return _Direction(0.0, 0.0, 1.0, 0.0)
+    dimension = float(np.trace(product)) ** 2 / square
+    return _Direction(0.5 * total, math.sqrt(0.5 * square), dimension, noise)
 
 
 class _Part(NamedTuple):
@@ -159,6 +163,8 @@ class _Part(NamedTuple):
     """(d,) Σ w ψ."""
     inner: list[Floats]
     """The same without each other fold."""
+    outer: list[Floats]
+    """The same with bases fitted without each fold in turn."""
     covariance: Floats
     """(d, d) Σ w² ψ ψᵀ."""
     forms: tuple[Floats, Floats]
@@ -194,10 +200,21 @@ class _Part(NamedTuple):
         return cls(
             to_numpy(sums(rows.own)),
             [to_numpy(sums(base)) for base in rows.inner],
-            to_numpy((psi * rows.squares) @ psi.T),
+            [to_numpy(sums(base)) for base in rows.outer],
+            _covariance(psi, rows),
             (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
             float(xp.sum(rows.squares)),
         )
+
+
+def _covariance(psi: Array, rows: JudgedRows) -> Floats:
+    """(d, d) Σ w² ψ ψᵀ, or Σ over groups of what Σ w ψ of each gives."""
+    if rows.group is None:
+        return to_numpy((psi * rows.squares) @ psi.T)
+    number = np.unique(rows.group, return_inverse=True)[1]
+    weighted = to_numpy(psi * rows.weight)
+    sums = np.stack([np.bincount(number, each) for each in weighted])
+    return np.asarray(sums @ sums.T)
 
 
 def _functions(terms: Terms, base: Array) -> Array:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from propercal._array import is_numpy, like, namespace, to_numpy
+from propercal._array import like, namespace
 from propercal._methods.cross_fitting import CrossFits
-from propercal._methods.fold_sums import Sources
 from propercal._methods.misfit import (
     LARGEST_DIRECTION,
-    NOTHING,
     JudgedRows,
     Misfit,
     find_misfit,
 )
 from propercal._methods.sampling import Judged, searched
-from propercal._methods.variance import half_spread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.built_in import directions_for
@@ -37,19 +32,48 @@ def misfits(
     found = []
     for i, generator in enumerate(generators):
         weights = [stack[i] for stack in stacks]
-        rows, spread = [], 0.0
+        rows = []
         for f, part in enumerate(parts):
             outer = [
-                fits.combined(frozenset({e}), [weights[e]], points[f])[0]
-                for e in range(len(parts))
+                fits.combined(frozenset({e}), [weights[e]], points[f])[0] for e in range(len(parts))
             ]
             inner = [
                 fits.combined(frozenset({f, e}), [weights[f]], points[f])[0]
                 for e in range(len(parts))
                 if e != f
             ]
-            rows.append(_judged(fits, part, outer[f], inner))
-            v = half_spread(generator, outer)
-            spread += float(namespace(v).sum(part.weight * v))
-        found.append(find_misfit(generator, rows, terms, spread))
+            rows.append(_judged(fits, part, f, outer, inner))
+        found.append(find_misfit(generator, rows, terms))
+    return found
+
+
+def _judged(
+    fits: CrossFits, part: Judged, fold: int, outer: Sequence[Array], inner: Sequence[Array]
+) -> JudgedRows:
+    sources, rows = fits.sources, part.rows
+    xp, index = namespace(outer[0]), like(rows, outer[0])
+    squares = part.weight**2
+    if fits.table is not None:
+        total = float(xp.sum(fits.table.weight))
+        squares = xp.take(fits.table.squares, index) / total**2
+    return JudgedRows(
+        xp.take(sources.label, index),
+        part.weight,
+        squares,
+        outer[fold],
+        outer,
+        inner,
+        None if sources.group is None else sources.group[rows],
+    )
+
+
+def _terms(fits: CrossFits, points: Sequence[Points]) -> list[list[Terms]]:
+    """Return the functions of each direction at the points of each fold, as far as they fit."""
+    found = []
+    n = sum(each.prob.shape[0] for each in points)
+    for direction in directions_for(fits.sources.n_classes):
+        make_terms = direction(fits.whole)
+        few = make_terms(points[0].part(slice(0, 1))).n_terms
+        if few * fits.sources.n_classes * n <= LARGEST_DIRECTION:
+            found.append([make_terms(each) for each in points])
     return found

@@ -25,6 +25,7 @@ from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fi
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
+from propercal._methods.misfit_search import misfits
 from propercal._methods.recipe import Recipe
 from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources, training_sources
 from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
@@ -159,8 +160,20 @@ def _within_bins(problem: Problem, table: Table, generator: BregmanGenerator, ce
 def _in_fold_order(
     fits: CrossFits, generators: Sequence[BregmanGenerator], recipe: Recipe
 ) -> list[OneStep]:
-    """Estimate from fits; where there are many rows, corrections are chosen on a part of them."""
+    """Estimate from fits, and look for what these leave unexplained."""
     stacks = fits.stacks(generators)
+    found = _estimated(fits, stacks, generators, recipe)
+    looked = misfits(fits, stacks, generators)
+    return [each._replace(misfit=misfit) for each, misfit in zip(found, looked, strict=True)]
+
+
+def _estimated(
+    fits: CrossFits,
+    stacks: Sequence[Sequence[Floats]],
+    generators: Sequence[BregmanGenerator],
+    recipe: Recipe,
+) -> list[OneStep]:
+    """Estimate from fits; where there are many rows, corrections are chosen on a part of them."""
     if recipe.kernel is None:
         nothing = [[NO_CORRECTION] * recipe.n_folds for _ in generators]
         return [

@@ -26,6 +26,9 @@ from propercal._typing import Array
 JUDGED_ROWS = 2000
 JUDGED_SHARE = 0.25
 JUDGED_NUMBERS = 500_000
+#: Rows in which a misfit of the recalibrations is looked for. One that these do not show moves the
+#: estimate by less than its error there.
+SEARCHED_ROWS = 4000
 #: Rows that the kernel is summed over. With more, time is O(n): every row is still corrected, but
 #: from what a kernel resolves in the residuals of so many.
 KERNEL_ROWS = 20_000
@@ -107,6 +110,23 @@ def judged(sources: Sources) -> list[Judged]:
     rows, _, share = _along(sources, order, max(JUDGED_ROWS, most))
     ends = np.searchsorted(sources.fold[rows], np.arange(sources.n_folds + 1))
     return [Judged(rows[a:b], like(share[a:b], sources.points.prob)) for a, b in pairwise(ends)]
+
+
+def searched(sources: Sources) -> list[Judged]:
+    """Return all rows of each fold, or some of them, in which a misfit is looked for.
+
+    They are taken along the confidence of the predictions: their labels take no part, or residuals
+    would add up to less than chance makes of them.
+    """
+    weight = like(_weight(sources), sources.points.prob)
+    if is_whole(sources):
+        numbers = np.arange(len(sources.fold))
+        return [Judged(numbers[fold], weight[fold]) for fold in sources.folds]
+    order = np.lexsort((doubt(sources.points.prob), sources.fold))
+    most = min(SEARCHED_ROWS, JUDGED_NUMBERS // sources.n_classes)
+    rows, _, share = _along(sources, order, most)
+    ends = np.searchsorted(sources.fold[rows], np.arange(sources.n_folds + 1))
+    return [Judged(rows[a:b], like(share[a:b], weight)) for a, b in pairwise(ends)]
 
 
 def _weight(sources: Sources) -> Floats:

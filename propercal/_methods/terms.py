@@ -11,6 +11,7 @@ import numpy as np
 
 from propercal._array import by_rows, device, namespace, one_hot
 from propercal._data.notions import Problem
+from propercal._methods.misfit import Misfit
 from propercal._methods.uncertainty import second_order
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -57,6 +58,8 @@ class Terms(NamedTuple):
     """Rows that the correction by a kernel is made from."""
     training_rows: int | None = None
     """Rows that the recalibrations are fitted to."""
+    misfit: Misfit | None = None
+    """What recalibrations leave unexplained."""
 
 
 class ProblemTerms(NamedTuple):

@@ -187,6 +187,7 @@ def equivariant_terms(points: Points) -> logit.SharedTerms:
 
 
 def vector_terms(points: Points) -> logit.ClassTerms:
+    """Log g_i and 1, for each class."""
     xp = namespace(points.prob)
     log_g = points.log_prob.T
     return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))

@@ -69,7 +69,10 @@ def _families(n_classes: int) -> list[_Interacting]:
 
 def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], logit.MakeTerms]]:
     """Return what these families multiply by coefficients, each once."""
-    named = {type(each).__name__ + str(getattr(each, "by_class", "")): each for each in _families(n_classes)}
+    named = {
+        type(each).__name__ + str(getattr(each, "by_class", "")): each
+        for each in _families(n_classes)
+    }
     return [each.terms for each in named.values()]
 
 
@@ -165,9 +168,7 @@ class Ranks:
     def terms(self, seen: TrainingSets) -> logit.MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         gaps = _gaps(_largest(seen.points))
-        return _RankScores(
-            namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps])
-        )
+        return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""

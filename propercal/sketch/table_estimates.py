@@ -23,6 +23,7 @@ from propercal._methods.completion import (
     warn_of_kernel,
 )
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights
+from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
 from propercal._methods.table import Table
@@ -99,7 +100,10 @@ def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_varianc
         errors,
         extra_variance,
     )
+    misfit = joint_misfit([each.step.misfit for each in found])
     used = {
+        "misfit_pvalue": misfit.p_value,
+        "missed": misfit.missed,
         "kernel": recipe.kernel_name,
         "bandwidth": lower_median([gamma for each in found for gamma in each.step.bandwidths]),
         "algorithm": joint_algorithm(each.step.algorithm for each in found),
