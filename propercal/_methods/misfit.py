@@ -107,12 +107,12 @@ def find_misfit(
     p_value = min(1.0, float(p_values.min()) * len(found))
     if p_value >= LEVEL:
         return Misfit(p_value, 0.0)
-    missed = max(
+    missed: float = max(
         each.value - each.noise + _UPPER * each.error
         for each, p in zip(found, p_values, strict=True)
         if p * len(found) < LEVEL
     )
-    return Misfit(p_value, missed)
+    return Misfit(p_value, float(missed))
 
 
 def joint_misfit(found: Sequence[Misfit]) -> Misfit:
@@ -170,6 +170,7 @@ class _Part(NamedTuple):
     forms: tuple[Floats, Floats]
     """(d, d) those of the log loss and of F."""
     squares: float
+    """Σ w² of the rows, or of the groups."""
 
     def without(self, fold: int, own: int) -> Floats:
         """Return the sums under the base that saw neither `fold` nor the `own` fold."""
@@ -203,8 +204,15 @@ class _Part(NamedTuple):
             [to_numpy(sums(base)) for base in rows.outer],
             _covariance(psi, rows),
             (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
-            float(xp.sum(rows.squares)),
+            _squares(rows),
         )
+
+
+def _squares(rows: JudgedRows) -> float:
+    if rows.group is None:
+        return float(namespace(rows.squares).sum(rows.squares))
+    number = np.unique(rows.group, return_inverse=True)[1]
+    return float(np.sum(np.bincount(number, to_numpy(rows.weight)) ** 2))
 
 
 def _covariance(psi: Array, rows: JudgedRows) -> Floats:

@@ -19,6 +19,8 @@ from propercal.recalibration.points import Points
 
 #: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
 _BLOCKS = (1, 2, 3, 5, 7, 9, 12, 15, 18, 22, 27, 32, 38, 45)
+#: Waves of up to this frequency are slow.
+_SLOW = 12
 #: So weakly drawn to 0, waves show what they are without being damped.
 _FREE = 0.05
 #: What a block has to exceed its noise by to be kept. Of pure noise a third would be kept at 1.
@@ -81,8 +83,9 @@ def _waves(train: TrainingSets, low: int = 0, high: int = _BLOCKS[-1]) -> _Waves
 
 
 def wave_terms() -> list[Callable[[TrainingSets], logit.MakeTerms]]:
-    """Return the blocks of waves, each by itself."""
-    return [partial(_waves, low=low, high=high) for low, high in pairwise((0, *_BLOCKS))]
+    """Return the blocks of waves, each by itself, then the slow waves together, and all."""
+    ends = [*pairwise((0, *_BLOCKS)), (0, _SLOW), (0, _BLOCKS[-1])]
+    return [partial(_waves, low=low, high=high) for low, high in ends]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,227 @@
+"""Families in which classes interact, or that adapt to the data, follow what they are meant to follow.
+
+Source: penalised likelihood, written out class by class; the Fisher information as the slope of the expected score.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal._array import log_softmax
+from propercal.recalibration import adaptive, families, logit
+from propercal.recalibration.built_in import families_for
+from propercal.recalibration.family import TrainingSets
+from propercal.recalibration.interacting import LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
+from propercal.recalibration.points import Points, interior
+
+
+def drawn(truth: Any, rng: np.random.Generator) -> Any:
+    """(n, k) one-hot labels."""
+    label = (rng.random((len(truth), 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    return np.eye(truth.shape[1])[label]
+
+
+def pairs(p: Any) -> Any:
+    return np.stack([1 - p, p], axis=1)
+
+
+def excess(truth: Any, found: Any) -> float:
+    """Kullback–Leibler divergence from the truth, in nats."""
+    return float(np.mean(np.sum(truth * np.log(truth / found), axis=1)))
+
+
+def fitted(g: Any, outcome: Any, family: Any) -> Any:
+    points = interior(np.log(g))
+    return TrainingSets(points, outcome[None], True).fit(family)(points)[0]
+
+
+def regional(g: Any) -> Any:
+    """Over-confident where class 0 is before class 1, under-confident elsewhere."""
+    return np.where(g[:, :1] > g[:, 1:2], 0.5, 1.6) * np.log(g)
+
+
+def confused(g: Any) -> Any:
+    """Of the pair {0, 1}, each is as likely as the other wherever they are the first two."""
+    first = np.sort(np.argsort(-g, axis=1)[:, :2], axis=1)
+    mean = np.log((g[:, :1] + g[:, 1:2]) / 2)
+    hit = (first == [0, 1]).all(axis=1)[:, None] & (np.arange(g.shape[1]) < 2)
+    return np.where(hit, mean, np.log(g))
+
+
+def runner_up(g: Any) -> Any:
+    """A second class far ahead of the third takes a tenth of the first."""
+    order, row = np.argsort(-g, axis=1), np.arange(len(g))
+    first, second, third = order[:, 0], order[:, 1], order[:, 2]
+    move = np.where(np.log(g[row, second] / g[row, third]) > 1, 0.15, 0.0) * g[row, first]
+    r = g.copy()
+    r[row, first] -= move
+    r[row, second] += move
+    return np.log(r)
+
+
+def unsure(g: Any) -> Any:
+    """Temperature by the second largest probability."""
+    return (1.5 - 2.4 * np.sort(g, axis=1)[:, -2:-1]) * np.log(g)
+
+
+def rare(g: Any) -> Any:
+    """Later classes are over-rated where no class is likely."""
+    return np.log(g) - np.where(g.max(axis=1, keepdims=True) < 0.6, 1.2, 0.0) * np.arange(g.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("family", "scores", "share"),
+    [
+        (VaryingTemperature(0.5), regional, 0.3),
+        (VaryingTemperature(0.5, by_class=False), unsure, 0.2),
+        (LogSums(1.0), confused, 0.7),
+        (Ranks(0.5), runner_up, 0.65),
+        (ShiftsByConfidence(1.0), rare, 0.5),
+    ],
+    ids=lambda x: type(x).__name__ if hasattr(x, "ridge") else getattr(x, "__name__", ""),
+)
+def test_an_interaction_is_followed_where_simpler_families_miss_it(family: Any, scores: Any, share: float) -> None:
+    rng = np.random.default_rng(3)
+    g = np.exp(log_softmax(2 * rng.standard_normal((4000, 4))))
+    truth = np.exp(log_softmax(scores(g)))
+    outcome = drawn(truth, rng)
+    found = excess(truth, fitted(g, outcome, family))
+    simple = (families.equivariant, families.vector, families.mixture)
+    assert found < share * min(excess(truth, fitted(g, outcome, each)) for each in simple)
+
+
+def test_varying_temperatures_predict_what_their_formula_says() -> None:
+    rng = np.random.default_rng(4)
+    k, n = 3, 83
+    g = rng.dirichlet([1.0] * k, n)
+    outcome = drawn(g, rng)
+    points = interior(np.log(g))
+    found = TrainingSets(points, outcome[None], True).fit(VaryingTemperature(2.0))
+    (theta,) = found.coefficients
+    log_g = np.log(g)
+    clr = log_g - log_g.mean(axis=1, keepdims=True)
+    spread = np.sqrt(np.mean((log_g - log_g.mean()) ** 2))
+    ordered = np.sort(g.max(axis=1))
+    steps = [ordered[np.searchsorted(np.arange(1, n + 1) / n, q)] for q in (0.2, 0.4, 0.6, 0.8)]
+    columns = [np.ones(n), *np.sort(g, axis=1)[:, ::-1].T, *(g.max(axis=1) > s for s in steps)]
+    columns += [*np.tanh(clr / spread).T, *((g - 1 / k) * np.sqrt(k)).T]
+    columns += [np.tanh(2 * (clr[:, i] - clr[:, j]) / spread) for i in range(k) for j in range(i + 1, k)]
+    assert len(columns) == len(theta)
+    scores = (theta @ np.array(columns))[:, None] * log_g
+    np.testing.assert_allclose(found(points)[0], np.exp(log_softmax(scores)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_information_is_the_slope_of_the_expected_score(k: int) -> None:
+    """And scores, products and sizes belong together, for the terms of every family."""
+    rng = np.random.default_rng(5)
+    g = rng.dirichlet([1.0] * k, 30)
+    g[:3] = 1 / k  # ranks that are shared
+    points = interior(np.log(g))
+    train = TrainingSets(points, drawn(g, rng)[None], True)
+    fits = [train.fit(family) for family in families_for(k)]
+    for scores in (each for each in fits if isinstance(each, families.Scores)):
+        terms = scores.make_terms(points)
+        d = terms.n_terms
+        theta = 0.1 * rng.standard_normal((1, d))
+        weight = rng.uniform(0.5, 2, (1, len(g)))
+
+        def expected(theta: Any, terms: Any = terms, weight: Any = weight) -> Any:
+            return terms.products(weight[:, None, :] * np.exp(logit.log_softmax_of(terms.scores(theta))))[0]
+
+        prob = np.exp(logit.log_softmax_of(terms.scores(theta)))
+        step = 1e-5 * np.eye(d)
+        slope = np.stack([(expected(theta + h) - expected(theta - h)) / 2e-5 for h in step])
+        np.testing.assert_allclose(terms.information(prob, weight)[0], slope, atol=2e-5)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_fits_that_start_from_that_to_all_rows_end_where_others_do(k: int) -> None:
+    """At the optimum: less than a thousandth of a nat of the whole sample is left."""
+    rng = np.random.default_rng(6)
+    g = rng.dirichlet([0.7] * k, 400)
+    outcome = drawn(np.exp(log_softmax(0.6 * np.log(g))), rng)
+    points = interior(np.log(g))
+    whole = TrainingSets(points, outcome[None], True)
+    counts = outcome * (rng.random(400) < 0.6)[:, None]
+    part = TrainingSets(points, counts[None], True, whole)
+    # Units and ranks are those of all rows in both, but only one of them starts from their fit.
+    alone = TrainingSets(points, counts[None], True, TrainingSets(points, outcome[None], True))
+    for family in families_for(k):
+        near = part.fit(family)
+        if not isinstance(near, families.Scores):
+            continue
+        object.__setattr__(alone, "_fitted", {})
+        start = logit.fit
+        try:
+            logit.fit = lambda *given, near=None, **named: start(*given, **named)  # type: ignore[assignment]
+            far = alone.fit(family)
+        finally:
+            logit.fit = start
+        losses = [-float(np.sum(counts * np.log(each(points)[0]))) for each in (near, far)]
+        np.testing.assert_allclose(*losses, atol=0.05)
+        assert excess(far(points)[0], near(points)[0]) * 400 < 2e-3
+
+
+def test_waves_follow_what_smooth_families_cannot() -> None:
+    rng = np.random.default_rng(7)
+    p = rng.uniform(0.01, 0.99, 6000)
+    truth = pairs(p + 0.6 * p * (1 - p) * np.sin(16 * np.pi * p))
+    outcome = drawn(truth, rng)
+    found = excess(truth, fitted(pairs(p), outcome, adaptive.adaptive))
+    assert found < 0.25 * excess(truth, fitted(pairs(p), outcome, families.smooth))
+
+
+def test_waves_are_damped_where_there_is_nothing_to_follow() -> None:
+    """Forty-five free coefficients would cost 45 / 2n nats on average; two are those of vector scaling."""
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.01, 0.99, 2000)
+    cost = [excess(pairs(p), fitted(pairs(p), drawn(pairs(p), rng), adaptive.adaptive)) for _ in range(20)]
+    assert np.mean(cost) < 12 / (2 * 2000)
+
+
+def test_an_atom_has_a_mean_of_its_own() -> None:
+    """(prior · expected + seen) / (prior + rows), beside vector scaling that was fitted without it."""
+    rng = np.random.default_rng(9)
+    p = np.concatenate([rng.uniform(0.05, 0.95, 300), np.full(80, 0.5)])
+    outcome = drawn(pairs(p), rng)
+    outcome[300:] = np.eye(2)[(np.arange(80) < 8).astype(int)]
+    found = fitted(pairs(p), outcome, adaptive.atoms)
+    points = interior(np.log(pairs(p)))
+    others = TrainingSets(points, (outcome * (p != 0.5)[:, None])[None], True)
+    expected = others.fit(families.vector)(points)[0]
+    np.testing.assert_allclose(found[:300], expected[:300])
+    np.testing.assert_allclose(found[300:, 1], (5 * expected[300:, 1] + 8) / 85)
+
+
+def test_values_of_few_rows_are_no_atoms() -> None:
+    rng = np.random.default_rng(10)
+    p = np.repeat(rng.uniform(0.05, 0.95, 100), 4)
+    outcome = drawn(pairs(p), rng)
+    np.testing.assert_array_equal(
+        fitted(pairs(p), outcome, adaptive.atoms), fitted(pairs(p), outcome, families.vector)
+    )
+
+
+@pytest.mark.parametrize("family", [adaptive.adaptive, adaptive.atoms])
+def test_two_classes_may_be_exchanged(family: Any) -> None:
+    rng = np.random.default_rng(11)
+    p = np.concatenate([rng.uniform(0.05, 0.95, 300), np.full(40, 0.7)])
+    outcome = drawn(pairs(p**1.5), rng)
+    straight, other = (fitted(pairs(p)[:, c], outcome[:, c], family) for c in ([0, 1], [1, 0]))
+    np.testing.assert_allclose(other[:, ::-1], straight, rtol=1e-5)
+
+
+def test_points_that_were_not_fitted_are_between_their_neighbours() -> None:
+    """The rank of a new prediction is interpolated."""
+    rng = np.random.default_rng(12)
+    p = np.sort(rng.uniform(0.05, 0.95, 500))
+    points = interior(np.log(pairs(p)))
+    fit = TrainingSets(points, drawn(pairs(p**2), rng)[None], True).fit(adaptive.adaptive)
+    middle: Points = interior(np.log(pairs((p[1:] + p[:-1]) / 2)))
+    at, between = fit(points)[0, :, 1], fit(middle)[0, :, 1]
+    low, high = np.minimum(at[1:], at[:-1]), np.maximum(at[1:], at[:-1])
+    assert (np.minimum(between - low, high - between) > -2e-3).all()

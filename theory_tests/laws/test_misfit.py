@@ -1,0 +1,143 @@
+"""A look at what recalibrations leave unexplained finds what is there, and no more.
+
+Source: the expectation of a U-statistic over pairs of independent rows; laws of p-values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import propercal
+from propercal._methods.misfit import LEVEL, NOTHING, JudgedRows, Misfit, find_misfit, joint_misfit
+from propercal._methods.misfit import _direction as statistic
+from propercal.generators import Brier, Log
+from propercal.recalibration.families import equivariant_terms, vector_terms
+from propercal.recalibration.points import interior
+
+K, FOLDS, EACH = 3, 3, 60
+
+
+def rows_of(label: Any, base: Any, group: Any = None) -> list[JudgedRows]:
+    """Rows of a base that no fold was used for."""
+    n = len(label)
+    parts = np.array_split(np.arange(n), FOLDS)
+    return [
+        JudgedRows(
+            label[part],
+            np.full(len(part), 1 / n),
+            np.full(len(part), 1 / n**2),
+            base[part],
+            [base[part]] * FOLDS,
+            [base[part]] * (FOLDS - 1),
+            None if group is None else group[part],
+        )
+        for part in parts
+    ]
+
+
+def terms_at(base: Any, make: Any) -> Any:
+    return [make(interior(np.log(part))) for part in np.array_split(base, FOLDS)]
+
+
+def drawn(truth: Any, rng: np.random.Generator) -> Any:
+    return (rng.random((len(truth), 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+
+
+@pytest.mark.parametrize("generator", [Log(), Brier()], ids=repr)
+def test_its_mean_is_the_divergence_within_a_direction(generator: Any) -> None:
+    """½ δᵀ M δ with δ = Σ w x (r − b), whatever the noise of the labels, up to that of each row with itself."""
+    rng = np.random.default_rng(1)
+    n = FOLDS * EACH
+    base = rng.dirichlet([2.0] * K, n)
+    truth = base**1.4 / (base**1.4).sum(axis=1, keepdims=True)
+    terms = terms_at(base, equivariant_terms)
+    found = np.array([statistic(generator, rows_of(drawn(truth, rng), base), terms).value for _ in range(600)])
+    # By hand: all functions as an array (n, d, k).
+    log_b = np.log(base)
+    x = np.stack([log_b, base, log_b * (base**2).sum(axis=1, keepdims=True)], axis=1)
+    moved = base[:, None, :] * (x - (x * base[:, None, :]).sum(axis=2, keepdims=True))
+    information = np.einsum("ndk,nek->de", x, moved) / n
+    bent = np.stack([generator.hessian_times(base, moved[:, i, :]) for i in range(3)], axis=1)
+    inverse = np.linalg.inv(information + np.eye(3) / n)
+    metric = inverse @ (np.einsum("ndk,nek->de", moved, bent) / n) @ inverse
+    each = np.einsum("ndk,nk->nd", x, truth - base) / n
+    expected = 0.5 * (each.sum(axis=0) @ metric @ each.sum(axis=0) - np.einsum("nd,de,ne->", each, metric, each))
+    assert abs(found.mean() - expected) < 4 * found.std() / np.sqrt(len(found))
+    assert expected > 10 * found.std() / np.sqrt(len(found))
+    # Most of the divergence lies in this direction.
+    divergence = float(np.mean(generator.divergence(truth, base)))
+    assert 0.7 * divergence < expected < 1.3 * divergence
+
+
+@pytest.mark.parametrize("make", [equivariant_terms, vector_terms])
+def test_its_error_is_that_under_calibrated_labels_and_its_p_values_are_valid(make: Any) -> None:
+    rng = np.random.default_rng(2)
+    base = rng.dirichlet([2.0] * K, FOLDS * EACH)
+    terms = terms_at(base, make)
+    labels = [drawn(base, rng) for _ in range(500)]
+    found = [statistic(Log(), rows_of(label, base), terms) for label in labels]
+    values, errors = np.array([each.value for each in found]), np.array([each.error for each in found])
+    assert abs(values.mean()) < 4 * values.std() / np.sqrt(len(values))
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.2)
+    p_values = np.array([find_misfit(Log(), rows_of(label, base), [terms]).p_value for label in labels])
+    for level in (0.01, 0.05, 0.2):
+        assert np.mean(p_values < level) < level + 3 * np.sqrt(level / len(labels))
+
+
+def test_rows_that_repeat_each_other_are_seen_once_with_groups() -> None:
+    rng = np.random.default_rng(3)
+    base = rng.dirichlet([2.0] * K, FOLDS * 30)
+    often = np.repeat(base, 4, axis=0)
+    group = np.repeat(np.arange(len(base)), 4)
+    terms, single = terms_at(often, vector_terms), terms_at(base, vector_terms)
+    for _ in range(3):
+        label = drawn(base, rng)
+        found = statistic(Log(), rows_of(np.repeat(label, 4), often, group), terms)
+        once = statistic(Log(), rows_of(label, base), single)
+        assert found.value == pytest.approx(once.value)
+        assert found.error == pytest.approx(once.error)
+
+
+def test_problems_are_averaged_and_adjusted_for() -> None:
+    assert joint_misfit([NOTHING, NOTHING]) == Misfit(1.0, 0.0)
+    found = joint_misfit([Misfit(1e-4, 0.3), NOTHING, Misfit(0.9 * LEVEL, 0.2)])
+    # The second p-value does not hold for three problems.
+    assert found.p_value == pytest.approx(3e-4)
+    assert found.missed == pytest.approx(0.1)
+
+
+def test_a_result_says_what_may_be_missed() -> None:
+    """By a recalibration that is not the built-in one, of a shape that it cannot follow."""
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.02, 0.98, 3000)
+    r = p + 0.6 * p * (1 - p) * np.sin(6 * np.pi * p)
+    y = (rng.random(3000) < r).astype(int)
+    truth = float(np.mean(r * np.log(r / p) + (1 - r) * np.log((1 - r) / (1 - p))))
+    scaling = propercal.recalibration.TemperatureScaling()
+    with pytest.warns(UserWarning, match="leave structure that they do not follow"):
+        found = propercal.decompose(y, p, recalibrator=scaling, kernel=None)
+    assert found.misfit_pvalue < 1e-6
+    low, high = found.interval("calibration_error")
+    assert low < truth < high
+    assert high - found.missed < truth
+    refined = found.interval("refinement")
+    assert refined[0] == pytest.approx(found.refinement - (refined[1] - found.refinement) - found.missed)
+    saved = found.to_xarray()
+    assert float(saved.missed) == found.missed
+    assert float(saved.misfit_pvalue) == found.misfit_pvalue
+
+
+def test_nothing_is_missed_where_recalibrations_follow() -> None:
+    rng = np.random.default_rng(6)
+    p = rng.uniform(0.02, 0.98, 2000)
+    y = (rng.random(2000) < p).astype(int)
+    found = propercal.decompose(y, p)
+    assert found.missed == 0.0
+    assert found.misfit_pvalue > LEVEL
+    sketch = propercal.CalibrationSketch(2)
+    sketch.update(y, p)
+    assert sketch.result().missed == 0.0
+    assert propercal.decompose(y, p, method="risk", bandwidth=0.1).missed is None
