@@ -62,18 +62,18 @@ def _families(n_classes: int) -> list[_Interacting]:
         families.append(ShiftsByConfidence(1.0))
     if k <= _MOST_CONTEXT:
         families += [VaryingTemperature(8.0), VaryingTemperature(0.5)]
+    if k <= _MOST_PAIRED:
+        families.append(LeadingPairs(0.5))
     if k * (k - 1) <= LARGEST_SYSTEM:
         families += [LogSums(8.0), LogSums(1.0)]
     return families
 
 
 def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], logit.MakeTerms]]:
-    """Return what these families multiply by coefficients, each once."""
-    named = {
-        type(each).__name__ + str(getattr(each, "by_class", "")): each
-        for each in _families(n_classes)
-    }
-    return [each.terms for each in named.values()]
+    """Return what these families multiply by coefficients."""
+    # A strong and a weak version multiply the same.
+    by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
+    return [each.terms for each in by_kind.values()]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class VaryingTemperature:
     """Scores log g_i times a function of g, the same for every class.
 
     The function is linear in the largest probabilities, steps of the largest, and, `by_class`, in
-    every g_j, tanh of the centred log g_j, and of their differences.
+    every g_j, tanh of the centred log g_j, and of their differences, and which of two is larger.
     """
 
     ridge: float
@@ -120,8 +120,40 @@ class _Context:
             parts += [xp.tanh(c), (g - 1 / k) * k**0.5]
             if k <= _MOST_PAIRED:
                 i, j = (like(each, g) for each in np.triu_indices(k, 1))
-                parts.append(xp.tanh(2 * (xp.take(c, i, axis=0) - xp.take(c, j, axis=0))))
+                ahead = xp.take(c, i, axis=0) - xp.take(c, j, axis=0)
+                parts += [xp.tanh(2 * ahead), xp.sign(ahead)]
         return logit.ContextTerms(log_g, xp.concat(parts, axis=0))
+
+
+@dataclass(frozen=True)
+class LeadingPairs:
+    """Equivariant scores plus c_ij times (log g_i − log g_j) / 2 where i and j are the first two.
+
+    For pairs of classes of which a model cannot tell which it is, once it is one of them.
+    """
+
+    ridge: float
+
+    def terms(self, _: TrainingSets) -> logit.MakeTerms:
+        """Return what the coefficients multiply."""
+        return _within_leading_pair
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to 0."""
+        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
+
+
+def _within_leading_pair(points: Points) -> logit.ContextTerms:
+    xp = namespace(points.prob)
+    log_g = points.log_prob.T
+    k = log_g.shape[0]
+    second = xp.sort(log_g, axis=0)[k - 2 : k - 1, :]
+    # Several classes of equal probability are all leading, and so are all of their pairs.
+    leads = xp.astype(log_g >= second, log_g.dtype)
+    mean = xp.sum(leads * log_g, axis=0, keepdims=True) / xp.sum(leads, axis=0, keepdims=True)
+    i, j = (like(each, log_g) for each in np.triu_indices(k, 1))
+    pair = xp.take(leads, i, axis=0) * xp.take(leads, j, axis=0)
+    return logit.ContextTerms(leads * (log_g - mean), pair)
 
 
 @dataclass(frozen=True)

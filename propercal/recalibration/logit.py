@@ -148,7 +148,7 @@ class GroupTerms:
 
 @dataclass(frozen=True)
 class ContextTerms:
-    """Products of log g (k, n) and functions (d, n) of the prediction, the same for every class."""
+    """Products of log g or the like (k, n) and functions (d, n), the same for every class."""
 
     log_prob: Array
     context: Array

@@ -119,6 +119,9 @@ def test_a_result_says_what_may_be_missed() -> None:
     scaling = propercal.recalibration.TemperatureScaling()
     with pytest.warns(UserWarning, match="leave structure that they do not follow"):
         found = propercal.decompose(y, p, recalibrator=scaling, kernel=None)
+    assert found.misfit_pvalue is not None
+    assert found.missed is not None
+    assert found.lower_bound is not None
     assert found.misfit_pvalue < 1e-6
     low, high = found.interval("calibration_error")
     assert low < truth < high
@@ -136,6 +139,7 @@ def test_nothing_is_missed_where_recalibrations_follow() -> None:
     y = (rng.random(2000) < p).astype(int)
     found = propercal.decompose(y, p)
     assert found.missed == 0.0
+    assert found.misfit_pvalue is not None
     assert found.misfit_pvalue > LEVEL
     sketch = propercal.CalibrationSketch(2)
     sketch.update(y, p)

@@ -53,8 +53,8 @@ def test_a_price_is_in_units_of_the_loss() -> None:
     nats = stacking._nats(Log(), candidates, outcome, weight)
     np.testing.assert_allclose(nats, [0, 1, 1], rtol=0.15)
     for generator in (Log(), Brier()):
-        weights = [stacking_weights(f, candidates, outcome, weight, 2e-4) for f in (generator, 2 * generator)]
-        np.testing.assert_allclose(*weights, atol=1e-4)
+        one, two = (stacking_weights(f, candidates, outcome, weight, 2e-4) for f in (generator, 2 * generator))
+        np.testing.assert_allclose(one, two, atol=1e-4)
 
 
 @pytest.mark.parametrize("generator", [Log(), Brier()], ids=repr)
