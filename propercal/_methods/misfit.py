@@ -24,7 +24,7 @@ from scipy.special import chdtrc
 from propercal._array import namespace, one_hot, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.recalibration.logit import Terms
+from propercal.recalibration.terms import Terms
 
 #: A misfit is reported if chance shows one as large in fewer samples than this.
 LEVEL = 0.05

@@ -17,8 +17,8 @@ from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.built_in import directions_for
 from propercal.recalibration.descent import Floats
-from propercal.recalibration.logit import Terms
 from propercal.recalibration.points import Points
+from propercal.recalibration.terms import Terms
 
 
 def misfits(

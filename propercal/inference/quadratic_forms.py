@@ -24,15 +24,14 @@ from propercal.generators.base import BregmanGenerator
 from propercal.inference.hellinger import kernel_features
 from propercal.recalibration.families import (
     EQUIVARIANT_RIDGE,
-    LARGEST_SYSTEM,
     SMOOTH_RIDGE,
     equivariant_terms,
     smooth_fits,
     smooth_terms,
-    vector_fits,
 )
-from propercal.recalibration.logit import ClassTerms
+from propercal.recalibration.logit import LARGEST_SYSTEM
 from propercal.recalibration.points import Points
+from propercal.recalibration.terms import ClassTerms
 
 #: Kernel features of all bandwidths, times classes.
 _LARGEST_NUMBER = 4096
@@ -172,7 +171,7 @@ def quadratic_forms(
     """
     k = at.points.prob.shape[1]
     parts = [_shared_part(at)]
-    if vector_fits(k):
+    if 2 * k <= LARGEST_SYSTEM:
         parts.append(_class_part(at))
     if k * k <= LARGEST_SYSTEM:
         parts.append(_mixture_part(at))

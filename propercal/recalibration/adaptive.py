@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration import logit
 from propercal.recalibration.families import Scores, vector
 from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points
+from propercal.recalibration.terms import DifferenceTerms, MakeTerms
 
 #: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
 _BLOCKS = (1, 2, 3, 5, 7, 9, 12, 15, 18, 22, 27, 32, 38, 45)
@@ -82,7 +82,7 @@ def _waves(train: TrainingSets, low: int = 0, high: int = _BLOCKS[-1]) -> _Waves
     return _Waves(log_odds, (before - each / 2) / before[-1], low, high)
 
 
-def wave_terms() -> list[Callable[[TrainingSets], logit.MakeTerms]]:
+def wave_terms() -> list[Callable[[TrainingSets], MakeTerms]]:
     """Return the blocks of waves, each by itself, then the slow waves together, and all."""
     ends = [*pairwise((0, *_BLOCKS)), (0, _SLOW), (0, _BLOCKS[-1])]
     return [partial(_waves, low=low, high=high) for low, high in ends]
@@ -97,10 +97,10 @@ class _Waves:
     low: int
     high: int
 
-    def __call__(self, points: Points) -> logit.DifferenceTerms:
+    def __call__(self, points: Points) -> DifferenceTerms:
         rank = np.interp(_log_odds(points), self.log_odds, self.rank)
         number = np.arange(self.low + 1, self.high + 1)
-        return logit.DifferenceTerms(like(np.cos(np.pi * number[:, None] * rank), points.prob))
+        return DifferenceTerms(like(np.cos(np.pi * number[:, None] * rank), points.prob))
 
 
 def _log_odds(points: Points) -> Floats:

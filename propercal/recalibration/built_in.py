@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from propercal.recalibration import logit
 from propercal.recalibration.adaptive import adaptive, atoms, wave_terms
 from propercal.recalibration.families import (
     equivariant,
@@ -22,14 +21,15 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.interacting import interacting, interacting_terms
+from propercal.recalibration.terms import MakeTerms
 from propercal.recalibration.top_class import by_predicted_class, monotone, monotone_confidence
 
 
-def directions_for(n_classes: int) -> list[Callable[[TrainingSets], logit.MakeTerms]]:
+def directions_for(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms]]:
     """Return functions of predictions in which a misfit of the recalibrations is looked for."""
     if n_classes == 2:
         return [lambda _: vector_terms, *wave_terms()]
-    found: list[Callable[[TrainingSets], logit.MakeTerms]] = [lambda _: equivariant_terms]
+    found: list[Callable[[TrainingSets], MakeTerms]] = [lambda _: equivariant_terms]
     if vector_fits(n_classes):
         found.append(lambda _: vector_terms)
     if smooth_fits(n_classes):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from propercal._array import like, namespace
 from propercal._typing import Array
 
-_MAX_STEPS = 30
+MAX_STEPS = 30
 _MAX_HALVINGS = 12
 #: The share of the fall that the slope promises with which a step is content (Armijo's rule).
 _SHARE = 1e-4
@@ -50,6 +50,7 @@ def descend(
     evaluate: Callable[[Array, Numbers], tuple[Floats, Array]],
     propose: Callable[[Array, Array, Numbers], tuple[Floats, Array]],
     done: Callable[[Floats, Floats], npt.NDArray[np.bool_]],
+    max_steps: int = MAX_STEPS,
 ) -> Array:
     """Minimise several losses side by side.
 
@@ -66,6 +67,8 @@ def descend(
         taken.
     done : callable
         From the promised falls and the losses after the steps to whether no more is worth it.
+    max_steps : int
+        So many are taken at most.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def descend(
     number = np.arange(start.shape[0])
     at = _Points(number, start, *evaluate(start, number))
     ended: list[_Points] = []
-    for _ in range(_MAX_STEPS):
+    for _ in range(max_steps):
         gain, step = propose(at.point, at.belongings, at.number)
         found, moved = _search(at, gain, step, evaluate)
         stuck = np.setdiff1d(np.arange(len(at.number)), moved)

@@ -17,9 +17,12 @@ from propercal._typing import Array
 from propercal.recalibration import logit
 from propercal.recalibration.family import Family, Recalibration, TrainingSets
 from propercal.recalibration.points import Points, softmax
+from propercal.recalibration.terms import ClassTerms, MakeTerms, SharedTerms
 
-#: Larger systems of equations are not solved; the families that need one are left out.
-LARGEST_SYSTEM = 512
+#: More coefficients are not fitted; the families that need them are left out.
+MOST_COEFFICIENTS = 10_000
+#: The smooth functions of each class need so many at most, or their noise is all that they add.
+_MOST_SMOOTH = 512
 _N_WAVES = 5
 #: How strongly coefficients are drawn to the simpler family.
 EQUIVARIANT_RIDGE = (1e-3, 0.25, 0.25)
@@ -30,12 +33,12 @@ _MIXTURE_TOLERANCE = 1e-4
 
 def vector_fits(n_classes: int) -> bool:
     """Tell whether two coefficients a class are few enough to be fitted."""
-    return 2 * n_classes <= LARGEST_SYSTEM
+    return 2 * n_classes <= MOST_COEFFICIENTS
 
 
 def smooth_fits(n_classes: int) -> bool:
     """Tell whether the coefficients of a smooth function of each class are few enough."""
-    return len(SMOOTH_RIDGE) * n_classes <= LARGEST_SYSTEM
+    return len(SMOOTH_RIDGE) * n_classes <= _MOST_SMOOTH
 
 
 def identity(_: TrainingSets) -> Recalibration:
@@ -92,7 +95,7 @@ def tempered_mixture(train: TrainingSets) -> Recalibration:
 class Scores:
     """Softmax of scores that are linear in coefficients (b, d), on top of those of `base`."""
 
-    make_terms: logit.MakeTerms
+    make_terms: MakeTerms
     coefficients: Array
     base: Scores | None = None
     _kept: dict[str, Array] = field(default_factory=dict)
@@ -102,7 +105,7 @@ class Scores:
         cls,
         train: TrainingSets,
         family: Family,
-        make_terms: logit.MakeTerms,
+        make_terms: MakeTerms,
         *,
         start: Array,
         ridge: Array,
@@ -138,10 +141,10 @@ class Scores:
     def near(self, train: TrainingSets, n_sets: int) -> logit.Near:
         """Return where fits to `n_sets` sets begin that differ little from those to `train`."""
         xp = namespace(self.coefficients)
-        shape = (n_sets, self.coefficients.shape[1])
+        d = self.coefficients.shape[1]
         return logit.Near(
-            xp.broadcast_to(self.coefficients, shape),
-            self.information(train),
+            xp.broadcast_to(self.coefficients, (n_sets, d)),
+            self.information(train) if d <= logit.LARGEST_SYSTEM else None,
             xp.sum(train.counts, axis=(1, 2)),
         )
 
@@ -174,31 +177,31 @@ def _each(train: TrainingSets, values: tuple[float, ...]) -> Array:
     return xp.broadcast_to(one[None, :], (train.counts.shape[0], len(values)))
 
 
-def _temperature_terms(points: Points) -> logit.SharedTerms:
-    return logit.SharedTerms(points.log_prob.T[None, ...])
+def _temperature_terms(points: Points) -> SharedTerms:
+    return SharedTerms(points.log_prob.T[None, ...])
 
 
-def equivariant_terms(points: Points) -> logit.SharedTerms:
+def equivariant_terms(points: Points) -> SharedTerms:
     """Log g, g and ‖g‖² log g."""
     xp = namespace(points.prob)
     g, log_g = points.prob.T, points.log_prob.T
     square = xp.sum(g * g, axis=0, keepdims=True)
-    return logit.SharedTerms(xp.stack([log_g, g, log_g * square]))
+    return SharedTerms(xp.stack([log_g, g, log_g * square]))
 
 
-def vector_terms(points: Points) -> logit.ClassTerms:
+def vector_terms(points: Points) -> ClassTerms:
     """Log g_i and 1, for each class."""
     xp = namespace(points.prob)
     log_g = points.log_prob.T
-    return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))
+    return ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))
 
 
-def smooth_terms(points: Points, scale: float = 1.0) -> logit.ClassTerms:
+def smooth_terms(points: Points, scale: float = 1.0) -> ClassTerms:
     """(log g) / scale, 1, and cosines of g, of growing frequency, for each class."""
     xp = namespace(points.prob)
     g, log_g = points.prob.T, points.log_prob.T
     waves = [xp.cos(math.pi * s * g) for s in range(1, _N_WAVES + 1)]
-    return logit.ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=1))
+    return ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=1))
 
 
 def spread(values: Array) -> float:

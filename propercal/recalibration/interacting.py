@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration import logit
 from propercal.recalibration.families import (
-    LARGEST_SYSTEM,
+    MOST_COEFFICIENTS,
     Scores,
     equivariant,
     spreads,
@@ -25,6 +24,7 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.points import Points
+from propercal.recalibration.terms import ClassTerms, ContextTerms, MakeTerms, RankTerms
 
 #: How many of the largest probabilities a temperature may depend on.
 _LARGEST = 4
@@ -36,6 +36,8 @@ _STEPS = (0.2, 0.4, 0.6, 0.8)
 _MOST_PAIRED = 14
 #: Classes of which each may have a temperature of its own.
 _MOST_CONTEXT = 100
+#: Classes of which each may be confused with each: k (k − 1) numbers a row.
+_MOST_CONFUSED = 40
 #: How strongly the temperature itself is drawn to that of temperature scaling.
 _SLOPE_RIDGE = 1e-3
 
@@ -43,7 +45,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class _Interacting(Protocol):
-    def terms(self, seen: TrainingSets) -> logit.MakeTerms: ...
+    def terms(self, seen: TrainingSets) -> MakeTerms: ...
 
     def __call__(self, train: TrainingSets) -> Scores: ...
 
@@ -58,18 +60,18 @@ def _families(n_classes: int) -> list[_Interacting]:
     if k < 3:
         return []
     families: list[_Interacting] = [VaryingTemperature(0.5, by_class=False), Ranks(0.5)]
-    if 3 * k <= LARGEST_SYSTEM:
+    if 3 * k <= MOST_COEFFICIENTS:
         families.append(ShiftsByConfidence(1.0))
     if k <= _MOST_CONTEXT:
         families += [VaryingTemperature(8.0), VaryingTemperature(0.5)]
     if k <= _MOST_PAIRED:
         families.append(LeadingPairs(0.5))
-    if k * (k - 1) <= LARGEST_SYSTEM:
-        families += [LogSums(8.0), LogSums(1.0)]
+    if k <= _MOST_CONFUSED:
+        families += [LogSums(8.0), LogSums(1.0)] if k <= _MOST_PAIRED else [LogSums(2.0)]
     return families
 
 
-def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], logit.MakeTerms]]:
+def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms]]:
     """Return what these families multiply by coefficients."""
     # A strong and a weak version multiply the same.
     by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
@@ -87,7 +89,7 @@ class VaryingTemperature:
     ridge: float
     by_class: bool = True
 
-    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+    def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
         return _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
@@ -108,7 +110,7 @@ class _Context:
     steps: Array
     by_class: bool
 
-    def __call__(self, points: Points) -> logit.ContextTerms:
+    def __call__(self, points: Points) -> ContextTerms:
         xp = namespace(points.prob)
         g, log_g = points.prob.T, points.log_prob.T
         k = g.shape[0]
@@ -122,7 +124,7 @@ class _Context:
                 i, j = (like(each, g) for each in np.triu_indices(k, 1))
                 ahead = xp.take(c, i, axis=0) - xp.take(c, j, axis=0)
                 parts += [xp.tanh(2 * ahead), xp.sign(ahead)]
-        return logit.ContextTerms(log_g, xp.concat(parts, axis=0))
+        return ContextTerms(log_g, xp.concat(parts, axis=0))
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class LeadingPairs:
 
     ridge: float
 
-    def terms(self, _: TrainingSets) -> logit.MakeTerms:
+    def terms(self, _: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply."""
         return _within_leading_pair
 
@@ -143,7 +145,7 @@ class LeadingPairs:
         return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
 
 
-def _within_leading_pair(points: Points) -> logit.ContextTerms:
+def _within_leading_pair(points: Points) -> ContextTerms:
     xp = namespace(points.prob)
     log_g = points.log_prob.T
     k = log_g.shape[0]
@@ -153,7 +155,7 @@ def _within_leading_pair(points: Points) -> logit.ContextTerms:
     mean = xp.sum(leads * log_g, axis=0, keepdims=True) / xp.sum(leads, axis=0, keepdims=True)
     i, j = (like(each, log_g) for each in np.triu_indices(k, 1))
     pair = xp.take(leads, i, axis=0) * xp.take(leads, j, axis=0)
-    return logit.ContextTerms(leads * (log_g - mean), pair)
+    return ContextTerms(leads * (log_g - mean), pair)
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class LogSums:
 
     ridge: float
 
-    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+    def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         return _LogSums(_scale(seen))
 
@@ -175,7 +177,7 @@ class LogSums:
 class _LogSums:
     scale: float
 
-    def __call__(self, points: Points) -> logit.ClassTerms:
+    def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
         k = log_g.shape[0]
@@ -184,7 +186,7 @@ class _LogSums:
         beyond = xp.reshape(them, (k, k - 1, -1)) - log_g[:, None, :]
         # log(1 + exp(beyond)), without overflow.
         values = xp.clip(beyond, min=0.0) + xp.log1p(xp.exp(-xp.abs(beyond)))
-        return logit.ClassTerms(values / self.scale)
+        return ClassTerms(values / self.scale)
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ class Ranks:
 
     ridge: float
 
-    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+    def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         gaps = _gaps(_largest(seen.points))
         return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
@@ -212,7 +214,7 @@ class _RankScores:
     steps: Array
     """(gaps, steps)."""
 
-    def __call__(self, points: Points) -> logit.RankTerms:
+    def __call__(self, points: Points) -> RankTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
         largest = _largest(points)
@@ -226,7 +228,7 @@ class _RankScores:
         # Classes of equal probability share their ranks.
         member = member / xp.sum(member, axis=1, keepdims=True)
         context = [xp.concat([common, largest[j : j + 1, :]], axis=0) for j in range(n_ranks)]
-        return logit.RankTerms(member, xp.stack(context))
+        return RankTerms(member, xp.stack(context))
 
 
 def _largest(points: Points) -> Array:
@@ -246,7 +248,7 @@ class ShiftsByConfidence:
 
     ridge: float
 
-    def terms(self, seen: TrainingSets) -> logit.MakeTerms:
+    def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         share = like(_shares(seen), seen.points.prob)
         top = namespace(share).max(seen.points.prob, axis=1)
@@ -267,16 +269,16 @@ class _ByConfidence:
     mean: float
     spread: float
 
-    def __call__(self, points: Points) -> logit.ClassTerms:
+    def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
         top = (xp.max(points.prob, axis=1) - self.mean) / self.spread
         top = xp.broadcast_to(top[None, :], log_g.shape)
-        return logit.ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))
+        return ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))
 
 
 def _beside_equivariant(
-    train: TrainingSets, family: Family, terms: logit.MakeTerms, ridge: float
+    train: TrainingSets, family: Family, terms: MakeTerms, ridge: float
 ) -> Scores:
     base = train.fit(equivariant)
     d = terms(train.points.part(slice(0, 1))).n_terms

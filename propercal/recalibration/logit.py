@@ -1,244 +1,27 @@
-"""Multinomial logit models with few coefficients, fitted by penalised maximum likelihood.
+"""Multinomial logit models, fitted by penalised maximum likelihood.
 
-Several training sets of the same points are fitted side by side. Classes come before points in
-every array, so that no sum runs along a short last axis.
+Several training sets of the same points are fitted side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration.descent import Floats, Numbers, descend
-from propercal.recalibration.points import Points
+from propercal.recalibration.descent import MAX_STEPS, Floats, Numbers, descend
+from propercal.recalibration.terms import Terms
 
 #: Log likelihood, in nats of the whole sample, that a further step may still be worth.
 _TOLERANCE = 1e-4
 #: Steps with the curvature of another fit, before that of the fit itself is worth its time.
 _CHORDS = 8
-
-
-class Terms(Protocol):
-    """Scores (b, k, n) that are linear in coefficients (b, d), for b sets of coefficients."""
-
-    @property
-    def n_terms(self) -> int:
-        """Number of coefficients d."""
-
-    def scores(self, coefficients: Array) -> Array:
-        """(b, k, n) scores."""
-
-    def products(self, residual: Array) -> Array:
-        """(b, d) sums over points and classes of term × residual (b, k, n)."""
-
-    def information(self, prob: Array, weight: Array) -> Array:
-        """(b, d, d) sums over points, weighted (b, n), of the terms' covariances under `prob`."""
-
-
-@dataclass(frozen=True)
-class SharedTerms:
-    """Terms (d, k, n) whose coefficients are the same for every class."""
-
-    values: Array
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.values.shape[0])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        return namespace(self.values).tensordot(coefficients, self.values, axes=1)
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        d = self.values.shape[0]
-        return xp.reshape(residual, (residual.shape[0], -1)) @ xp.reshape(self.values, (d, -1)).T
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        d, b = self.values.shape[0], prob.shape[0]
-        weighted = self.values[None, ...] * prob[:, None, ...]
-        means = xp.sum(weighted, axis=2)
-        flat = xp.reshape(weighted * weight[:, None, None, :], (b, d, -1))
-        second = xp.matmul(flat, xp.reshape(self.values, (d, -1)).T)
-        return second - xp.matmul(means * weight[:, None, :], xp.permute_dims(means, (0, 2, 1)))
-
-
-@dataclass(frozen=True)
-class ClassTerms:
-    """Terms (k, s, n) with coefficients of their own for each class, k s in all."""
-
-    values: Array
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.values.shape[0] * self.values.shape[1])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        k, s, _ = self.values.shape
-        own = xp.permute_dims(xp.reshape(coefficients, (-1, k, s)), (1, 0, 2))
-        return xp.permute_dims(xp.matmul(own, self.values), (1, 0, 2))
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        by_class = xp.permute_dims(residual, (1, 0, 2))
-        sums = xp.matmul(by_class, xp.permute_dims(self.values, (0, 2, 1)))
-        return xp.reshape(xp.permute_dims(sums, (1, 0, 2)), (residual.shape[0], -1))
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        k, s, n = self.values.shape
-        b = prob.shape[0]
-        weighted = self.values[None, ...] * prob[:, :, None, :]
-        heavy = weighted * weight[:, None, None, :]
-        blocks = xp.matmul(heavy, xp.permute_dims(self.values, (0, 2, 1)))
-        eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
-        diagonal = eye[None, :, None, :, None] * blocks[:, :, :, None, :]
-        flat = xp.permute_dims(xp.reshape(weighted, (b, k * s, n)), (0, 2, 1))
-        return xp.reshape(diagonal, (b, k * s, k * s)) - xp.matmul(
-            xp.reshape(heavy, (b, k * s, n)), flat
-        )
-
-
-@dataclass(frozen=True)
-class GroupTerms:
-    """Terms (s, k, n), the same for every class, with coefficients of their own for each group."""
-
-    values: Array
-    group: Array
-    """(n, c) one-hot; the coefficients are ordered by group, then by term."""
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.values.shape[0] * self.group.shape[1])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        b, s = coefficients.shape[0], self.values.shape[0]
-        by_term = xp.permute_dims(xp.reshape(coefficients, (b, -1, s)), (0, 2, 1))
-        own = xp.matmul(by_term, self.group.T)
-        return sum(own[:, i, None, :] * self.values[i, ...] for i in range(s))
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        sums = xp.sum(self.values[None, ...] * residual[:, None, ...], axis=2)
-        by_group = xp.permute_dims(xp.matmul(sums, self.group), (0, 2, 1))
-        return xp.reshape(by_group, (residual.shape[0], -1))
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(self.values)
-        s, _, n = self.values.shape
-        b, c = prob.shape[0], self.group.shape[1]
-        weighted = self.values[None, ...] * prob[:, None, ...]
-        means = xp.sum(weighted, axis=2)
-        second = xp.stack(
-            [xp.sum(weighted * self.values[i, ...], axis=2) for i in range(s)], axis=1
-        )
-        covariance = second - means[:, :, None, :] * means[:, None, :, :]
-        covariance = xp.reshape(covariance * weight[:, None, None, :], (b, s * s, n))
-        blocks = xp.permute_dims(xp.matmul(covariance, self.group), (0, 2, 1))
-        blocks = xp.reshape(blocks, (b, c, 1, s, s))
-        eye = xp.eye(c, dtype=prob.dtype, device=device(prob))
-        diagonal = xp.permute_dims(eye[None, :, :, None, None] * blocks, (0, 1, 3, 2, 4))
-        return xp.reshape(diagonal, (b, c * s, c * s))
-
-
-@dataclass(frozen=True)
-class ContextTerms:
-    """Products of log g or the like (k, n) and functions (d, n), the same for every class."""
-
-    log_prob: Array
-    context: Array
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.context.shape[0])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        return (coefficients @ self.context)[:, None, :] * self.log_prob
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        return namespace(residual).sum(residual * self.log_prob, axis=1) @ self.context.T
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(prob)
-        mean = xp.sum(prob * self.log_prob, axis=1)
-        away = self.log_prob[None, ...] - mean[:, None, :]
-        variance = weight * xp.sum(prob * away * away, axis=1)
-        return xp.matmul(variance[:, None, :] * self.context, self.context.T)
-
-
-@dataclass(frozen=True)
-class DifferenceTerms:
-    """Terms (d, n) of the log-odds of the second of two classes."""
-
-    values: Array
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.values.shape[0])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        half = coefficients @ self.values / 2
-        return namespace(half).stack([-half, half], axis=1)
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        return (residual[:, 1, :] - residual[:, 0, :]) @ self.values.T / 2
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(prob)
-        heavy = weight * prob[:, 0, :] * prob[:, 1, :]
-        return xp.matmul(heavy[:, None, :] * self.values, self.values.T)
-
-
-@dataclass(frozen=True)
-class RankTerms:
-    """Functions (m, q, n) of the prediction for each of m ranks, whose members are (m, k, n)."""
-
-    member: Array
-    context: Array
-
-    @property
-    def n_terms(self) -> int:  # noqa: D102
-        return int(self.context.shape[0] * self.context.shape[1])
-
-    def scores(self, coefficients: Array) -> Array:  # noqa: D102
-        xp = namespace(self.member)
-        m, q, _ = self.context.shape
-        own = xp.reshape(coefficients, (-1, m, 1, q))
-        by_rank = xp.matmul(own, self.context)
-        return xp.sum(by_rank * self.member, axis=1)
-
-    def products(self, residual: Array) -> Array:  # noqa: D102
-        xp = namespace(self.member)
-        by_rank = xp.sum(residual[:, None, ...] * self.member, axis=2)
-        sums = xp.matmul(self.context, by_rank[..., None])
-        return xp.reshape(sums, (residual.shape[0], -1))
-
-    def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        xp = namespace(prob)
-        m, q, _ = self.context.shape
-        b = prob.shape[0]
-        of_rank = prob[:, None, ...] * self.member
-        mean = xp.sum(of_rank, axis=2)
-        # Of classes that share ranks, both have a part in each.
-        second = xp.stack([xp.sum(of_rank * self.member[j, ...], axis=2) for j in range(m)], axis=1)
-        covariance = second - mean[:, :, None, :] * mean[:, None, :, :]
-        heavy = covariance * weight[:, None, None, :]
-        rows = []
-        for i in range(m):
-            blocks = [
-                xp.matmul(heavy[:, i, j, None, :] * self.context[i, ...], self.context[j, ...].T)
-                for j in range(m)
-            ]
-            rows.append(xp.concat(blocks, axis=2))
-        return xp.reshape(xp.concat(rows, axis=1), (b, m * q, m * q))
-
-
-MakeTerms = Callable[[Points], Terms]
+#: Larger systems of equations are not solved: steps are then quasi-Newton ones.
+LARGEST_SYSTEM = 512
+#: At most as many of these are taken,
+_MANY_STEPS = 200
+#: and so many of the last ones remembered.
+_MEMORY = 10
 
 
 class Near(NamedTuple):
@@ -246,8 +29,8 @@ class Near(NamedTuple):
 
     coefficients: Array
     """(b, d)."""
-    information: Array
-    """(1 or b, d, d) its Fisher information."""
+    information: Array | None
+    """(1 or b, d, d) its Fisher information, where that is small enough."""
     weight: Array
     """(1 or b,) rows that it rests on."""
 
@@ -303,20 +86,27 @@ def fit(
         drawn = of(ridge, number) * (coefficients - of(start, number)) ** 2
         return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
 
-    steps = _Steps(terms, weight, ridge, near)
+    large = start.shape[1] > LARGEST_SYSTEM
+    steps = _LimitedMemory(terms, ridge) if large else _NewtonSteps(terms, weight, ridge, near)
 
     def propose(coefficients: Array, log_prob: Array, number: Numbers) -> tuple[Floats, Array]:
         prob, own = xp.exp(log_prob), of(weight, number)
         gradient = terms.products(own[:, None, :] * prob - of(counts, number))
         gradient = gradient + of(ridge, number) * (coefficients - of(start, number))
-        step = steps(gradient, prob, own, number)
+        step = steps(coefficients, gradient, prob, own, number)
         return to_numpy(xp.sum(gradient * step, axis=1)), -step
 
     begin = start if near is None else near.coefficients
-    return descend(begin, evaluate, propose, lambda gain, _: gain < _TOLERANCE)
+    return descend(
+        begin,
+        evaluate,
+        propose,
+        lambda gain, _: gain < _TOLERANCE,
+        max_steps=_MANY_STEPS if large else MAX_STEPS,
+    )
 
 
-class _Steps:
+class _NewtonSteps:
     """Newton steps; the first ones with the curvature of a fit that differs little, if any."""
 
     def __init__(self, terms: Terms, weight: Array, ridge: Array, near: Near | None) -> None:
@@ -324,12 +114,14 @@ class _Steps:
         xp = namespace(ridge)
         self._eye = xp.eye(ridge.shape[1], dtype=ridge.dtype, device=device(ridge))
         self._inverse = None
-        if near is not None:
+        if near is not None and near.information is not None:
             share = xp.sum(weight, axis=1) / near.weight
             curvature = near.information * share[:, None, None]
             self._inverse = xp.linalg.inv(curvature + self._eye * ridge[:, :, None])
 
-    def __call__(self, gradient: Array, prob: Array, weight: Array, number: Numbers) -> Array:
+    def __call__(
+        self, _: Array, gradient: Array, prob: Array, weight: Array, number: Numbers
+    ) -> Array:
         xp = namespace(gradient)
         self._taken += 1
         if self._inverse is not None and self._taken <= _CHORDS:
@@ -338,3 +130,47 @@ class _Steps:
         ridge = xp.take(self._ridge, like(number, gradient), axis=0)
         curvature = self._terms.information(prob, weight) + self._eye * ridge[:, :, None]
         return xp.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+
+
+class _LimitedMemory:
+    """Quasi-Newton steps from the last few, scaled by the diagonal of the curvature (L-BFGS).
+
+    Nocedal 1980, doi:10.1090/S0025-5718-1980-0572855-7.
+    """
+
+    def __init__(self, terms: Terms, ridge: Array) -> None:
+        self._terms, self._ridge = terms, ridge
+        self._scale: Array | None = None
+        # By descent: where it was last, with the gradient there, and the last steps.
+        self._last: dict[int, tuple[Array, Array]] = {}
+        self._steps: dict[int, list[tuple[Array, Array]]] = {}
+
+    def __call__(
+        self, at: Array, gradient: Array, prob: Array, weight: Array, number: Numbers
+    ) -> Array:
+        xp = namespace(gradient)
+        if self._scale is None:
+            self._scale = 1 / (self._terms.variances(prob, weight) + self._ridge)
+        return xp.stack(
+            [self._step(int(i), at[j, :], gradient[j, :]) for j, i in enumerate(number)]
+        )
+
+    def _step(self, i: int, at: Array, gradient: Array) -> Array:
+        xp = namespace(gradient)
+        history = self._steps.setdefault(i, [])
+        if i in self._last:
+            moved, turned = at - self._last[i][0], gradient - self._last[i][1]
+            if float(xp.sum(moved * turned)) > 0:
+                history.append((moved, turned))
+                del history[:-_MEMORY]
+        self._last[i] = at, gradient
+        step, shares = gradient, []
+        for moved, turned in reversed(history):
+            share = xp.sum(moved * step) / xp.sum(moved * turned)
+            shares.append(share)
+            step = step - share * turned
+        assert self._scale is not None  # noqa: S101
+        step = step * self._scale[i, :]
+        for (moved, turned), share in zip(history, reversed(shares), strict=True):
+            step = step + (share - xp.sum(turned * step) / xp.sum(moved * turned)) * moved
+        return step

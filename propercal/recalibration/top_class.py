@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration import logit
 from propercal.recalibration.families import Scores, temperature
 from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points, pooled
+from propercal.recalibration.terms import GroupTerms
 
 #: Rows, as the prediction expects them, that are added to each level of a monotone family.
 _PRIOR = 1.0
@@ -60,10 +60,10 @@ def monotone(train: TrainingSets) -> Recalibration:
     return _monotone(train, _second_class)
 
 
-def _terms(points: Points) -> logit.GroupTerms:
+def _terms(points: Points) -> GroupTerms:
     predicted = _predicted_class(points)
     values = namespace(predicted).stack([points.log_prob.T, predicted.T])
-    return logit.GroupTerms(values, predicted)
+    return GroupTerms(values, predicted)
 
 
 def _predicted_class(points: Points) -> Array:

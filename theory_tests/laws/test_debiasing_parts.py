@@ -28,6 +28,7 @@ from propercal.recalibration import logit
 from propercal.recalibration.descent import descend
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
+from propercal.recalibration.terms import ClassTerms, GroupTerms, SharedTerms
 from theory_tests.instances import generators, written
 
 K = 3
@@ -253,9 +254,9 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
     n, d = 50, 3 if kind == "shared" else 2 * K
     group = rng.integers(0, K, n)
     terms: Any = {
-        "shared": logit.SharedTerms(rng.standard_normal((d, K, n))),
-        "by class": logit.ClassTerms(rng.standard_normal((K, 2, n))),
-        "by group": logit.GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[group]),
+        "shared": SharedTerms(rng.standard_normal((d, K, n))),
+        "by class": ClassTerms(rng.standard_normal((K, 2, n))),
+        "by group": GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[group]),
     }[kind]
     counts = rng.uniform(0, 3, (2, K, n)) * (rng.random((2, K, n)) < 0.5)
     start, ridge = rng.standard_normal((2, d)), rng.uniform(0.1, 3, (2, d))

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from propercal._array import log_softmax
-from propercal.recalibration import adaptive, families, logit
+from propercal.recalibration import adaptive, families, logit, top_class
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.interacting import LeadingPairs, LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
 from propercal.recalibration.points import Points, interior
+from propercal.recalibration.terms import Terms
 
 
 def drawn(truth: Any, rng: np.random.Generator) -> Any:
@@ -131,7 +132,7 @@ def test_the_information_is_the_slope_of_the_expected_score(k: int) -> None:
         theta = 0.1 * rng.standard_normal((1, d))
         weight = rng.uniform(0.5, 2, (1, len(g)))
 
-        def expected(theta: Any, terms: logit.Terms = terms, weight: Any = weight) -> Any:
+        def expected(theta: Any, terms: Terms = terms, weight: Any = weight) -> Any:
             return terms.products(weight[:, None, :] * np.exp(logit.log_softmax_of(terms.scores(theta))))[0]
 
         prob = np.exp(logit.log_softmax_of(terms.scores(theta)))
@@ -222,3 +223,36 @@ def test_points_that_were_not_fitted_are_between_their_neighbours() -> None:
     at, between = fit(points)[0, :, 1], fit(middle)[0, :, 1]
     low, high = np.minimum(at[1:], at[:-1]), np.maximum(at[1:], at[:-1])
     assert (np.minimum(between - low, high - between) > -2e-3).all()
+
+
+@pytest.mark.parametrize("family", [families.vector, LogSums(1.0), top_class.by_predicted_class])
+def test_many_coefficients_are_fitted_without_solving_for_them(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limited memory ends where Newton steps do, with and without a fit to begin at."""
+    rng = np.random.default_rng(13)
+    g = np.exp(log_softmax(rng.standard_normal((600, 12))))
+    outcome = drawn(np.exp(log_softmax(0.7 * np.log(g) + np.linspace(-1, 1, 12))), rng)
+    points = interior(np.log(g))
+
+    def found() -> Any:
+        whole = TrainingSets(points, outcome[None], True)
+        few = np.stack([outcome * (rng.random(600) < 0.7)[:, None] for rng in map(np.random.default_rng, (1, 2))])
+        return [each.fit(family)(points) for each in (whole, TrainingSets(points, few, True, whole))]
+
+    newton = found()
+    monkeypatch.setattr(logit, "LARGEST_SYSTEM", 5)
+    for one, other in zip(newton, found(), strict=True):
+        np.testing.assert_allclose(np.log(other), np.log(one), atol=0.02)
+        assert excess(one.reshape(-1, 12), other.reshape(-1, 12)) * 600 < 2e-3
+
+
+def test_the_variances_are_the_diagonal_of_the_information() -> None:
+    rng = np.random.default_rng(14)
+    g = rng.dirichlet([1.0] * 4, 30)
+    points = interior(np.log(g))
+    train = TrainingSets(points, drawn(g, rng)[None], True)
+    prob, weight = g.T[None], rng.uniform(0.5, 2, (1, 30))
+    for scores in (train.fit(family) for family in families_for(4)):
+        if isinstance(scores, families.Scores):
+            terms = scores.make_terms(points)
+            expected = np.diagonal(terms.information(prob, weight), axis1=1, axis2=2)
+            np.testing.assert_allclose(terms.variances(prob, weight), expected, atol=1e-12)
