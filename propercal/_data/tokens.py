@@ -34,6 +34,23 @@ _OF_USE = set(
         "logits label labels target flag hat is has of",
     )
 )
+#: Words in the name of a column that say which rows it holds.
+_SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
+#: Other words of labels and models, which name no class.
+_OF_NO_CLASS = _SETS_OF_ROWS | set(
+    re.findall(
+        r"\w+",
+        "outcome outcomes event events truth true actual actuals ground gt classes observed obs "
+        "observation result results response occurred happened binary positive pos value values "
+        "correct right hit hits t1 yes one "
+        "model models xgb xgboost lgbm lightgbm catboost gbm rf forest random logreg "
+        "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
+        "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
+        "temperature risk confidence conf certainty likelihood chance output outputs estimate "
+        "estimated forecast forecasts phat yhat ypred yprob yproba ytrue column col oof fold new "
+        "old final mean avg average",
+    )
+)
 #: What the second of two columns is called that is the rest of the first.
 _REST = {"rest", "other", "others", "else", "none"}
 _PAIRS = {("y", "n"), ("t", "f")}
@@ -173,6 +190,25 @@ def contradicts(name: Any, positive: Any, negative: Any) -> bool:
     of_negative = bool(words) and words <= own and not yes <= own
     reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
     return negates(name, positive) or (of_negative and not reversed_)
+
+
+def said_beside(name: Any, positive: Any) -> set[Token]:
+    """Return what a name says but for the positive class, uses, and sets of rows."""
+    of_class, words = set(tokens(positive)), set(content(name)) - _SETS_OF_ROWS
+    return words - of_class if of_class <= set(tokens(name)) else words
+
+
+def are_of_others(first: Any, second: Any) -> bool:
+    """Tell whether two names are in words of classes, and have none in common."""
+    own, other = (_words_of_class(each) for each in (first, second))
+    alike = any(a == b or _are_alike(a, b) for a in own for b in other)
+    return bool(own and other) and not alike
+
+
+def _words_of_class(name: Any) -> set[str]:
+    """Return the words of a name that may be of a class; a letter says that only by itself."""
+    words = {each for each in content(name) if isinstance(each, str)} - _OF_NO_CLASS
+    return {each for each in words if len(each) > 1 or len(tokens(name)) == 1}
 
 
 def bearers(columns: Sequence[Any], name: Any) -> list[int]:

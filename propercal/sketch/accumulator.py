@@ -24,6 +24,7 @@ from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.class_order import listed_names
+from propercal.sketch.column_names import Called
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, joined, read_rows
 from propercal.sketch.encoding import decode, encode, unpack
@@ -293,7 +294,12 @@ class CalibrationSketch:
             if mine.n_samples == 0:
                 reading = others.reading
             elif others.n_samples:
-                reading = joined(reading, others.reading)
+                reading = joined(
+                    reading,
+                    others.reading,
+                    n_classes=self.n_classes,
+                    said=self.labels is not None or self.pos_label is not None,
+                )
             self._seen = mine.plus(others, self._frame, reading)
         return self
 
@@ -426,7 +432,8 @@ class CalibrationSketch:
         check_memory(data, frame)
         sketch = cls(**settings, generator=chosen)
         check_arrays(data, arrays, frame)
-        sketch._restore(arrays, Convention(*reading))
+        *others, called = reading
+        sketch._restore(arrays, Convention(*others, called=Called(*called)))
         check_state(data, sketch._seen.state, frame, sketch.generator, sketch.bandwidth)
         return sketch
 
