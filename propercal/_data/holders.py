@@ -15,6 +15,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
@@ -51,6 +52,8 @@ class Held:
     """The names of all classes, of a categorical column that orders them."""
     unordered: tuple[Any, ...] | None = None
     """The names of all classes, of a categorical column in an order that may mean nothing."""
+    places: npt.NDArray[np.intp] | None = None
+    """Where each row was in the caller's argument; None where all stand as they did."""
 
     def take(self, index: Any) -> Held:
         """Return rows by their numbers."""
@@ -58,7 +61,18 @@ class Held:
         rows = None if self.rows is None else self.rows[index]
         others = {name: each[index] for name, each in self.others.items()}
         values = xp.take(self.values, like(index, self.values), axis=0)
-        return replace(self, values=values, rows=rows, others=others)
+        places = np.asarray(index) if self.places is None else self.places[index]
+        return replace(self, values=values, rows=rows, others=others, places=places)
+
+    def given(self, rows: Any) -> npt.NDArray[np.intp]:
+        """Return the numbers that rows had in the caller's argument."""
+        return as_given(rows, self.places)
+
+
+def as_given(rows: Any, places: npt.NDArray[np.intp] | None) -> npt.NDArray[np.intp]:
+    """Return the numbers of rows of an argument, in its order, that stood in these places."""
+    rows = np.asarray(rows, dtype=np.intp)
+    return rows if places is None else places[rows]
 
 
 def hold(argument: str, values: object) -> Held:

@@ -90,7 +90,7 @@ class Naming:
         if self.labels is None and NO_LABEL in uniques:
             raise bad_value(
                 self.called.labels,
-                f"{NO_LABEL} at {some_rows(np.flatnonzero(values == NO_LABEL))}",
+                f"{NO_LABEL} at {some_rows(held.given(np.flatnonzero(values == NO_LABEL)))}",
                 f"classes, 0 to {self.n_classes - 1}",
                 f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
             )

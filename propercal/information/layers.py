@@ -129,7 +129,7 @@ def layer_sharpness(
     names = _class_names(y_true, labels)
     called = [Names(proba=f"activations[{i}]") for i in range(len(activations))]
     layers = [
-        (_coordinates(name.proba, held.proba.values, held.labels.values.shape[:1]), held)
+        (_coordinates(name.proba, held.proba, held.labels.values.shape[:1]), held)
         for name, held in zip(
             called, align_all(y_true, activations, sample_weight, called=called), strict=True
         )
@@ -211,8 +211,9 @@ def _injective_log_softmax(values: Array) -> Array:
     return log_softmax(logits)
 
 
-def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Array:
+def _coordinates(argument: str, held: Held, n_labels: tuple[int, ...]) -> Array:
     """Return a layer as finite floating-point numbers of shape (n, d)."""
+    layer = held.values
     values: Array = layer if is_array(layer) else np.asarray(layer)
     xp = namespace(values)
     n = tuple(values.shape[:1])
@@ -235,7 +236,7 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
     if odd.any():
         raise bad_value(
             argument,
-            f"NaN or inf at {some_rows(np.flatnonzero(odd))}",
+            f"NaN or inf at {some_rows(held.given(np.flatnonzero(odd)))}",
             "finite numbers",
             "drop or repair these rows",
         )

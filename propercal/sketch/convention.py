@@ -25,9 +25,9 @@ from propercal._data.columns import (
 )
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
-from propercal._data.predictions import Predictions, _rounding, validate
+from propercal._data.predictions import Predictions, _rounding, check_marks, validate
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
@@ -240,20 +240,14 @@ def _one_by_one(
 
 def _check_marks(rows: Predictions) -> None:
     """Raise where rows that mark no class are the only ones that tell that columns are separate."""
-    if not (rows.multilabel and rows.classes.marks_none):
+    if not rows.multilabel:
         return
     sums = to_numpy(namespace(rows.prob).sum(rows.prob, axis=1))
-    if np.abs(sums - 1).max() > _rounding(rows.dtype):
-        return
-    assert rows.classes.indicator is not None  # noqa: S101  # what marks none is one
-    none = np.flatnonzero(~rows.classes.indicator.any(axis=1))
-    raise bad_value(
-        "y_true",
-        f"no class at {some_rows(none)}",
-        "one in each row, as rows of y_proba sum to 1",
-        "drop these rows, or give them weight 0, if they have no label; if columns are separate "
-        "problems, let the first update hold a row that marks several classes",
+    fix = (
+        "; if columns are separate problems, let the first update hold a row that marks several "
+        "classes"
     )
+    check_marks(rows.classes, np.abs(sums - 1), rows.dtype, fix=fix)
 
 
 def _as_before(

@@ -6,6 +6,7 @@ One of two classes has 0.9, so that the Brier score is 2 · 0.1² = 0.02, and 2 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def test_one_column_is_the_second_of_two_in_rows_before(way: Way) -> None:
             way(one, (labels(None, True), column(name, True, proba)))
         check(way, one, (labels(None, True), column(second, True)))
         check(way, (labels(), column(second)), two)
-        with pytest.raises(ValueError, match="a column named 'p?_?fraud'"):
+        with pytest.raises(ValueError, match=r"a column named '(p_)?fraud'"):
             way((labels(), column(name, False, proba)), two)
 
 
@@ -153,10 +154,16 @@ def test_rows_without_a_label_are_no_sign_of_separate_columns() -> None:
     rows = [(marks[i : i + 1], proba[i : i + 1]) for i in range(60)]
     full = marks.any(axis=1)
     for given in (whole, chunks, rows[5:], [(codes, proba), *whole]):
-        with pytest.raises(ValueError, match="y_true = no class at row.*one in each row, as rows of y_proba sum to 1"):
+        with pytest.raises(ValueError, match=r"y_true = no class at row.*one in each row, as rows of y_proba sum to 1"):
             sketch_of(*given, **settings)
     with pytest.raises(ValueError, match="y_true = no class at row"):
         sketch_of((marks[full], proba[full] / 2 + 1 / 6), (marks[~full], proba[~full]), **settings)
+    # Rounding, which sums of single-class rows may show, does not make columns separate.
+    for given in ([(marks, proba.round(2))], [(marks[:30], proba[:30].round(2)), (marks[30:], proba[30:])]):
+        with pytest.raises(ValueError, match="y_true = no class at row"):
+            sketch_of(*given, **settings)
+        with pytest.raises(ValueError, match="y_true = no class at row"):
+            decompose(*given[0], notion="classwise", kernel=None)
     sketch = CalibrationSketch(3, generator="brier", notion="classwise")
     sketch.update(marks, proba, full * 1.0)
     kept = decompose(codes[full], proba[full], generator="brier", notion="classwise", kernel=None)
@@ -171,5 +178,5 @@ def test_rows_without_a_class_are_read_where_columns_are_separate() -> None:
     proba[30], marks[30] = [0.5, 0.25, 0.25], 0
     wanted = decompose(marks, proba, generator="brier", notion="classwise", method="risk", bandwidth=0.1).risk
     for cuts in ([0, 40], [0, 20, 30, 31, 40]):
-        chunks = [(marks[a:b], proba[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+        chunks = [(marks[a:b], proba[a:b]) for a, b in pairwise(cuts)]
         assert sketch_of(*chunks, n_classes=3, notion="classwise").result().risk == pytest.approx(float(wanted))
