@@ -42,7 +42,8 @@ _OF_NO_CLASS = _SETS_OF_ROWS | set(
         r"\w+",
         "outcome outcomes event events truth true actual actuals ground gt classes observed obs "
         "observation result results response occurred happened binary positive pos value values "
-        "correct right hit hits t1 yes one "
+        "correct right hit hits t1 yes one code codes encoded indicator dummy bin int num number cls "
+        "category status "
         "model models xgb xgboost lgbm lightgbm catboost gbm rf forest random logreg "
         "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
         "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "

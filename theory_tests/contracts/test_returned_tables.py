@@ -97,11 +97,11 @@ def test_series_of_points_are_matched_by_their_index() -> None:
     top = bars.containers[0].lines[2][0].get_segments()  # type: ignore[attr-defined]
     assert sorted(round((b[1] - a[1]) / 2, 6) for a, b in top) == [0.1, 0.2]
     for odd in (error.set_axis(list("abc")), error.iloc[:2]):
-        with pytest.raises(ValueError, match="^calibration_error = "):
+        with pytest.raises(ValueError, match=r"^calibration_error = "):
             pareto_front(accuracy, odd)
-    with pytest.raises(ValueError, match="^error = "):
+    with pytest.raises(ValueError, match=r"^error = "):
         on_front(accuracy, error.set_axis(list("abc")))
-    with pytest.raises(ValueError, match="^error = "):
+    with pytest.raises(ValueError, match=r"^error = "):
         on_front([0.9, 0.8], ["a", "b"])
 
 

@@ -22,10 +22,10 @@ from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
 from propercal.sketch.dask.partitions import Blocks, read_blocks
+from propercal.sketch.dask.row_order import check_fixed, check_in_place
 from propercal.sketch.dask.shards import (
     Plan,
     Shard,
-    check_in_place,
     choose,
     join,
     join_names,
@@ -47,6 +47,16 @@ _FEW_ROWS = 20_000
 _FAN_IN = 8
 
 _IN_MEMORY = "load the data by .compute()"
+_OF_XARRAY = "dimensions of Dask arrays have no names: pass DataArrays of xarray, which are loaded"
+#: What to do instead of settings that say how data lie.
+_INSTEAD = {
+    "ignore_index": "leave out rows without a label first: keep = y_true != ...; y_true[keep], "
+    "y_proba[keep]",
+    "class_axis": "bring the classes to the end, and all other axes into rows: "
+    "dask.array.moveaxis(y_proba, ..., -1).reshape(-1, k), y_true.reshape(-1)",
+    "class_dim": _OF_XARRAY,
+    "sample_dims": _OF_XARRAY,
+}
 
 
 def as_plan(
@@ -70,7 +80,7 @@ def as_plan(
         raise bad_value("sample_weight", found, f"None {needs}", fix)
     for name, value in layout.items():
         if value is not None:
-            raise bad_value(name, repr(value), f"None {needs}", fix)
+            raise bad_value(name, repr(value), f"None {needs}", _INSTEAD[name])
     check_link(link, bool(from_logits))
     summed = as_summed(method, None, needs, fix)
     given = summed.given()
@@ -122,17 +132,43 @@ def decompose_blocks(
             plan = replace(plan, labels=names, pos_label=None)
     if plan.bandwidths is not None:
         plan.sketches()
+    if blocks.may_move:
+        check_fixed(blocks.pairs[0])
     if plan.labels is None and blocks.needs_all_labels():
         plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
     elif plan.labels is None:
         # A partition that lacks a class could not tell numbers from 0 from others.
-        plan = replace(plan, labels=list(range(blocks.n_classes)))
+        counted = replace(plan, labels=list(range(blocks.n_classes)))
+        try:
+            return _summed(blocks, counted, in_memory)
+        except ValueError:
+            names = _other_numbers(blocks)
+            if names is None:
+                raise
+        plan = replace(plan, labels=names)
+    return _summed(blocks, plan, in_memory)
+
+
+def _other_numbers(blocks: Blocks) -> list[Any] | None:
+    """Return the numbers of classes if they are others than those from 0 on; None if not."""
+    try:
+        names = _names(blocks, None)
+    except ValueError:
+        # What is wrong was found in its row.
+        return None
+    return None if names == list(range(blocks.n_classes)) else names
+
+
+def _summed(
+    blocks: Blocks, plan: Plan, in_memory: Callable[..., list[Decomposition]]
+) -> list[Decomposition]:
+    """Decompose the risk of collections whose classes are known."""
     chosen: list[str] = []
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
     whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.pairs)
-    check_in_place(whole.unequal)
+    check_in_place(whole.spans)
     return _results(whole, blocks, plan, chosen, in_memory)
 
 

@@ -19,6 +19,7 @@ from propercal._array import ignore_underflow, like, namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.holders import Held
+from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, held_warnings
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
@@ -29,11 +30,9 @@ from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.dask.row_order import Spans, spans_of
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
-
-Span = tuple[int, int]
-"""The smallest and the largest number of rows."""
 
 #: Warnings that are passed on; the others are counted.
 _MOST_NOTES = 3
@@ -109,8 +108,8 @@ class Shard(NamedTuple):
     notes: Notes
     separate: frozenset[bool] = frozenset()
     """Whether columns were read as separate problems, of partitions where that matters."""
-    unequal: tuple[tuple[Span, Span], ...] = ()
-    """Rows of labels and predictions, of partitions where these are numbered differently."""
+    spans: tuple[Spans, ...] = ()
+    """Rows of labels and predictions, of partitions where both are numbered."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -175,7 +174,7 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    return Shard(states, Notes(own, len(own)), separate, _unequal(block))
+    return Shard(states, Notes(own, len(own)), separate, spans_of(block))
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -186,45 +185,14 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     ]
     notes = reduce(Notes.plus, (shard.notes for shard in shards))
     separate = frozenset[bool]().union(*(shard.separate for shard in shards))
-    unequal = tuple(pair for shard in shards for pair in shard.unequal)
-    return Shard(states, notes, separate, unequal)
-
-
-def _unequal(block: Sequence[object]) -> tuple[tuple[Span, Span], ...]:
-    """Return the rows of labels and predictions of a partition if these have other numbers.
-
-    A partition that is numbered from 0 may have been made without an index, or stand in the place
-    of the first: one partition does not tell.
-    """
-    mine, other = (getattr(each, "index", None) for each in block)
-    if mine is None or other is None:
-        return ()
-    if not (hasattr(mine, "equals") and hasattr(other, "equals")) or mine.equals(other):
-        return ()
-    numbers = [np.asarray(each) for each in (mine, other)]
-    if any(each.dtype.kind not in "iu" or not each.size for each in numbers):
-        return ()
-    first, second = ((int(each.min()), int(each.max())) for each in numbers)
-    return ((first, second),)
-
-
-def check_in_place(unequal: Sequence[tuple[Span, Span]]) -> None:
-    """Raise if partitions have rows of each other."""
-    labels, proba = ([pair[i] for pair in unequal] for i in range(2))
-    if labels != proba and sorted(labels) == sorted(proba):
-        rows = [", ".join(f"{a} to {b}" for a, b in each[:3]) for each in (labels, proba)]
-        raise bad_value(
-            "y_true",
-            f"partitions of the rows {rows[0]}",
-            f"those of y_proba, {rows[1]}",
-            "bring partitions of the two into one order",
-        )
+    spans = tuple(pair for shard in shards for pair in shard.spans)
+    return Shard(states, notes, separate, spans)
 
 
 def names_in(most: int, partition: int, y_true: object) -> list[Any]:
     """Return the different labels of a partition."""
     with located(partition):
-        return _few(most, set(read_numpy("y_true", y_true).ravel().tolist()))
+        return _few(most, set(read_values(y_true).ravel().tolist()))
 
 
 def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:
