@@ -154,7 +154,10 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
             "one lazy table at most, since each may give its rows in another order",
             "compute one table of all columns, and pass columns of it",
         )
-    found = sys.modules["polars"].collect_all(list(lazy.values()))
+    try:
+        found = sys.modules["polars"].collect_all(list(lazy.values()))
+    except Exception as error:
+        raise _not_computed("data", error) from error
     own = dict(zip(lazy, found, strict=True))
     return tuple(own.get(i, each) for i, each in enumerate(arguments))
 
@@ -279,7 +282,8 @@ def _of_table(argument: str, values: Any) -> Held:
 
     try:
         table: Any = nw.from_native(values, allow_series=True)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        if isinstance(table, nw.LazyFrame):
+            table = _computed(argument, table)
         columns = () if isinstance(table, nw.Series) else tuple(table.columns)
     except TypeError as error:
         raise bad_value(
@@ -308,6 +312,23 @@ def _of_table(argument: str, values: Any) -> Held:
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
     numbered = list(columns) == [str(i) for i in range(len(columns))]
     return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)
+
+
+def _computed(argument: str, table: Any) -> Any:
+    try:
+        return table.collect()
+    except Exception as error:
+        # Libraries raise what they like where a query fails.
+        raise _not_computed(argument, error) from error
+
+
+def _not_computed(argument: str, error: Exception) -> ValueError:
+    return bad_value(
+        argument,
+        f"a lazy table that cannot be computed ({' '.join(str(error).split())[:200]})",
+        "a query that its library can run",
+        "correct it, or call .collect() to see what fails",
+    )
 
 
 def _of_series(argument: str, series: Any) -> Held:

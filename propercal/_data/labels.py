@@ -228,6 +228,7 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:
+    values = values.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
         odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
     if odd.any():

@@ -16,8 +16,8 @@ from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
-from propercal._data.reading import Names
-from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.reading import Names, read_numpy
+from propercal._data.settings import check_bandwidth, check_flag, check_names
 from propercal._data.tokens import is_permutation, plain
 from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
@@ -230,7 +230,8 @@ def _coordinates(argument: str, held: Held, n_labels: tuple[int, ...]) -> Array:
             argument, f"values of type {values.dtype}", "real numbers", "convert them to floats"
         )
     values = xp.reshape(values, (values.shape[0], -1))
-    if not xp.isdtype(values.dtype, "real floating"):
+    # What has 8 bits has no arithmetic.
+    if not xp.isdtype(values.dtype, "real floating") or "float8" in str(values.dtype):
         values = xp.astype(values, xp.float64)
     odd = to_numpy(~xp.all(xp.isfinite(values), axis=1))
     if odd.any():
@@ -255,7 +256,8 @@ def _sorted(names: Collection[Any], held: Held) -> list[Any]:
 def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     """Return the classes: as given, the columns of a one-hot matrix, or the labels that occur."""
     if labels is not None:
-        return labels
+        names = read_numpy("labels", labels)
+        return check_names(names, len(names) if names.ndim else 1) or ()
     held = hold("y_true", y_true)
     outcomes = read_values(held)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:

@@ -52,7 +52,7 @@ def test_rows_that_come_in_another_order_each_time_are_computed_together_or_refu
         (y.to_dask_array(lengths=True), p.to_dask_array(lengths=True)), (CODES, p.to_dask_array(lengths=True)),
     ]
     for given in pairs:
-        with pytest.raises(ValueError, match="y_(true|proba) = partitions that differ when they are computed again: expected rows in a fixed order"):
+        with pytest.raises(ValueError, match=r"y_(true|proba) = partitions that differ when they are computed again: expected rows in a fixed order"):
             risk(*given)
     kept = moving.persist()
     assert risk(kept["y"].to_dask_array(), kept[COLUMNS].to_dask_array()) == RISK
@@ -74,11 +74,11 @@ def test_partitions_without_an_index_beside_rows_in_another_order_are_refused() 
     within = np.r_[0:40, 79:39:-1, 80:120]
     for order in (swapped, within, np.random.default_rng(1).permutation(N)):
         labels = dd.from_pandas(FRAME["y"].iloc[order], npartitions=3, sort=False)
-        with pytest.raises(ValueError, match="^y_true = (partitions of the rows .*: expected the order of y_proba, each of whose partitions|rows of the index)"):
+        with pytest.raises(ValueError, match=r"^y_true = (partitions of the rows .*: expected the order of y_proba, each of whose partitions|rows of the index)"):
             risk(labels, proba)
         moved = dd.from_pandas(FRAME[COLUMNS].iloc[order], npartitions=3, sort=False)
         counted = dd.from_delayed([dask.delayed(FRAME["y"].iloc[a : a + 40].reset_index(drop=True)) for a in (0, 40, 80)], meta=FRAME["y"][:0])
-        with pytest.raises(ValueError, match="^y_(proba|true) = (partitions|rows) of the "):
+        with pytest.raises(ValueError, match=r"^y_(proba|true) = (partitions|rows) of the "):
             risk(counted, moved)
     # An array has no index: rows stand side by side.
     side = dd.from_delayed([dask.delayed(FRAME[COLUMNS].iloc[swapped[a : a + 40]].reset_index(drop=True)) for a in (0, 40, 80)], meta=parts[0][:0])
@@ -124,7 +124,7 @@ def test_labels_named_after_another_class_are_refused() -> None:
     fraud = pd.DataFrame({"fraud": PROBA[:, 0]})
     labels = dd.from_pandas(pd.Series((CODES != 0) * 1, name="legit"), npartitions=3)
     for proba in (fraud, fraud["fraud"]):
-        with pytest.raises(ValueError, match="^y_true = .*named 'legit'.* a column named 'fraud'"):
+        with pytest.raises(ValueError, match=r"^y_true = .*named 'legit'.* a column named 'fraud'"):
             propercal.decompose(labels, dd.from_pandas(proba, npartitions=3), method="risk", bandwidth=0.1)
 
 
