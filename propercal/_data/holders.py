@@ -71,8 +71,8 @@ class Held:
 
 def as_given(rows: Any, places: npt.NDArray[np.intp] | None) -> npt.NDArray[np.intp]:
     """Return the numbers of rows of an argument, in its order, that stood in these places."""
-    rows = np.asarray(rows, dtype=np.intp)
-    return rows if places is None else places[rows]
+    given: npt.NDArray[np.intp] = np.asarray(rows, dtype=np.intp)
+    return given if places is None else np.asarray(places[given])
 
 
 def hold(argument: str, values: object) -> Held:

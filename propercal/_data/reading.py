@@ -6,7 +6,7 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -184,7 +184,7 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def not_real(values: Array, given: Callable[[Any], Sequence[int]] = list) -> tuple[str, str, str]:
+def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tuple[str, str, str]:
     """Say what was found among values that are no real numbers, what was expected, what to do.
 
     `given` tells the number that a row had in the caller's argument.

@@ -16,8 +16,8 @@ from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
-from propercal._data.reading import Names, read_numpy
-from propercal._data.settings import check_bandwidth, check_flag, check_names
+from propercal._data.reading import Names
+from propercal._data.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.tokens import is_permutation, plain
 from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
@@ -28,6 +28,8 @@ from propercal._progress import steps, with_progress
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
+
+_NAMES = Names(proba="a prediction")
 
 
 @with_progress
@@ -256,8 +258,8 @@ def _sorted(names: Collection[Any], held: Held) -> list[Any]:
 def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     """Return the classes: as given, the columns of a one-hot matrix, or the labels that occur."""
     if labels is not None:
-        names = read_numpy("labels", labels)
-        return check_names(names, len(names) if names.ndim else 1) or ()
+        given = names_given(labels)
+        return check_names(given, len(given) if given.ndim else 1, _NAMES) or ()
     held = hold("y_true", y_true)
     outcomes = read_values(held)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:

@@ -432,8 +432,9 @@ class CalibrationSketch:
         check_memory(data, frame)
         sketch = cls(**settings, generator=chosen)
         check_arrays(data, arrays, frame)
-        *others, called = reading
-        sketch._restore(arrays, Convention(*others, called=Called(*called)))
+        names, separate, columns, unnamed, called = reading
+        reading = Convention(names, separate, columns, unnamed, Called(*called))
+        sketch._restore(arrays, reading)
         check_state(data, sketch._seen.state, frame, sketch.generator, sketch.bandwidth)
         return sketch
 

@@ -24,8 +24,8 @@ COLUMNS = ["p_0", "p_1", "p_2"]
 
 
 def risk(y_true: Any, y_proba: Any, **settings: Any) -> float:
-    given = {"generator": "brier", "notion": "classwise", "method": "risk", "bandwidth": 0.1}
-    return float(propercal.decompose(y_true, y_proba, **given, **settings).risk)
+    given: dict[str, Any] = {"generator": "brier", "notion": "classwise", "method": "risk", "bandwidth": 0.1, **settings}
+    return float(propercal.decompose(y_true, y_proba, **given).risk)
 
 
 def array(values: Any, chunks: int = 40) -> Any:

@@ -73,8 +73,8 @@ def test_a_column_of_another_class_than_in_rows_before_is_refused(way: Way, sett
             with pytest.raises(ValueError, match=r"a column named '(p_|P\()?(legit|genuine)"):
                 way((labels(), column(first)), (labels(None, True), column(other, True, 1 - SCORE)), **settings)
     for first in FRAUDS:
-        for other in (*FRAUDS, None, 1, "p_fraud"):
-            check(way, (labels(), column(first)), (labels(None, True), column(other, True)), **settings)
+        for same in (*FRAUDS, None, 1, "p_fraud"):
+            check(way, (labels(), column(first)), (labels(None, True), column(same, True)), **settings)
 
 
 @WAYS
@@ -112,8 +112,8 @@ def test_labels_of_another_class_than_in_rows_before_are_refused(way: Way) -> No
             way((labels("fraud"), column(None)), (other, column(None, True, 1 - SCORE)))
         with pytest.raises(ValueError, match=f"named {name!r}.* a column named 'fraud'"):
             way((labels(), column("fraud")), (other, column(None, True)))
-    for name in ("is_fraud", "fraud", "label", None):
-        check(way, (labels("fraud"), column(None)), (labels(name, True), column(None, True)))
+    for same in ("is_fraud", "fraud", "label", None):
+        check(way, (labels("fraud"), column(None)), (labels(same, True), column(None, True)))
 
 
 OTHERS = ["legit", "is_legit", "genuine", "ok", "legitFlag"]

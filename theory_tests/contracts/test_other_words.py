@@ -41,8 +41,8 @@ def test_numbers_in_words_that_stand_in_another_order_do_not_count_columns(kind:
             refused("y_true = ", labels, table(names, order))
         with pytest.raises(ValueError, match="y_"):
             CalibrationSketch(3, bandwidth=0.1).update(CODES, table(names, order))
-        labels = [i + (kind == "from one") for i in order]
-        check(THREE, CODES + (kind == "from one"), table(names, order), labels=labels)
+        first = int(kind == "from one")
+        check(THREE, CODES + first, table(names, order), labels=[i + first for i in order])
     check(THREE, MARKS, table(names))
     if kind != "from one":
         check(THREE, CODES, table(names))

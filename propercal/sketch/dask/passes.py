@@ -142,10 +142,10 @@ def decompose_blocks(
         try:
             return _summed(blocks, counted, in_memory)
         except ValueError:
-            names = _other_numbers(blocks)
-            if names is None:
+            others = _other_numbers(blocks)
+            if others is None:
                 raise
-        plan = replace(plan, labels=names)
+        plan = replace(plan, labels=others)
     return _summed(blocks, plan, in_memory)
 
 

@@ -67,10 +67,9 @@ def check_in_place(spans: Sequence[Spans]) -> None:
             "bring partitions of the two into one order",
         )
     sides = [[pair[i] for pair in spans] for i in range(2)]
-    for argument, other, own, theirs in (
-        ("y_true", "y_proba", *sides),
-        ("y_proba", "y_true", *sides[::-1]),
-    ):
+    arguments = "y_true", "y_proba"
+    for i, (argument, other) in enumerate((arguments, arguments[::-1])):
+        own, theirs = sides[i], sides[1 - i]
         if len(own) > 1 and all(each.counted for each in theirs) and _are_shuffled(own):
             raise bad_value(
                 argument,
