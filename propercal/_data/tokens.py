@@ -50,7 +50,7 @@ _OF_NO_CLASS = _SETS_OF_ROWS | set(
         "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
         "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
         "temperature risk confidence conf certainty likelihood chance output outputs estimate "
-        "estimated forecast forecasts phat yhat ypred yprob yproba ytrue column col oof fold new "
+        "estimated forecast forecasts phat ypred yprob yproba ytrue column col oof fold new "
         "old final mean avg average",
     )
 )
