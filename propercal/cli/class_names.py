@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.holders import Held
+from propercal._data.labels import read_labels
+from propercal._data.reading import Names
 from propercal._data.tokens import is_number, key
 from propercal.cli.formats import Npz, listed
 
@@ -60,7 +63,7 @@ def _read(
 ) -> npt.NDArray[Any]:
     vector = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if vector.ndim != 1:
-        return labels
+        return _beside(path, names, labels)
     booleans = vector.dtype.kind == "b"
     place = {key(each, booleans=booleans): i for i, each in enumerate(names)}
     values = vector.tolist()
@@ -69,11 +72,22 @@ def _read(
         return np.array([place[key(each)] for each in values], dtype=np.int64)
     words = all(isinstance(each, str) and not is_number(_number(each)) for each in names)
     if words and all(map(is_number, values)):
-        return labels
+        return _beside(path, names, vector)
     raise ValueError(
         f"{path}: labels {listed(sorted({str(each) for each in odd}))}: expected some of "
         f"{argument!r}, {listed(names)}; correct them, or leave that array out."
     )
+
+
+def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels that count columns, or raise where the names of these say another order."""
+    k = len(names)
+    proba = Held(np.empty((0, k)), columns=tuple(names))
+    try:
+        read_labels(labels, k, proba=proba, called=Names(labels="labels", proba="the file"))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return labels
 
 
 def _number(name: Any) -> Any:

@@ -58,6 +58,10 @@ def test_an_array_of_class_names_that_contradicts_labels_is_refused(tmp_path: Pa
             of_arrays(tmp_path, labels=labels, probs=PROBA, classes=names)
     with pytest.raises(ValueError, match=r"arrays 'classes', 'names': expected the same classes in the same order"):
         of_arrays(tmp_path, labels=LABELS, probs=PROBA, classes=list("abc"), names=CAB)
+    # Names that have an order of their own, beside labels that count columns.
+    for names, labels in ((["III", "I", "II"], CODES), (["p_2", "p_0", "p_1"], CODES), (["two", "zero", "one"], np.eye(3)[CODES])):
+        with pytest.raises(ValueError, match=r"p\.npz: labels = .*: expected names of columns of the file"):
+            of_arrays(tmp_path, labels=labels, probs=MOVED, classes=names)
     with pytest.raises(ValueError, match="array 'classes' holds pickled"):
         of_arrays(tmp_path, labels=LABELS, probs=PROBA, classes=CAB.astype(object))
 
