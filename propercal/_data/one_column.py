@@ -183,7 +183,14 @@ def are_opposed(first: Any, second: Any) -> bool:
     differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
     # The labels of a survey or a fold may have a number too.
     differ = differ and {x[0] for x in numbers} == {0, 1}
+    differ = differ or (_is_of_class_0(second) and bool(content(first)) and not of_class_0(first))
     return differ or negates(second, first) or are_of_others(second, first)
+
+
+def _is_of_class_0(name: Any) -> bool:
+    """Tell whether a name says that, and nothing else, in a word."""
+    said = content(name)
+    return len(said) == 1 and isinstance(said[0], str) and of_class_0(name)
 
 
 def _opposite(positive: Any) -> Any:

@@ -190,7 +190,9 @@ def contradicts(name: Any, positive: Any, negative: Any) -> bool:
     """Tell whether the name of a column says that it is of `negative` rather than `positive`."""
     own, yes, no = (set(tokens(each)) for each in (name, positive, negative))
     words = no - yes or no
-    of_negative = bool(words) and _fit(words, own) and not _fit(yes, own)
+    of_negative = bool(words) and words <= own and not yes <= own
+    if not (yes <= own or words <= own):
+        of_negative = bool(words) and _fit(words, own) and not _fit(yes, own)
     reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
     return negates(name, positive) or (of_negative and not reversed_)
 
@@ -212,7 +214,7 @@ def _words_of_class(name: Any) -> set[str]:
     """Return the words of a name that may be of a class; a letter says that only by itself."""
     words = {each for each in content(name) if isinstance(each, str) and each.isalpha()}
     words -= _OF_NO_CLASS
-    return {each for each in words if len(each) > 1 or len(tokens(name)) == 1}
+    return {each for each in words if len(each) > 1 or len(content(name)) == 1}
 
 
 def _fit(words: set[Token], own: set[Token]) -> bool:
@@ -237,11 +239,12 @@ def bearers(columns: Sequence[Any], name: Any) -> list[int]:
 
 
 def are_alike(first: Token, second: Token) -> bool:
-    """Tell whether words begin with the same four letters, or one of that length ends the other."""
+    """Tell whether words begin with the same four letters, or one is the other after one of use."""
     if not (isinstance(first, str) and isinstance(second, str)):
         return False
     short, long = sorted((first, second), key=len)
-    return len(short) > 3 and (short[:4] == long[:4] or long.endswith(short))
+    used = long.endswith(short) and long.removesuffix(short) in _OF_USE | {*_PREFIXES}
+    return len(short) > 3 and (short[:4] == long[:4] or used)
 
 
 def _letters(name: Any) -> str:

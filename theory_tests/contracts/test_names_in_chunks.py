@@ -132,6 +132,23 @@ def test_labels_named_after_another_class_than_the_column_are_refused(name: str)
         assert risk(given, 1 - SCORE) == pytest.approx(TWO)
 
 
+@pytest.mark.parametrize(
+    ("label", "column"),
+    [("female", "male"), ("is_female", "P(male)"), ("neg_label", "p_pos"), ("no_label", "yes"), ("is_a", "P(b)"), ("atypical", "typical"), ("control", "case")],
+)
+def test_words_that_end_alike_or_say_no_are_of_another_class(label: str, column: str) -> None:
+    settings: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    y_true, y_proba = pd.Series(1 - FRAUD, name=label), pd.Series(SCORE, name=column)
+    with pytest.raises(ValueError, match=f"^y_true = .*named {label!r}.* a column named"):
+        decompose(y_true, y_proba, **settings)
+    names = np.where(FRAUD == 1, "male", "female")
+    for said in ("male", "female"):
+        other = pd.Series(SCORE, name=f"P({'female' if said == 'male' else 'male'})")
+        with pytest.raises(ValueError, match=f"^pos_label = {said!r}"):
+            decompose(names, other, pos_label=said, **settings)
+    assert decompose(names, pd.Series(SCORE, name="P(male)"), pos_label="male", **settings).risk == pytest.approx(TWO)
+
+
 @pytest.mark.parametrize("name", ["label", "target", "Class", "outcome", "y_true", "event", "ground_truth", "is_fraud", "fraudulent", 0, None])
 def test_labels_and_columns_of_other_names_are_read(name: Any) -> None:
     for proba in ("fraud", "p_fraud", "score", "xgb", "model_a", "risk_score", "p_hat", "fold_1"):
