@@ -19,6 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 from benchmarks import figure, table
 from benchmarks.cases import Case, Outcome
 from benchmarks.machine import gpu_name, has_gpu, provenance
@@ -27,6 +29,7 @@ from benchmarks.presets import PRESETS
 from benchmarks.results import dataset
 from benchmarks.rivals import AUTHORS_FUNCTION
 from benchmarks.series import SERIES
+from propercal._interrupts import raise_again
 from propercal.experiments.command import shown
 from propercal.experiments.datasets import write_dataset
 from studies.paths import ROOT
@@ -34,6 +37,8 @@ from studies.paths import ROOT
 
 def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
+    if arguments is None:
+        raise_again()
     options = _parse(arguments)
     preset = PRESETS[options.preset]
     authors = "" if options.authors is None else str(options.authors.resolve())

@@ -4,6 +4,7 @@ A proper loss splits into a calibration error, which recalibration could remove,
 which it could not. :func:`decompose` estimates both for any proper loss.
 """
 
+import propercal._interrupts  # noqa: F401 (before what takes long)
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean

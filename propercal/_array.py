@@ -186,16 +186,6 @@ class Segments:
         return result if is_numpy(values) else like(result, values)
 
 
-def with_diagonal(x: Array, value: float) -> Array:
-    """Return a square matrix, which may be overwritten, with `value` on its diagonal."""
-    if is_numpy(x):
-        np.fill_diagonal(x, value)
-        return x
-    xp = namespace(x)
-    diagonal = xp.eye(x.shape[0], dtype=x.dtype, device=device(x)) > 0
-    return xp.where(diagonal, value, x)
-
-
 def contiguous(x: Array) -> Array:
     """Return `x` in the order of its rows, which some libraries keep by themselves."""
     if is_numpy(x):

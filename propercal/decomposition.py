@@ -7,14 +7,24 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 from propercal._array import ignore_underflow
+from propercal._data.groups import validate_groups
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading, validate
+from propercal._data.predictions import Predictions, Reading
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions
 from propercal._progress import steps, with_progress
 from propercal.generators.registry import GeneratorLike, as_generators
-from propercal.methods import Debiased, MethodLike, Risk, Settings, as_methods, with_settings
+from propercal.methods import (
+    Debiased,
+    Method,
+    MethodLike,
+    Risk,
+    Settings,
+    as_methods,
+    with_settings,
+)
 from propercal.result import Decomposition
 from propercal.sketch.dask import as_plan, decompose_blocks, is_dask
 
@@ -23,6 +33,8 @@ class DataOptions(Settings, Reading, total=False):
     """Keyword arguments beside the generator and the method."""
 
     notion: str | Notion
+    groups: object
+    blocks: int | str | None
     confidence_level: float
     progress: bool | None
 
@@ -75,6 +87,8 @@ def decompose(
     method: MethodLike | Sequence[MethodLike] = "debiased",
     from_logits: bool = False,
     sample_weight: object = None,
+    groups: object = None,
+    blocks: int | str | None = None,
     labels: Sequence[Any] | None = None,
     pos_label: Any = None,
     link: str | None = None,
@@ -152,7 +166,16 @@ def decompose(
         loss: softmax over columns; a sigmoid for one column, and for each column where an indicator
         matrix marks several classes, or none, in some row.
     sample_weight : array-like of shape (n,), optional
-        Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out.
+        Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out. Beside
+        Dask collections it may be one (see Notes).
+    groups : array-like of shape (n,), optional
+        Which rows may depend on each other: a number or string for each row, the same for rows of
+        one patient, document or device, or for repetitions of one row. Rows of different groups
+        are taken to be independent. Groups are matched with the rows as weights are. Debiased
+        method, 20 groups or more (see Notes).
+    blocks : int or "auto", optional
+        The same for a series: so many rows in a row are one group, in the order of `y_proba`.
+        "auto" takes the cube root of n, rounded up.
     labels : sequence of length k, optional
         The class that each column of `y_proba` stands for. By default the names of columns, where
         they have names (those of `y_true` must be among them), else the numbers 0 to k − 1, or as
@@ -196,8 +219,9 @@ def decompose(
     UserWarning
         If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
         the bandwidth search ends at a bound, or if the debiased calibration error leans on the
-        kernel correction (then it is likely to be too small), or if very unequal weights leave an
-        effective number of rows below 20.
+        kernel correction (then it is likely to be too small), if very unequal weights leave an
+        effective number of rows below 20, or if rows of equal predictions have equal labels so
+        often that they must be repetitions, and no `groups` are given.
 
     Notes
     -----
@@ -216,6 +240,13 @@ def decompose(
     built-in recalibrations are fitted to 10⁷ probabilities at most, 10 000 rows of 1000 classes
     (``training_rows``).
 
+    With `groups`, whole groups are dealt to folds and left out of kernel sums; standard errors are
+    those of sums over groups, with the factor G / (G − 1); and V, as the counts that recalibrations
+    are drawn to nothing by, takes rows of a group for as many as their correlation makes of them,
+    which is estimated from residuals. The published methods would see a row's label again in those
+    of its group, and take no groups. Nor do Dask collections and sketches, which deal rows to
+    folds chunk by chunk. The kernel is summed over all pairs of rows, but from tables.
+
     Both published methods are consistent as n → ∞ and γ → 0, and both are biased at any bandwidth
     in use: the bias vanishes like 1/n only relative to the limit at fixed γ, which may lie on
     either side of the truth. A small n raises both estimates; a bandwidth too wide for the data
@@ -226,13 +257,14 @@ def decompose(
     debiased method; memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
-    for each partition, for one-dimensional problems with equal weights. The debiased estimate is
-    that of memory, but for how each partition deals its rows to folds. For a published method,
-    "auto" chooses a bandwidth for each generator by the risk criterion from 20 000 rows at equal
-    distances, in a pass of its own, as does naming classes where labels are strings and `labels` is
-    not given. Where such a sketch may be off by more than 1e-6 of a term, up to 10⁶ rows (and 10⁸
-    numbers; 20 000 rows where F is infinite at a vertex) are loaded and decomposed in memory, in a
-    second pass; beyond that it warns.
+    for each partition, for one-dimensional problems; weights, for the debiased method alone, have
+    the partitions of the predictions, or are in memory beside partitions of known sizes. The
+    debiased estimate is that of memory, but for how each partition deals its rows to folds. For a
+    published method, "auto" chooses a bandwidth for each generator by the risk criterion from
+    20 000 rows at equal distances, in a pass of its own, as does naming classes where labels are
+    strings and `labels` is not given. Where such a sketch may be off by more than 1e-6 of a term,
+    up to 10⁶ rows (and 10⁸ numbers; 20 000 rows where F is infinite at a vertex) are loaded and
+    decomposed in memory, in a second pass; beyond that it warns.
 
     References
     ----------
@@ -264,6 +296,7 @@ def decompose(
     }
     results: list[list[Decomposition]]
     if is_dask(y_true) or is_dask(y_proba):
+        _check_no_groups(groups, blocks)
         plans = [
             as_plan(generators, reduction.name, each, confidence_level=level, **reading)
             for each in methods
@@ -276,11 +309,15 @@ def decompose(
             confidence_level=level,
         )
         results = [
-            decompose_blocks(y_true, y_proba, plan, partial(again, method=each))
+            decompose_blocks(y_true, y_proba, plan, partial(again, method=each), sample_weight)
             for plan, each in zip(plans, methods, strict=True)
         ]
     else:
-        predictions = validate(y_true, y_proba, one_class=not reduction.per_class, **reading)
+        one_class = not reduction.per_class
+        predictions = validate_groups(
+            y_true, y_proba, groups=groups, blocks=blocks, one_class=one_class, **reading
+        )
+        predictions = look_for_repetitions(_check_methods(methods, predictions))
         results = [
             [
                 result
@@ -290,6 +327,32 @@ def decompose(
         ]
     parts = [found if several else found[0] for found in results]
     return parts if several_methods else parts[0]  # type: ignore[return-value]
+
+
+def _check_no_groups(groups: object, blocks: object) -> None:
+    """Refuse groups of rows that partitions would tear apart."""
+    for name, value in (("groups", groups), ("blocks", blocks)):
+        if value is not None:
+            raise bad_value(
+                name,
+                f"a {type(value).__name__} beside a Dask collection",
+                "data in memory",
+                "each partition is summed up by itself, where no sum by group is kept, and a group "
+                "may lie in several; call .compute() on the data",
+            )
+
+
+def _check_methods(methods: Sequence[Method], predictions: Predictions) -> Predictions:
+    """Refuse methods that would not leave out the groups of rows."""
+    for method in methods:
+        if predictions.groups is not None and not method.corrects_bias:
+            raise bad_value(
+                "groups",
+                f"{predictions.n_groups} groups",
+                f"none with method={method.name!r}, whose r̂ at a row sees the labels of its group",
+                'use method="debiased", which leaves out whole groups',
+            )
+    return predictions
 
 
 class _Options(DataOptions, total=False):

@@ -74,6 +74,8 @@ class Decomposition:
     training_rows : int or None
         Debiased method: the rows that the recalibrations are fitted to and averaged on,
         ``n_samples`` as long as these have no more than 10⁷ probabilities.
+    n_groups : int or None
+        Groups, or blocks, of rows that may depend on each other; None where none were given.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Decomposition:
     kernel_share: float | None = None
     kernel_rows: int | None = None
     training_rows: int | None = None
+    n_groups: int | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
@@ -120,11 +123,11 @@ class Decomposition:
         Returns
         -------
         tuple of float
-            Lower and upper end, by the central limit theorem for independent rows. It is an
-            interval for sampling error: a bias, of what neither the recalibrations nor the kernel
-            see, is not in it (:func:`propercal.decompose`, Notes). The standard
-            error of a divergence (calibration error, sharpness) grows like its square root, on
-            whose scale it is added; its lower end is at least 0.
+            Lower and upper end, by the central limit theorem for independent rows, or groups. It is
+            an interval for sampling error: a bias, of what neither the recalibrations nor the
+            kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
+            divergence (calibration error, sharpness) grows like its square root, on whose scale it
+            is added; its lower end is at least 0.
 
         Raises
         ------
@@ -178,7 +181,11 @@ class Decomposition:
             terms[name] = (*variable, {"units": self.units} if self.units else {})
         if self.kernel_share is not None:
             terms["kernel_share"] = ((), self.kernel_share)
-        rows = {"kernel_rows": self.kernel_rows, "training_rows": self.training_rows}
+        rows = {
+            "kernel_rows": self.kernel_rows,
+            "training_rows": self.training_rows,
+            "n_groups": self.n_groups,
+        }
         return xr.Dataset(
             terms,
             coords={"bound": ["lower", "upper"]} if self.standard_errors else {},
@@ -242,7 +249,8 @@ class Decomposition:
             kernel += f" from {self.kernel_rows} rows"
         if self.training_rows is not None and self.training_rows < self.n_samples:
             kernel += f", recalibrations fitted to {self.training_rows} rows"
-        settings = f"method {self.method}, {kernel}, n = {self.n_samples}, k = {self.n_classes}"
+        rows = f"n = {self.n_samples}{in_groups(self.n_groups)}"
+        settings = f"method {self.method}, {kernel}, {rows}, k = {self.n_classes}"
         meaning = f"[ ]: {self.confidence_level:.0%} interval"
         if "calibration_error" not in self.standard_errors:
             meaning += "; the other terms have a bias that depends on the bandwidth, so none"
@@ -250,6 +258,11 @@ class Decomposition:
         if self.infinite_loss_rows:
             notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
         return notes
+
+
+def in_groups(n_groups: int | None) -> str:
+    """Return how many groups rows are in, in words; empty for none."""
+    return "" if n_groups is None else f" in {n_groups} groups"
 
 
 def half_width(standard_error: float, confidence_level: float) -> float:

@@ -8,6 +8,8 @@ paper: that is no known truth, and the references differ.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -6,6 +6,8 @@ ends at a floor that the bandwidth sets.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 from functools import partial

@@ -8,6 +8,8 @@ calibrated model, and the loss of the class.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 import warnings

@@ -5,6 +5,8 @@ Over simulations with a known calibration error, against published estimates and
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import math
 import sys
 import warnings

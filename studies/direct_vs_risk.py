@@ -7,6 +7,8 @@ estimate stands beside them.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 from collections.abc import Iterator

@@ -8,6 +8,8 @@ bins of equal width or weight; the debiased estimate stands beside them.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 from collections.abc import Iterator

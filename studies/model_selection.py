@@ -10,6 +10,8 @@ and `images_test`, uint8, with `labels_train` and `labels_test`.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator

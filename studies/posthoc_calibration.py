@@ -10,6 +10,8 @@ two random halves, anew for each seed.
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import math
 import sys
 import warnings

@@ -10,6 +10,8 @@ The full study reads BreastMNIST from `images/breastmnist.npz` below the data fo
 
 from __future__ import annotations
 
+import studies.interrupts  # noqa: F401 (for what it does)
+
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator

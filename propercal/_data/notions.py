@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from propercal._array import namespace
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.predictions import Predictions
@@ -32,6 +35,8 @@ class Problem:
     """Whether all weights are equal."""
     n_classes: int
     """Number of classes k."""
+    groups: npt.NDArray[np.int64] | None = None
+    """(n,) number of the group of each row; None where rows are independent."""
 
 
 Problems = Iterable[Problem]
@@ -86,6 +91,7 @@ def _canonical(predictions: Predictions) -> Iterator[Problem]:
         predictions.weight,
         predictions.uniform,
         predictions.n_classes,
+        predictions.groups,
     )
 
 
@@ -134,6 +140,7 @@ def _pair(
         predictions.weight,
         predictions.uniform,
         2,
+        predictions.groups,
     )
 
 

@@ -66,6 +66,12 @@ class Predictions:
     """What the caller calls the data."""
     places: npt.NDArray[np.intp] | None = None
     """Where rows were in ``y_proba`` before they were aligned; None where they stand as given."""
+    groups: npt.NDArray[np.int64] | None = None
+    """(n,) the number of the group of each row, if rows of some depend on each other."""
+    n_groups: int | None = None
+    """Number of groups, if any were given."""
+    repeated: bool = False
+    """Whether rows were found to repeat each other, and no groups given."""
 
     def given(self, rows: Any) -> npt.NDArray[np.intp]:
         """Return the numbers that some of these rows had in the caller's ``y_proba``."""

@@ -82,9 +82,9 @@ def select_bandwidth(
 
     For one-dimensional problems (two classes, class-wise, top-label) about a thousand rows stand
     for all, at any n, and their sums are taken over a few thousand nodes; all rows are evaluated
-    once, at the bandwidth that was found. With 10⁵ rows a search cost 4 to 10 times one estimate
-    at γ = 0.01, with 20 000 up to 15 times (top-label), and 15 to 23 times where 1e-5 is best, as
-    one estimate there costs 8.
+    once, at the bandwidth that was found, and a few times more where they disagree. From 20 000
+    rows on a search costs 2 to 8 times one estimate at the bandwidth that it finds; below, up to
+    a dozen times, of a few milliseconds each.
 
     For three or more classes one row in twelve is looked at, then one in four, each estimated from
     all others, then all rows: 4.5 to 8 times the kernel sums of one estimate from 2304 rows on, 6

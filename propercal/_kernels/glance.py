@@ -18,7 +18,7 @@ from propercal._array import LOG_ZERO, floored_exp, like, one_hot, slices, sum_o
 from propercal._data.notions import Problem
 from propercal._kernels import tiles
 from propercal._kernels.kernels import HEADROOM, BilinearKernel
-from propercal._kernels.linear import REACH, panels_for
+from propercal._kernels.linear import REACH, nodes_for, panels_for
 from propercal._kernels.panels import Floats, Panels, chebyshev, polynomials
 from propercal._kernels.tiles import EXPONENT_FLOOR
 from propercal._threads import one_blas_thread
@@ -30,9 +30,12 @@ Numbers = npt.NDArray[np.intp]
 _GROUPS = 512
 #: What nodes may add to a sum, as for :mod:`propercal._kernels.linear`.
 _TOLERANCE = 1e-5
-#: A sum of less than this share of an average row's own kernel value is taken again without nodes,
-#: as is one of less than the other share of the row's own.
+#: A sum of less than this share of an average row's own kernel value is taken again from finer
+#: sources, as is one of less than the other share of the row's own. Both are of sources that are as
+#: coarse as they may be.
 _SMALL_SHARE, _SMALL_BESIDE_OWN = 0.01, 1e-4
+#: What rounding may add to a kernel value at bandwidth 1, and inversely to it at others.
+_ROUNDING = 1e-15
 #: Nodes replace sources where they are fewer than this share of them.
 _FEWER = 0.5
 #: Multiples of it are spread evenly over 0 to 1.
@@ -62,13 +65,21 @@ class _Sources:
     """(m, c), by class."""
     angle: Floats
     """(m,) arcsin √p."""
+    spacing: float
+    """The bandwidth whose nodes these are; 0 for the rows themselves."""
 
     @classmethod
-    def sorted(cls, prob: Floats, log_prob: Floats, weight: Floats) -> _Sources:
+    def sorted(cls, prob: Floats, log_prob: Floats, weight: Floats, spacing: float) -> _Sources:
         """Put points (m, 2) into order."""
         angle = np.arctan2(np.sqrt(prob[:, 1]), np.sqrt(prob[:, 0]))
         order = np.argsort(angle, kind="stable")
-        return cls(prob[order], log_prob[order], weight[order], angle[order])
+        return cls(prob[order], log_prob[order], weight[order], angle[order], spacing)
+
+    def error(self, bandwidth: float) -> float:
+        """Return what these add to a kernel value, as a share of what nodes may add."""
+        # A polynomial of the degree of the nodes misses a bell by a power of its curvature.
+        by_nodes = float((self.spacing / bandwidth) ** (nodes_for(_TOLERANCE) / 2))
+        return min(1.0, by_nodes + _ROUNDING / bandwidth / _TOLERANCE)
 
 
 class Glance:
@@ -106,53 +117,77 @@ class Glance:
         columns = unit[:, None] * one_hot(label, problem.n_classes, np.float64)
         self._weight = columns[self.rows]
         self._log_others = np.log(n * to_numpy(sum_of_others(problem.weight))[self.rows])
-        self._levels = [_on_nodes(panels, number, place, prob, log_prob, columns)]
+        finest_nodes = _on_nodes(panels, number, place, columns)
+        self._levels = [finest_nodes or _Sources.sorted(prob, log_prob, columns, 0.0)]
 
     def sums(self, kernel: BilinearKernel, bandwidth: float) -> Sums:
         """Sum the kernel over the sources of each class, at each target, without the row itself."""
-        sources = self._sources(bandwidth)
         features = kernel.features(self._prob, self._log_prob, bandwidth)
         left = features.shifted(-HEADROOM).target
-        right = kernel.features(sources.prob, sources.log_prob, bandwidth).source
-        reach = REACH * math.sqrt(bandwidth)
-        parts = []
-        with one_blas_thread:
-            for block in slices(self.rows.size, _BLOCK):
-                ends = self._angle[block.start] - reach, self._angle[block.stop - 1] + reach
-                first, last = np.searchsorted(sources.angle, ends)
-                exponents = left[block] @ np.ascontiguousarray(right[:, first:last])
-                values = floored_exp(exponents, EXPONENT_FLOOR, in_place=True)
-                parts.append(values @ sources.weight[first:last])
-        own = kernel.own(2)
-        sums = np.concatenate(parts) - own * self._weight
-        least = np.where(self._weight > 0, own * _SMALL_SHARE, -np.inf)
-        small = np.flatnonzero(
-            (sums < np.maximum(least, own * _SMALL_BESIDE_OWN * self._weight)).any(axis=1)
-        )
+        sums = np.empty_like(self._weight)
+        targets = np.arange(self.rows.size)
+        for sources in self._sources(bandwidth):
+            sums[targets] = self._summed(sources, left, targets, kernel, bandwidth)
+            targets = targets[self._too_small(sums, targets, kernel, sources.error(bandwidth))]
+            if targets.size == 0:
+                break
         sums, log_scale = np.maximum(sums, 0.0), features.log_scale + HEADROOM
-        if small.size > 0:
-            small = small[np.argsort(self.rows[small])]
+        if targets.size > 0:
+            targets = targets[np.argsort(self.rows[targets])]
             exact = tiles.class_sums(
-                self._problem, kernel, bandwidth, exclude_self=True, rows=self.rows[small]
+                self._problem, kernel, bandwidth, exclude_self=True, rows=self.rows[targets]
             )
             scale = 1 if self._problem.uniform else self._problem.prob.shape[0]
-            sums[small] = scale * to_numpy(exact.values)
-            log_scale[small] = to_numpy(exact.log_scale)
+            sums[targets] = scale * to_numpy(exact.values)
+            log_scale[targets] = to_numpy(exact.log_scale)
         log_density = log_scale + np.log(sums.sum(axis=1)) - self._log_others
         reference = self._problem.prob
         return Sums(like(sums, reference), like(log_density, reference))
 
-    def _sources(self, bandwidth: float) -> _Sources:
-        """Return the coarsest sources that are fine enough, made from those of a decade below."""
+    def _summed(
+        self,
+        sources: _Sources,
+        left: Floats,
+        targets: Numbers,
+        kernel: BilinearKernel,
+        bandwidth: float,
+    ) -> Floats:
+        """(t, c) kernel sums at `targets`, ascending, whose features are among `left`."""
+        right = kernel.features(sources.prob, sources.log_prob, bandwidth).source
+        reach = REACH * math.sqrt(bandwidth)
+        parts = []
+        with one_blas_thread:
+            for block in slices(targets.size, _BLOCK):
+                rows = targets[block]
+                ends = self._angle[rows[0]] - reach, self._angle[rows[-1]] + reach
+                first, last = np.searchsorted(sources.angle, ends)
+                exponents = left[rows] @ np.ascontiguousarray(right[:, first:last])
+                values = floored_exp(exponents, EXPONENT_FLOOR, in_place=True)
+                parts.append(values @ sources.weight[first:last])
+        sums: Floats = np.concatenate(parts) - kernel.own(2) * self._weight[targets]
+        return sums
+
+    def _too_small(
+        self, sums: Floats, targets: Numbers, kernel: BilinearKernel, error: float
+    ) -> npt.NDArray[np.bool_]:
+        """(t,) whether the sum over a target's own class is next to nothing beside errors."""
+        weight = self._weight[targets]
+        least = np.where(weight > 0, _SMALL_SHARE, -np.inf)
+        least = kernel.own(2) * error * np.maximum(least, _SMALL_BESIDE_OWN * weight)
+        found: npt.NDArray[np.bool_] = (sums[targets] < least).any(axis=1)
+        return found
+
+    def _sources(self, bandwidth: float) -> list[_Sources]:
+        """Return the coarsest sources that are fine enough, and finer ones if there are."""
         level = max(0, math.floor(math.log10(bandwidth / self._finest) + 1e-9))
         while len(self._levels) <= level:
             finer = self._levels[-1]
             step = self._finest * 10.0 ** len(self._levels)
             panels = panels_for(self._log_prob, step, _TOLERANCE)
             place = panels.locate(finer.prob, finer.log_prob)
-            points = finer.prob, finer.log_prob, finer.weight
-            self._levels.append(_on_nodes(panels, *place, *points))
-        return self._levels[level]
+            self._levels.append(_on_nodes(panels, *place, finer.weight) or finer)
+        coarse, finer = self._levels[level], self._levels[max(0, level - 1)]
+        return [coarse] if finer is coarse else [coarse, finer]
 
 
 def _host(values: Array) -> Floats:
@@ -190,16 +225,14 @@ def _grouped(
     return chosen, np.add.reduceat(sorted_weight, starts), sizes / n
 
 
-def _on_nodes(
-    panels: Panels, number: Numbers, place: Floats, prob: Floats, log_prob: Floats, weight: Floats
-) -> _Sources:
-    """Move points (m, 2) of some weight (m, c) onto the nodes of panels, if those are fewer."""
+def _on_nodes(panels: Panels, number: Numbers, place: Floats, weight: Floats) -> _Sources | None:
+    """Move points of some weight (m, c) onto the nodes of panels; None if these are not fewer."""
     order = np.argsort(number, kind="stable")
     occupied, starts = np.unique(number[order], return_index=True)
     if occupied.size * panels.order > _FEWER * number.size:
-        return _Sources.sorted(prob, log_prob, weight)
+        return None
     bases = polynomials(place[order], panels.order)
     moments = [np.add.reduceat(bases * column[order], starts, axis=1).T for column in weight.T]
     transform = chebyshev(panels.order).transform
     on_nodes = np.stack([(moment @ transform).ravel() for moment in moments], axis=1)
-    return _Sources.sorted(*panels.nodes(occupied), on_nodes)
+    return _Sources.sorted(*panels.nodes(occupied), on_nodes, panels.bandwidth)

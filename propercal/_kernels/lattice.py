@@ -32,8 +32,9 @@ _FAR = 3 * _STEPS_PER_DECADE // 2
 #: A walk ends where its parabola promises less than this share of the depth of the look's valley;
 #: one that only leads to the next where it promises less than the second.
 _FLAT, _ROUGHLY_FLAT = 1e-4, 1e-2
-#: A look that should be faithful may miss the function by this share of that depth.
-_FAITHFUL = 0.1
+#: A look that should be faithful may miss the function by this share of that depth. If it misses it
+#: by more, what it shows above its lowest by so many times as much is still believed to be higher.
+_FAITHFUL, _BELIEVED = 0.1, 3.0
 #: Points after which a walk ends that has a level below, once a valley is straddled.
 _ENOUGH = 6
 #: Points tried already serve as the sides of a descent at up to so many first steps.
@@ -75,8 +76,10 @@ def minimise(*objectives: Callable[[float], float], faithful: bool = False) -> f
     if not looks:
         decades = range(_LOWEST, _HIGHEST + 1, _STEPS_PER_DECADE)
         _search(at, min(decades, key=at), _STEPS_PER_DECADE, 1)
-    elif not (faithful and _agree(looks[0], at)):
-        _follow([*looks, at])
+    elif not faithful:
+        _follow([*looks, at], *_starts(looks[0]))
+    elif (error := _missed(looks[0], at)) > _FAITHFUL * _depth(looks[0]):
+        _follow([*looks, at], *_starts_within(looks[0], _BELIEVED * error))
     chosen = at.lowest
     gamma = float(10 ** (chosen / _STEPS_PER_DECADE))
     for end, meaning in (
@@ -97,19 +100,23 @@ def _depth(look: _Lattice) -> float:
     return heights[len(heights) // 2] - heights[0]
 
 
-def _agree(look: _Lattice, at: _Lattice) -> bool:
-    """Descend by a look, and tell whether the function agrees with it there."""
-    depth = _depth(look)
-    _descend(look, min(_starts(look)[0], key=look), _FLAT * depth)
-    found = look.lowest
-    return abs(at(found) - look(found)) <= _FAITHFUL * depth
+def _missed(look: _Lattice, at: _Lattice) -> float:
+    """Descend by a look, and return by how much it misses the function there."""
+    _descend(look, min(_starts(look)[0], key=look), _FLAT * _depth(look))
+    return abs(at(look.lowest) - look(look.lowest))
 
 
-def _follow(levels: Sequence[_Lattice]) -> None:
-    """Go where each level leads, from the cheapest to the last."""
-    look = levels[0]
-    depth = _depth(look)
+def _starts_within(look: _Lattice, error: float) -> tuple[list[int], list[int]]:
+    """Return the starts of a look that has descended, which shows heights to some error."""
     starts, shallow = _starts(look)
+    found = look.lowest
+    far = [i for i in starts if abs(i - found) >= _POSITIONS.step]
+    return [found, *(i for i in far if look(i) <= look(found) + error)], shallow
+
+
+def _follow(levels: Sequence[_Lattice], starts: list[int], shallow: list[int]) -> None:
+    """Go where each level leads, from the cheapest to the last."""
+    depth = _depth(levels[0])
     for before, at in pairwise(levels):
         best = min(starts, key=at)
         for i in shallow:

@@ -15,6 +15,7 @@ from propercal._methods.candidates import Choice, all_residuals, corrected_varia
 from propercal._methods.correction import correct
 from propercal._methods.cross_fitting import CrossFits
 from propercal._methods.fold_sums import FoldSums, Sources, fold_sums
+from propercal._methods.grouped_sums import grouped_row_sums
 from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread
 from propercal._typing import Array
@@ -104,18 +105,25 @@ class Kernel:
         result = {}
         for gamma in dict.fromkeys(some):
             which = [i for i, other in enumerate(gammas) if other == gamma]
-            found = self._sum(
-                gamma,
-                fits.sources.points.part(rows),
-                self._number[rows],
-                xp.concat([base[i] for i in which], axis=1),
-            )
+            columns = xp.concat([base[i] for i in which], axis=1)
+            points = fits.sources.points.part(rows)
+            if fits.sources.group is None:
+                found = self._sum(gamma, points, self._number[rows], columns)
+            else:
+                found = self._sum_of_others(gamma, points, fits.sources.group[rows], columns)
             for j, i in enumerate(which):
                 result[i] = found._replace(columns=found.columns[:, j * k : (j + 1) * k])
         return result
 
     def _sum(self, gamma: float, points: Points, numbers: Rows, columns: Array) -> FoldSums:
+        target = self._kernel.features(points.prob, points.log_prob, gamma).target
+        return fold_sums(self._of_sources(gamma), self._sources, numbers, columns, target)
+
+    def _sum_of_others(self, gamma: float, points: Points, group: Rows, columns: Array) -> FoldSums:
+        target = self._kernel.features(points.prob, points.log_prob, gamma).target
+        return grouped_row_sums(self._of_sources(gamma), self._sources, group, columns, target)
+
+    def _of_sources(self, gamma: float) -> Features:
         if gamma not in self._features:
             self._features[gamma] = self._sources.features(self._kernel, gamma)
-        target = self._kernel.features(points.prob, points.log_prob, gamma).target
-        return fold_sums(self._features[gamma], self._sources, numbers, columns, target)
+        return self._features[gamma]

@@ -13,6 +13,7 @@ from propercal._array import like, namespace, scalar, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
+from propercal._methods.dependence import standard_error_of_groups
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
@@ -78,6 +79,7 @@ def complete(
         bandwidth=terms.bandwidth,
         algorithm=terms.algorithm,
         n_samples=predictions.n_samples,
+        n_groups=predictions.n_groups,
         n_classes=predictions.n_classes,
         infinite_loss_rows=tuple(int(row) for row in rows),
         centres=centres | {"uncertainty": centres["uncertainty"] - bias},
@@ -97,7 +99,8 @@ def _warn_doubtful(
     generator: BregmanGenerator,
 ) -> None:
     """Say where a debiased calibration error is likely to be too small."""
-    warn_of_kernel(kernel_share, generator)
+    if not predictions.repeated:
+        warn_of_kernel(kernel_share, generator)
     if math.isinf(_largest_loss(generator, predictions, notion)):
         _warn_few_rows(terms.loss, predictions, generator)
 
@@ -108,8 +111,9 @@ def warn_of_kernel(kernel_share: float, generator: BregmanGenerator) -> None:
         warn(
             f"{kernel_share:.0%} of the {generator.name} calibration error comes from "
             "structure that only the kernel sees, not the recalibrations; where a kernel is "
-            "needed it resolves part of it, so the estimate is likely to be too small. Pass a "
-            "recalibrator that fits these predictions, or more data."
+            "needed it resolves part of it, so the estimate is likely to be too small (too "
+            "large where rows depend on each other and no groups= say so). Pass a recalibrator "
+            "that fits these predictions, or more data."
         )
 
 
@@ -161,6 +165,9 @@ def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGene
     rows = weight * to_numpy(loss)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
         return
+    if predictions.groups is not None:
+        # Rows of a group may be one row, repeated.
+        rows, weight = (np.bincount(predictions.groups, each) for each in (rows, weight))
     few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
     warn_few_rows(few, all_, generator)
 
@@ -176,8 +183,10 @@ def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> None:
 
 
 def standard_error(values: Array, predictions: Predictions) -> float:
-    """Return the standard error of the weighted mean of independent rows."""
+    """Return the standard error of the weighted mean of independent rows, or groups of them."""
     rows, weight = to_numpy(values), to_numpy(predictions.weight)
+    if predictions.groups is not None:
+        return standard_error_of_groups(rows, weight, predictions.groups)
     return error_of_mean(rows, weight, weight**2, len(rows))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
-from propercal._array import is_numpy, like, namespace, one_hot
+from propercal._array import is_numpy, like, namespace, one_hot, to_numpy
 from propercal._data.weights import in_rows
-from propercal._methods.fold_sums import Sources
+from propercal._methods.dependence import intraclass_correlation
+from propercal._methods.fold_sums import Sources, effect_of_groups
 from propercal._methods.table import Table
 from propercal._progress import steps
 from propercal._threads import map_threads
@@ -74,6 +75,30 @@ class CrossFits:
             result.append([stacking_weights(g, candidates, outcome, weight) for g in generators])
         return result
 
+    def with_correlation(self) -> CrossFits:
+        """Return these with what groups share beyond the recalibrations: without their own fold.
+
+        The mean of all families is the same whatever the generator is.
+        """
+        sources = self.sources
+        if sources.group is None:
+            return self
+        every = range(self.n_families)
+        parts = []
+        for e, rows in enumerate(sources.folds):
+            found = self.fits.predicted(frozenset({e}), every, sources.points.part(rows))
+            outcome = one_hot(sources.label[rows], sources.n_classes, found[0].dtype)
+            parts.append(to_numpy(outcome - sum(found) / len(found)))
+        weight = to_numpy(weights_of(sources))
+        squares = weight**2
+        if self.table is not None:
+            total = float(namespace(self.table.weight).sum(self.table.weight))
+            squares = to_numpy(self.table.squares) / total**2
+        correlation = intraclass_correlation(np.concatenate(parts), sources.group, weight, squares)
+        known = replace(sources, correlation=correlation)
+        table = None if self.table is None else replace(self.table, sources=known)
+        return replace(self, sources=known, table=table)
+
     def combined(self, left_out: LeftOut, weights: Sequence[Floats], points: Points) -> list[Array]:
         """(m, k) means of the families at points, fitted without `left_out`, for each `weights`."""
         used = [i for i in range(self.n_families) if any(each[i] > 0 for each in weights)]
@@ -127,7 +152,7 @@ def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family
     """Fit the families without each fold and without each pair of folds."""
     left_out = _left_out(trained.n_folds)
     xp = namespace(trained.label)
-    in_counts = in_rows(weights_of(trained))
+    in_counts = in_rows(weights_of(trained)) / effect_of_groups(trained)
     outcome = one_hot(trained.label, trained.n_classes, in_counts.dtype)
 
     def fitted(out: LeftOut) -> list[Recalibration]:

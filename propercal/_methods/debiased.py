@@ -8,7 +8,8 @@ from operator import add
 
 import numpy as np
 
-from propercal._array import is_numpy, namespace, tracks_gradient
+from propercal._array import is_numpy, namespace, to_numpy, tracks_gradient
+from propercal._data.groups import check_number
 from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
 from propercal._kernels.algorithm import joint_algorithm
@@ -125,7 +126,11 @@ def _check_rows(problem: Problem) -> None:
             'one that does not for method="debiased", whose fits are not differentiated',
             'pass y_proba.detach(), or use method="direct" or "risk" to train on the estimate',
         )
-    if not problem.uniform:
+    if problem.groups is not None:
+        weight = np.bincount(problem.groups, to_numpy(problem.weight))
+        check_number(len(weight), 'method="debiased"')
+        warn_unequal_groups(1 / float(weight @ weight), len(weight))
+    elif not problem.uniform:
         effective = 1 / float(namespace(problem.weight).sum(problem.weight**2))
         warn_unequal_weights(effective, int(problem.prob.shape[0]))
 
@@ -137,6 +142,15 @@ def warn_unequal_weights(effective: float, n: int) -> None:
             f"sample_weight leaves an effective number of {effective:.3g} rows of "
             f"{n}: the estimate rests on these few, and its interval on less "
             "than the theory asks for."
+        )
+
+
+def warn_unequal_groups(effective: float, n: int) -> None:
+    """Say so if few of `n` groups have most of the rows, or of their weight."""
+    if effective < SMALLEST_SAMPLE:
+        warn(
+            f"groups of very unequal size leave an effective number of {effective:.3g} of {n}: the "
+            "estimate rests on these few, and its interval on less than the theory asks for."
         )
 
 

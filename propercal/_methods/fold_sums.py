@@ -21,6 +21,7 @@ from propercal._kernels import linear
 from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
 from propercal._kernels.panels import Placement
 from propercal._kernels.tiles import EXPONENT_FLOOR, Groups, row_sums, weighted_features
+from propercal._methods.dependence import design_effect
 from propercal._typing import Array
 from propercal.recalibration.points import Points
 
@@ -43,6 +44,10 @@ class Sources:
     n_classes: int
     count: Array | None = None
     """(n,) equal rows that each stands for, of which `weight` is the sum; None where all are 1."""
+    group: np.ndarray[Any, Any] | None = None
+    """(n,) groups of rows that depend on each other, each within one fold; None for none."""
+    correlation: float = 0.0
+    """Of residuals within groups."""
 
     @property
     def folds(self) -> list[slice]:
@@ -66,6 +71,7 @@ class Sources:
             weight=None if self.weight is None else xp.take(self.weight, index),
             fold=self.fold[rows],
             count=None if self.count is None else xp.take(self.count, index),
+            group=None if self.group is None else self.group[rows],
         )
 
     @property
@@ -73,6 +79,21 @@ class Sources:
         """(n,) the fold times the number of classes, plus the class."""
         fold = namespace(self.label).asarray(self.fold, device=device(self.label))
         return fold * self.n_classes + self.label
+
+
+def effect_of_groups(sources: Sources, squares: Array | None = None) -> float:
+    """Return by how many times the sources are fewer than they are, for what is fitted to them.
+
+    Correlation is that of y − g: it is more than that of y − r by what groups share in r − g, and
+    then shrinks fits a little more. `squares` are sums of those of weights, where sources are sums.
+    """
+    if sources.group is None:
+        return 1.0
+    prob = sources.points.prob
+    residual = to_numpy(one_hot(sources.label, sources.n_classes, prob.dtype) - prob)
+    weight = np.ones(len(residual)) if sources.weight is None else to_numpy(sources.weight)
+    own = weight**2 if squares is None else to_numpy(squares)
+    return design_effect(residual, sources.group, weight, own)
 
 
 class FoldSums(NamedTuple):

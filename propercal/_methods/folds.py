@@ -14,7 +14,9 @@ from propercal._typing import Array
 _DIGITS = 9
 
 
-def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np.int64]:
+def assign_folds(
+    prob: Array, n_folds: int, random_state: Any, groups: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64]:
     """Return the fold, 0 to n_folds − 1, of each row.
 
     Rows are sorted by how confident their prediction is, and each run of `n_folds` neighbours is
@@ -22,14 +24,20 @@ def assign_folds(prob: Array, n_folds: int, random_state: Any) -> npt.NDArray[np
     order of the classes nor, unless rows are equally confident, that of the rows matters. Labels
     take no part. Folds balanced by label would give training and held-out rows the same noise in
     the share of each class, so that a recalibration that fits it would seem to be right.
+
+    Of `groups` (n,), numbers of the group of each row, all rows come into one fold: groups are
+    dealt as rows are, by the mean of their doubt.
     """
     rng = np.random.default_rng(random_state)
-    n = int(prob.shape[0])
+    order_by = doubt(prob)
+    if groups is not None:
+        order_by = (np.bincount(groups, order_by) / np.bincount(groups)).round(_DIGITS)
+    n = len(order_by)
     n_runs = -(-n // n_folds)
     dealt = rng.permuted(np.tile(np.arange(n_folds), (n_runs, 1)), axis=1).ravel()[:n]
     folds = np.empty(n, dtype=np.int64)
-    folds[np.argsort(-doubt(prob), kind="stable")] = dealt
-    return folds
+    folds[np.argsort(-order_by, kind="stable")] = dealt
+    return folds if groups is None else folds[groups]
 
 
 def doubt(prob: Array) -> npt.NDArray[np.float64]:

@@ -12,6 +12,7 @@ from propercal._array import by_rows, is_numpy, like, namespace, no_gradient, on
 from propercal._data.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.algorithm import joint_algorithm
+from propercal._kernels.kernels import BilinearKernel
 from propercal._methods.candidates import (
     NO_CORRECTION,
     Bases,
@@ -21,8 +22,9 @@ from propercal._methods.candidates import (
 )
 from propercal._methods.chosen import Kernel, rows_as_chosen
 from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fit_table
-from propercal._methods.fold_sums import Sources, fold_kernel
+from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
+from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
 from propercal._methods.recipe import Recipe
 from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources, training_sources
 from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
@@ -70,7 +72,7 @@ def one_step(
         xp = namespace(problem.prob)
         if recipe.kernel is not None and recipe.algorithm == "linear":
             linear.check_possible(recipe.kernel, problem.prob, problem.log_prob)
-        folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state)
+        folds = assign_folds(problem.prob, recipe.n_folds, recipe.random_state, problem.groups)
         grouped = group_rows(problem, recipe)
         table = make_table(problem, folds, recipe, grouped)
         if table is not None:
@@ -87,6 +89,7 @@ def one_step(
             folds[order],
             recipe.n_folds,
             problem.n_classes,
+            group=None if problem.groups is None else problem.groups[order],
         )
         trained = training_sources(sources) if recipe.of_points else sources
         fits = cross_fit_rows(sources, trained, recipe.families(problem.n_classes))
@@ -166,6 +169,7 @@ def _in_fold_order(
                 rows_as_chosen(fits, stacks, generators, nothing), nothing, strict=True
             )
         ]
+    fits = fits.with_correlation()
     sources, numbers = kernel_sources(fits.sources)
     candidates, algorithm = _judge(fits, stacks, sources, generators, recipe)
     choices = [found.choose() for found in candidates]
@@ -197,9 +201,7 @@ def _judge(
     kernels = [
         (
             gamma,
-            fold_kernel(sources, recipe.kernel, gamma, recipe.algorithm, rows)
-            if fits.table is None
-            else TableSums(fits.table, recipe.kernel, gamma),
+            _kernel_sums(fits, sources, recipe.kernel, gamma, recipe.algorithm, rows),
         )
         for gamma in recipe.bandwidths
         if recipe.kernel is not None
@@ -219,6 +221,23 @@ def _judge(
                 own = sums._replace(columns=_of_generator(sums.columns, i, len(generators), base))
                 found.add_corrected(e, base, own, gamma, PRIORS, 1 + j * len(PRIORS))
     return candidates, joint_algorithm(sums_of.algorithm for _, sums_of in kernels)
+
+
+def _kernel_sums(
+    fits: CrossFits,
+    sources: Sources,
+    kernel: BilinearKernel,
+    bandwidth: float,
+    algorithm: str,
+    targets: np.ndarray[Any, Any],
+) -> FoldKernel:
+    """Return the kernel of one bandwidth over all sources, or those of other groups."""
+    if fits.table is None and sources.group is None:
+        return fold_kernel(sources, kernel, bandwidth, algorithm, targets)
+    if fits.table is None:
+        return GroupedRowSums(sources, kernel, bandwidth)
+    sums = TableSums if sources.group is None else GroupedTableSums
+    return sums(fits.table, kernel, bandwidth)
 
 
 class _Bases:

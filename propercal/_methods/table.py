@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from propercal._data.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, bins
 from propercal._kernels.kernels import DirichletKernel
-from propercal._methods.fold_sums import Sources
+from propercal._methods.fold_sums import Sources, effect_of_groups
 from propercal._methods.recipe import Recipe
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -68,6 +68,7 @@ class Table:
         sources = self.sources
         labels = one_hot(sources.label, sources.n_classes, self.weight.dtype)
         scale = namespace(self.weight).sum(self.weight) / namespace(self.weight).sum(self.squares)
+        scale = scale / effect_of_groups(sources, self.squares)
         weighted = labels * (self.weight * scale)[:, None]
         by_fold = [
             Segments(self.place[rows], self.points.prob.shape[0]).sums(weighted[rows, :])
@@ -115,6 +116,8 @@ def make_table(
     row_point, points, exact = grouped
     k, m = problem.n_classes, points.prob.shape[0]
     number = (folds * k + to_numpy(problem.label)) * m + row_point
+    if problem.groups is not None:
+        return _table_of_groups(problem, number, recipe, grouped)
     counts = np.bincount(number, minlength=recipe.n_folds * k * m)
     used = counts > 0
     cell = (np.cumsum(used) - 1)[number]
@@ -129,6 +132,35 @@ def make_table(
         squares = np.bincount(cell, each * each).astype(np.float64)
     cells = Cells(np.flatnonzero(used), size, weight, squares)
     return table_of(points, cells, recipe.n_folds, k, row_cell=cell, exact=exact)
+
+
+def _table_of_groups(problem: Problem, number: Numbers, recipe: Recipe, grouped: Grouped) -> Table:
+    """Return the table whose cells are told apart by group too."""
+    assert problem.groups is not None  # noqa: S101  # only then
+    n_groups = int(problem.groups.max()) + 1
+    points, m = grouped.points, grouped.points.prob.shape[0]
+    found, cell = np.unique(number * n_groups + problem.groups, return_inverse=True)
+    cell = cell.ravel()
+    size = np.bincount(cell).astype(np.float64)
+    weight, squares = size, size
+    if not problem.uniform:
+        each = to_numpy(problem.weight)
+        each = each / each.max()
+        weight = np.bincount(cell, each).astype(np.float64)
+        squares = np.bincount(cell, each * each).astype(np.float64)
+    number, group = np.divmod(found, n_groups)
+    table = table_of(
+        points,
+        Cells(number, size, weight, squares),
+        recipe.n_folds,
+        problem.n_classes,
+        row_cell=cell,
+        exact=grouped.exact,
+    )
+    # Others are at a point if rows of another group are.
+    pairs = np.unique((number % m) * n_groups + group) // n_groups
+    shared = like(np.bincount(pairs, minlength=m) > 1, points.prob)
+    return replace(table, sources=replace(table.sources, group=group), shared=shared)
 
 
 def table_of(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propercal._array import by_rows, device, namespace, one_hot
+from propercal._array import Segments, by_rows, device, like, namespace, one_hot
 from propercal._data.notions import Problem
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -17,12 +17,26 @@ from propercal.generators.base import BregmanGenerator
 
 def second_order(problem: Problem, share: Array, generator: BregmanGenerator) -> Array:
     """(2,) bias and variance of −F(share) for the rows of a problem, share (k,)."""
+    if problem.groups is not None:
+        return _of_groups(problem, share, generator)
     if problem.uniform:
         return second_order_of_counts(share, problem.weight.shape[0], generator)
     outcome = one_hot(problem.label, problem.n_classes, share.dtype)
     return _jackknife(
         generator, share, outcome, problem.weight, namespace(share).ones_like(problem.weight)
     )
+
+
+def _of_groups(problem: Problem, share: Array, generator: BregmanGenerator) -> Array:
+    """(2,) the same where groups of rows are independent: whole groups are left out."""
+    xp = namespace(share)
+    assert problem.groups is not None  # noqa: S101  # asked for these only
+    number = like(problem.groups, problem.label)
+    segments = Segments(number, int(problem.groups.max()) + 1)
+    outcome = one_hot(problem.label, problem.n_classes, share.dtype)
+    total = segments.sums(outcome * problem.weight[:, None])
+    weight = xp.sum(total, axis=1)
+    return _jackknife(generator, share, total / weight[:, None], weight, xp.ones_like(weight))
 
 
 def second_order_of_counts(share: Array, n: int, generator: BregmanGenerator) -> Array:

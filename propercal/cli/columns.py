@@ -39,6 +39,7 @@ class Columns:
     drop: tuple[str, ...]
     from_logits: bool
     pos_label: str | None = None
+    group: str | None = None
 
     def check_drop(self, path: Path, names: Sequence[str]) -> None:
         """Raise if a column to drop is none of the file."""
@@ -112,6 +113,18 @@ def weights_of(
     return numbers_of(path, table, weight_column)
 
 
+def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
+    """Return the groups of rows as text, None for a missing one; None where no column has them."""
+    if group_column is None:
+        return None
+    if group_column not in table.columns:
+        raise ValueError(
+            f"{path}: group_column = {group_column!r}: expected one of the columns "
+            f"{listed(list(table.columns))}."
+        )
+    return np.array([text_of(value) or None for value in table[group_column]], dtype=object)
+
+
 def find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
     """Return the name of the column of labels, or raise."""
     wanted = _LABEL_COLUMNS if label_column is None else (label_column,)
@@ -144,9 +157,9 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
-            "column but those of labels and weights to hold the probabilities of a class; name "
-            "the others with drop, label_column or weight_column (--drop, --label-column, "
-            "--weight-column on the command line)."
+            "column but those of labels, weights and groups to hold the probabilities of a class; "
+            "name the others with drop, label_column, weight_column or group_column (--drop, "
+            "--label-column, --weight-column, --group-column on the command line)."
         ) from error
 
 

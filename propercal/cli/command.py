@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from propercal._interrupts import raise_again
 from propercal.cli.arguments import (
     bandwidth,
     generator_named,
@@ -94,12 +95,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Traceback (most recent call last):
     SystemExit: 2
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is escaped, not a crash.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    parser = _parser()
     try:
+        if arguments is None:
+            raise_again()
+        for stream in (sys.stdout, sys.stderr):
+            # A name that the terminal's encoding lacks is escaped, not a crash.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        parser = _parser()
         # A module that is named among the arguments is imported here.
         options = parser.parse_args(arguments)
         if options.command is None:
@@ -214,6 +217,11 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         help="column, or array of an npz file, of weights of rows",
     )
     parser.add_argument(
+        "--group-column",
+        metavar="NAME",
+        help="the same of groups: rows of one group may depend on each other, as repetitions do",
+    )
+    parser.add_argument(
         "--drop",
         action="append",
         default=[],
@@ -309,6 +317,7 @@ def _decompose_file(
         path,
         label_column=options.label_column if named else None,
         weight_column=options.weight_column,
+        group_column=options.group_column,
         drop=options.drop if named else (),
         from_logits=options.from_logits,
         pos_label=options.pos_label,
@@ -322,6 +331,7 @@ def _decompose_file(
         generator=generators,
         from_logits=data.from_logits,
         sample_weight=data.sample_weight,
+        groups=data.groups,
         **given,
     )
 

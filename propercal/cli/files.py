@@ -21,6 +21,7 @@ from propercal.cli.columns import (
     check_classes,
     codes_of,
     find_label_column,
+    groups_of,
     numbers_of,
     text_of,
     weights_of,
@@ -56,6 +57,8 @@ class PredictionFile:
         Names of the class columns of a table, or as an npz file has them; else empty.
     sample_weight : numpy.ndarray or None
         Weights of rows, shape (n,), where a column or an array was named.
+    groups : numpy.ndarray or None
+        Groups of rows, the same.
     """
 
     path: Path
@@ -64,6 +67,7 @@ class PredictionFile:
     from_logits: bool
     class_names: tuple[str, ...]
     sample_weight: npt.NDArray[Any] | None = None
+    groups: npt.NDArray[Any] | None = None
 
 
 def holds_arrays(path: Path) -> bool:
@@ -76,6 +80,7 @@ def read_predictions(
     *,
     label_column: str | None = None,
     weight_column: str | None = None,
+    group_column: str | None = None,
     drop: Sequence[str] = (),
     from_logits: bool = False,
     pos_label: str | None = None,
@@ -111,6 +116,8 @@ def read_predictions(
         Name of a table's label column; by default ``label`` or ``labels``.
     weight_column : str, optional
         Name of the column, or of the array of an npz file, that holds weights of rows.
+    group_column : str, optional
+        The same for groups of rows that may depend on each other.
     drop : sequence of str
         Columns of a table that are neither.
     from_logits : bool
@@ -146,7 +153,9 @@ def read_predictions(
     ('dry', 'wet')
     """
     path = Path(path)
-    columns = Columns(label_column, weight_column, tuple(drop), from_logits, pos_label)
+    columns = Columns(
+        label_column, weight_column, tuple(drop), from_logits, pos_label, group_column
+    )
     if path == STANDARD_INPUT:
         return _from_table(path, formats.read_separated(path, sys.stdin, ","), columns)
     suffix, packed = formats.format_of(path)
@@ -175,11 +184,13 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
                 f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
                 "since it is unclear which to use; keep one in the file."
             )
-        weight = columns.weight
-        if weight is not None and weight not in found:
-            raise ValueError(
-                f"{path}: weight_column = {weight!r}: expected one of the arrays {listed(found)}."
-            )
+        beside = {"weight_column": columns.weight, "group_column": columns.group}
+        for argument, name in beside.items():
+            if name is not None and name not in found:
+                raise ValueError(
+                    f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
+                )
+        weight, group = beside.values()
         (key,) = scores
         columns.check_logits(path, key)
         y_true, y_proba = archive.array("labels"), archive.array(key)
@@ -193,16 +204,18 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
             from_logits=key == "logits",
             class_names=class_names,
             sample_weight=None if weight is None else archive.array(weight),
+            groups=None if group is None else archive.array(group),
         )
 
 
 def _read_npy(path: Path, _: bool, columns: Columns) -> PredictionFile:
     columns.check_arrays(path)
-    if columns.weight is not None:
-        raise ValueError(
-            f"{path}: weight_column = {columns.weight!r}: an npy file holds one array; save all in "
-            "one npz file."
-        )
+    for argument, name in (("weight_column", columns.weight), ("group_column", columns.group)):
+        if name is not None:
+            raise ValueError(
+                f"{path}: {argument} = {name!r}: an npy file holds one array; save all in one npz "
+                "file."
+            )
     key, labels = formats.beside(path, _SCORE_KEYS)
     columns.check_logits(path, key)
     return PredictionFile(
@@ -244,11 +257,12 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
     columns.check_drop(path, list(found))
     rest = pd.DataFrame(found, dtype=object)
     label = find_label_column(path, list(found), columns.label)
-    unused = [name for name in found if name not in (label, columns.weight, *columns.drop)]
+    apart = (label, columns.weight, columns.group, *columns.drop)
+    unused = [name for name in found if name not in apart]
     if unused:
         raise ValueError(
-            f"{path}: {listed(unused)} beside the list {key!r}: expected a label and weights; name "
-            "what is neither with drop (--drop on the command line)."
+            f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
+            "groups; name what is none of these with drop (--drop on the command line)."
         )
     return PredictionFile(
         path=path,
@@ -259,6 +273,7 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
         from_logits=key == "logits",
         class_names=(),
         sample_weight=weights_of(path, rest, columns.weight),
+        groups=groups_of(path, rest, columns.group),
     )
 
 
@@ -285,7 +300,7 @@ def _from_table(
     names = list(table.columns)
     columns.check_drop(path, names)
     label = find_label_column(path, names, columns.label)
-    apart = (label, columns.weight, *columns.drop)
+    apart = (label, columns.weight, columns.group, *columns.drop)
     class_names = [name for name in names if name not in apart]
     if not class_names:
         raise ValueError(
@@ -304,4 +319,5 @@ def _from_table(
         from_logits=columns.from_logits,
         class_names=tuple(class_names),
         sample_weight=weights_of(path, table, columns.weight),
+        groups=groups_of(path, table, columns.group),
     )

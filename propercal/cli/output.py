@@ -49,7 +49,7 @@ class Table:
             cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
         numbers = "  ".join(cells)
         size = f"{result.n_samples:>7}  {result.n_classes:>4}"
-        line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_infinite_rows(result)}"
+        line = f"{numbers}  {result.bandwidth:>11.4g}  {size}  {_notes(result)}"
         self._print(shown(path), result.generator.name, line)
 
     def _print(self, path: str, name: str, rest: str) -> None:
@@ -57,9 +57,10 @@ class Table:
         sys.stdout.flush()
 
 
-def _infinite_rows(result: Decomposition) -> str:
+def _notes(result: Decomposition) -> str:
     rows = result.infinite_loss_rows
-    return f"infinite loss at {some_rows(rows)}" if rows else ""
+    notes = [] if result.n_groups is None else [f"{result.n_groups} groups"]
+    return "; ".join([*notes, *([f"infinite loss at {some_rows(rows)}"] if rows else [])])
 
 
 def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any
         "bandwidth": _number(result.bandwidth),
         "n_samples": result.n_samples,
         "n_classes": result.n_classes,
+        **({} if result.n_groups is None else {"n_groups": result.n_groups}),
         **{term: _number(getattr(result, term)) for term in TERMS},
         "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
         "confidence_level": result.confidence_level,

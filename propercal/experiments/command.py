@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from propercal._data.messages import bad_value
+from propercal._interrupts import raise_again
 from propercal.experiments.factors import Factors
 from propercal.experiments.figures import save
 from propercal.experiments.lock import only_run
@@ -50,10 +51,12 @@ def main(study: Study[Any], arguments: Sequence[str] | None = None) -> int:
         another run in the folder, a full disk or a lost scheduler.
     """
     began = time.perf_counter()
-    options = _parser(study).parse_args(arguments)
-    name, factors = _chosen(study, options)
-    folder = options.output or _home(study) / "results" / name
     try:
+        if arguments is None:
+            raise_again()
+        options = _parser(study).parse_args(arguments)
+        name, factors = _chosen(study, options)
+        folder = options.output or _home(study) / "results" / name
         with only_run(folder / f"{study.name}.nc"):
             summary = run(
                 study,

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 # What HDF5 and xarray raise for files that they cannot read.
 _UNREADABLE = (OSError, KeyError, ValueError, RuntimeError, TypeError, AttributeError, IndexError)
+# What reads a file of which nothing says that it is whole, in a process that can be ended, and the
+# time that it has.
+_TRIAL = "import sys, xarray; xarray.load_dataset(sys.argv[1], engine='h5netcdf')"
+_TRIAL_SECONDS = 60.0
 # File systems that reserve no space say so by one of these.
 _NOT_RESERVED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -43,8 +48,9 @@ def write_dataset(dataset: xr.Dataset, path: Path) -> None:
 def read_dataset(path: Path) -> xr.Dataset:
     """Read a dataset into memory and close the file.
 
-    Where a checksum lies beside it, that is compared before HDF5 sees the file, which a flipped
-    bit may send into an endless loop.
+    A flipped bit may send HDF5 into an endless loop that Ctrl-C does not end. Where a checksum lies
+    beside the file, that is compared first; any other file is first read by another process, which
+    is ended after a minute.
 
     Raises
     ------
@@ -56,24 +62,49 @@ def read_dataset(path: Path) -> xr.Dataset:
     if is_damaged(path):
         expected = f"the bytes whose checksum is in {_checksum_file(path).name}"
         raise bad_value("path", f"{path} (damaged)", expected, "take it from a copy, or delete it")
+    if path.exists() and not path.is_file():
+        raise _unreadable(path, "not a regular file")
+    if path.exists() and not _checksum_file(path).exists():
+        reason = _trial(path)
+        if reason:
+            raise _unreadable(path, reason)
     try:
         return xr.load_dataset(path, engine="h5netcdf")
     except FileNotFoundError:
         raise
     except _UNREADABLE as error:
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise bad_value(
-            "path",
-            f"{path} (not readable: {reason})",
-            "a dataset of a study",
-            "take it from a copy, or delete it",
-        ) from error
+        raise _unreadable(path, reason) from error
+
+
+def _trial(path: Path) -> str:
+    """Return why another process cannot read a file, or nothing if it can."""
+    # The folder that the command was started in stands in for no package.
+    command = [sys.executable, "-P", "-c", _TRIAL, str(path.resolve())]
+    try:
+        run = subprocess.run(  # noqa: S603 (the command is this file's own)
+            command, capture_output=True, check=False, timeout=_TRIAL_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        line = f"sha256sum {path.name} > {_checksum_file(path).name}"
+        return f"not within {_TRIAL_SECONDS:g} s; if it is whole, write its checksum: {line}"
+    if run.returncode < 0:
+        return f"HDF5 ended by signal {-run.returncode}"
+    if run.returncode == 0:
+        return ""
+    said = run.stderr.decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"status {run.returncode}"
+
+
+def _unreadable(path: Path, reason: str) -> ValueError:
+    found = f"{path} (not readable: {reason})"
+    return bad_value("path", found, "a dataset of a study", "take it from a copy, or delete it")
 
 
 def is_damaged(path: Path) -> bool:
     """Return whether the file is not that of the checksum beside it, where there is one."""
     checksum = _checksum_file(path)
-    if not checksum.exists():
+    if not (checksum.exists() and path.is_file()):
         return False
     content = path.read_bytes()
     return checksum.read_bytes().split()[:1] != _line(content, path).split()[:1]

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, no_gradient, to_numpy
 from propercal._data.arguments import with_reading
+from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, Problem, as_notion
-from propercal._data.predictions import Predictions, Reading, validate
+from propercal._data.predictions import Predictions, Reading
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_random_state
 from propercal._progress import steps, with_progress
 from propercal._threads import one_blas_thread
@@ -32,8 +34,14 @@ from propercal.inference.evaluation import (
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
 from propercal.inference.residuals import Rows, Table
+from propercal.inference.signs import forms_of_signs
+from propercal.result import in_groups
 
 Floats = npt.NDArray[np.float64]
+
+#: What is drawn of rows that are independent, and of groups of them.
+LABELS, SIGNS = "labels", "signs"
+_OF_NULL = {LABELS: "", SIGNS: ", signs by group"}
 
 #: In standard deviations: what differs by less is a tie, of equal label sets up to rounding.
 _ROUNDING = 1e-9
@@ -60,6 +68,10 @@ class CalibrationTest:
         The notion of calibration that was tested.
     n_resamples, n_samples, n_classes : int
         Drawn label sets, rows of positive weight, and columns.
+    n_groups : int or None
+        Groups, or blocks, of rows that may depend on each other; None where none were given.
+    null : {"labels", "signs"}
+        What was drawn: labels from the predictions, or a sign for the residuals of each group.
     """
 
     statistic: float
@@ -70,15 +82,18 @@ class CalibrationTest:
     n_resamples: int
     n_samples: int
     n_classes: int
+    n_groups: int | None = None
+    null: str = LABELS
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.components)
+        drawn = f"{self.n_resamples} resamples{_OF_NULL[self.null]}"
         lines = [
             f"test of {self.notion} calibration, {self.generator.name} loss",
             f"  p-value {self.pvalue:.4g}, statistic {self.statistic:.4g}",
             "  its parts, in standard deviations from what calibrated predictions give:",
             *(f"    {name:<{width}} {value:>8.2f}" for name, value in self.components.items()),
-            f"  n = {self.n_samples}, k = {self.n_classes}, {self.n_resamples} resamples",
+            f"  n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}, {drawn}",
         ]
         return "\n".join(lines)
 
@@ -94,6 +109,8 @@ def calibration_test(
     notion: str = "canonical",
     n_resamples: int = 999,
     random_state: Any = None,
+    groups: object = None,
+    blocks: int | str | None = None,
     progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> CalibrationTest:
@@ -114,6 +131,9 @@ def calibration_test(
     ----------
     pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
+    groups, blocks
+        As in :func:`propercal.decompose`: which rows may depend on each other. Then signs are
+        drawn rather than labels, see Notes.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -171,6 +191,14 @@ def calibration_test(
     probabilities proportional to g_y / w_y, those of calibrated predictions in such a sample, and
     weigh as the class that was drawn. Weights that depend on the label otherwise are refused.
 
+    With groups, labels of a group cannot be drawn: how they depend on each other is not known. Each
+    set takes the observed residuals and changes the signs of all of a group together, with
+    probability ½ (a wild bootstrap). That keeps the dependence within groups, and is exact if sums
+    of residuals over a group are as often above 0 as below by as much; else it is right as the
+    number of groups grows, and can be off where there are few or events are rare. Columns of
+    several labels a row stay together, and so do weights, which may depend on the label. Where each
+    row has a group of its own, labels are drawn.
+
     Logarithms of probabilities below 1e-45 are taken as −104 in the statistic, not in the draws,
     which are from g over its sum.
 
@@ -185,7 +213,8 @@ def calibration_test(
     ----------
     Vaicenavicius et al. (2019), "Evaluating model calibration in classification", for resampling
     labels from predictions; Widmann, Lindsten & Zachariah (2019), "Calibration tests in multi-class
-    classification", for kernel statistics of residuals.
+    classification", for kernel statistics of residuals; Cameron, Gelbach & Miller (2008),
+    "Bootstrap-based improvements for inference with clustered errors", for signs by group.
 
     Examples
     --------
@@ -202,18 +231,25 @@ def calibration_test(
     if n_resamples < 1:
         raise _bad_number(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
-    predictions = validate(
+    predictions = validate_groups(
         y_true,
         y_proba,
+        groups=groups,
+        blocks=blocks,
         **reading,
         one_class=not reduction.per_class,
     )
+    predictions = look_for_repetitions(predictions)
     # Products are small, or threads take one block of label sets each.
     with no_gradient(predictions.prob), one_blas_thread:
-        weights = class_weights(predictions)
-        names, forms = _Resampling(
-            predictions, reduction, chosen, int(n_resamples), rng, weights
-        ).forms()
+        if predictions.groups is None:
+            weights = class_weights(predictions)
+            names, forms = _Resampling(
+                predictions, reduction, chosen, int(n_resamples), rng, weights
+            ).forms()
+        else:
+            check_number(predictions.n_groups, "this test")
+            names, forms = forms_of_signs(predictions, reduction, chosen, int(n_resamples), rng)
         impossible = _impossible(predictions, reduction)
     # For the rank, hence the p-value, all sets are alike, and the observed one is among them.
     scores = _standardised(forms, forms)
@@ -238,6 +274,8 @@ def calibration_test(
         n_resamples=int(n_resamples),
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
+        n_groups=predictions.n_groups,
+        null=LABELS if predictions.groups is None else SIGNS,
     )
 
 

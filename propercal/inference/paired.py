@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -12,10 +12,13 @@ import numpy as np
 from propercal._array import ignore_underflow, to_numpy
 from propercal._data.alignment import align_pair
 from propercal._data.dimensions import Layout
+from propercal._data.groups import check_groups, validate_groups
+from propercal._data.holders import collected
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading, validate
+from propercal._data.predictions import Predictions, Reading
 from propercal._data.reading import Names
+from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions, standard_error
 from propercal._methods.terms import Terms
@@ -29,7 +32,7 @@ from propercal.methods import (
     with_intervals,
     with_settings,
 )
-from propercal.result import Decomposition, half_width
+from propercal.result import Decomposition, half_width, in_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,11 @@ class PairedDifference:
     b: Decomposition
     confidence_level: float
 
+    @property
+    def n_groups(self) -> int | None:
+        """Groups, or blocks, of rows that may depend on each other; None where none were given."""
+        return self.a.n_groups
+
     def interval(self, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for the difference.
 
@@ -69,7 +77,7 @@ class PairedDifference:
         Returns
         -------
         tuple of float
-            Lower and upper end, by the central limit theorem for independent rows.
+            Lower and upper end, by the central limit theorem for independent rows, or groups.
 
         Raises
         ------
@@ -96,7 +104,8 @@ class PairedDifference:
         if math.isfinite(self.standard_error):
             low, high = self.interval()
             lines[-1] += f"  [{low:.6g}, {high:.6g}], p = {self.pvalue:.3g}"
-            lines.append(f"  [ ]: {self.confidence_level:.0%} interval, n = {self.a.n_samples}")
+            rows = f"n = {self.a.n_samples}{in_groups(self.a.n_groups)}"
+            lines.append(f"  [ ]: {self.confidence_level:.0%} interval, {rows}")
         return "\n".join(lines)
 
 
@@ -104,6 +113,8 @@ class _Options(Settings, Reading, total=False):
     progress: bool | None
     notion: str | Notion
     method: MethodLike
+    groups: object
+    blocks: int | str | None
     confidence_level: float
 
 
@@ -138,6 +149,8 @@ def paired_difference(
     method: MethodLike = "debiased",
     from_logits: bool = False,
     sample_weight: object = None,
+    groups: object = None,
+    blocks: int | str | None = None,
     labels: Sequence[Any] | None = None,
     pos_label: Any = None,
     link: str | None = None,
@@ -170,7 +183,7 @@ def paired_difference(
         Predictions of the two models for the same rows.
     pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
-    from_logits, sample_weight, labels, confidence_level, **settings
+    from_logits, sample_weight, groups, blocks, labels, confidence_level, **settings
         As in :func:`propercal.decompose`.
     progress : bool, optional
         As in :func:`propercal.decompose`.
@@ -205,20 +218,26 @@ def paired_difference(
     level = check_confidence_level(confidence_level)
     chosen = with_intervals(method, **settings)
 
+    check_groups(groups, blocks)
     names = Names(proba="y_proba_a"), Names(proba="y_proba_b")
+    layout = Layout(class_axis, class_dim, sample_dims)
+    data = collected(y_true, y_proba_a, y_proba_b, sample_weight, groups)
+    y_true, y_proba_a, y_proba_b, sample_weight, groups = data
     first, second = align_pair(
-        y_true,
-        (y_proba_a, y_proba_b),
-        sample_weight,
-        layout=Layout(class_axis, class_dim, sample_dims),
-        called=names,
+        y_true, (y_proba_a, y_proba_b), sample_weight, layout=layout, called=names
     )
+    if groups is not None:
+        called = replace(names[0], weight="groups"), replace(names[1], weight="groups")
+        beside, _ = align_pair(y_true, (y_proba_a, y_proba_b), groups, layout=layout, called=called)
+        groups = beside.weight
     a, b = (
-        validate(
+        validate_groups(
             each.labels,
             each.proba,
             from_logits=from_logits,
             sample_weight=each.weight,
+            groups=groups,
+            blocks=blocks,
             labels=labels,
             pos_label=pos_label,
             link=link,
@@ -235,6 +254,8 @@ def paired_difference(
             f"{a.n_classes}, as in y_proba_a",
             "compare models of the same classes",
         )
+    a = look_for_repetitions(a)
+    b = replace(b, repeated=a.repeated)
     # Both are dealt the same folds, by a generator too: equal predictions must not differ.
     chosen, again = same_draws(chosen)
     models = steps([(a, chosen), (b, again)])

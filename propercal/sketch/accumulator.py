@@ -10,42 +10,35 @@ import numpy as np
 from propercal._array import ignore_underflow, no_gradient
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
 from propercal._data.settings import (
-    check_bandwidth,
     check_confidence_level,
     check_flag,
     check_names,
 )
-from propercal._kernels.panels import Panels, make_panels
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.class_order import listed_names
-from propercal.sketch.column_names import Called
 from propercal.sketch.contents import ENOUGH, Contents
-from propercal.sketch.convention import Convention, joined, read_rows
-from propercal.sketch.encoding import decode, encode, unpack
+from propercal.sketch.convention import Convention, read_rows
+from propercal.sketch.encoding import encode
+from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import (
     as_summed,
     check_folds,
+    check_pairs,
     check_same,
     fixed_values,
     recipe_of,
-    same_values,
 )
-from propercal.sketch.state import Frame, State
+from propercal.sketch.state import State
 from propercal.sketch.tables import PointSums
-from propercal.sketch.verification import Sizes, check_arrays, check_memory, check_state, shapes
-
-#: Nodes of a panel, and single predictions that are kept in it as they are.
-_NODES = 16
-#: Logits of a model that is sure beyond all measure; a logarithm below this counts as this.
-_LOG_SMALLEST = -1e6
+from propercal.sketch.verification import check_state
+from propercal.sketch.written import read_back
 
 
 class CalibrationSketch:
@@ -106,6 +99,10 @@ class CalibrationSketch:
     classes, or whose predictions are further than 0.1 from a sum of 1. Such a row is refused where
     rows before it were read as of one class and would be others as separate problems.
 
+    Rows count as independent: a sketch keeps no sums by group, whose number grows with the data,
+    and deals the rows of each update to folds by themselves, so that there is no `groups` as in
+    :func:`propercal.decompose`.
+
     What the nodes leave out of a published estimate is estimated from how fast the polynomials
     converge (:meth:`quadrature_error`), and :meth:`result` warns where it exceeds 1e-6 of a term.
     That happens where points stand alone, n √γ of 10 or less: there is no sketch of such data, but
@@ -145,35 +142,22 @@ class CalibrationSketch:
         from_logits: bool = False,
         link: str | None = None,
     ) -> None:
-        if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer):
-            raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
-        if n_classes < 2:
-            raise bad_value("n_classes", n_classes, "2 or more", "count the columns of y_proba")
-        # By its name, which is all that bytes can hold.
-        reduction = as_notion(as_notion(notion).name)
-        if reduction.n_outcomes(n_classes) > 2:
-            raise bad_value(
-                "notion",
-                repr(reduction.name),
-                "a notion of one-dimensional problems for more than two classes",
-                'use "classwise" or "top-label", or decompose() for data that fit into memory',
-            )
-        gamma = None if bandwidth is None else _check_bandwidth(bandwidth)
+        reduction = check_pairs(n_classes, notion)
+        self.bandwidth = check_grid(bandwidth)
         self.n_folds, self.random_state = check_folds(n_folds, random_state)
         check_flag("from_logits", from_logits)
         self.n_classes = int(n_classes)
         self.notion = reduction.name
         self.generator: BregmanGenerator = as_generator(generator)
-        self.bandwidth = gamma
         names = check_names(labels, int(n_classes))
         self.labels = None if names is None else list(names)
         check_link(link, from_logits)
         self.pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
         self.from_logits = from_logits
         self.link = link
-        n_problems = reduction.n_problems(self.n_classes)
-        panels = None if gamma is None else _panels_for(gamma)
-        self._frame = Frame(n_problems, self.n_folds, self.random_state, panels)
+        self._frame = frame_of(
+            reduction, self.n_classes, self.n_folds, self.random_state, self.bandwidth
+        )
         self._lock = Lock()
         self.reset()
 
@@ -289,18 +273,12 @@ class CalibrationSketch:
         check_same(self._settings(), other._settings())
         others = other._seen
         with self._lock:
-            mine = self._seen
-            reading = mine.reading
-            if mine.n_samples == 0:
-                reading = others.reading
-            elif others.n_samples:
-                reading = joined(
-                    reading,
-                    others.reading,
-                    n_classes=self.n_classes,
-                    said=self.labels is not None or self.pos_label is not None,
-                )
-            self._seen = mine.plus(others, self._frame, reading)
+            self._seen = self._seen.plus(
+                others,
+                self._frame,
+                n_classes=self.n_classes,
+                said=self.labels is not None or self.pos_label is not None,
+            )
         return self
 
     def result(
@@ -411,31 +389,10 @@ class CalibrationSketch:
             cannot be the sums of any rows, ask for a thousand times their own size in memory (256
             MiB are always given), or the generator is another than the sketch had.
         """
-        settings, numbers = decode(data, key)
-        sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-        written, name, values, reading = (
-            settings.pop(each) for each in ("generator", "name", "values", "reading")
-        )
-        chosen = as_generator(name if generator is None else generator)
-        if repr(chosen) != written or not same_values(fixed_values(chosen), values):
-            raise bad_value(
-                "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
-            )
-        frame = Frame(
-            as_notion(settings["notion"]).n_problems(settings["n_classes"]),
-            *check_folds(settings["n_folds"], settings["random_state"]),
-            None
-            if settings["bandwidth"] is None
-            else _panels_for(_check_bandwidth(settings["bandwidth"])),
-        )
-        arrays = unpack(data, numbers, shapes(data, frame, sizes))
-        check_memory(data, frame)
-        sketch = cls(**settings, generator=chosen)
-        check_arrays(data, arrays, frame)
-        names, separate, columns, unnamed, called = reading
-        reading = Convention(names, separate, columns, unnamed, Called(*called))
-        sketch._restore(arrays, reading)
-        check_state(data, sketch._seen.state, frame, sketch.generator, sketch.bandwidth)
+        found = read_back(data, generator, key)
+        sketch = cls(**found.settings, generator=found.generator)
+        sketch._restore(found.arrays, found.reading)
+        check_state(data, sketch._seen.state, found.frame, sketch.generator, sketch.bandwidth)
         return sketch
 
     def __repr__(self) -> str:
@@ -461,17 +418,3 @@ class CalibrationSketch:
             "from_logits": self.from_logits,
             "link": self.link,
         }
-
-
-def _check_bandwidth(bandwidth: float) -> float:
-    gamma = check_bandwidth(bandwidth)
-    if not 1e-6 <= gamma <= 10:
-        raise bad_value(
-            "bandwidth", f"{gamma:g}", "1e-6 to 10", "a narrower kernel needs too many nodes"
-        )
-    return gamma
-
-
-def _panels_for(bandwidth: float) -> Panels:
-    # Half as wide as kernel sums need: losses that leave out a point are less smooth.
-    return make_panels(bandwidth / 4, _NODES, _LOG_SMALLEST)

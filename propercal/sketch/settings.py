@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from propercal._data.messages import bad_value
+from propercal._data.notions import Notion, as_notion
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._methods.recipe import Recipe, make_recipe
 from propercal.generators.base import BregmanGenerator
@@ -116,3 +117,21 @@ def check_same(mine: Mapping[str, Any], other: Mapping[str, Any]) -> None:
                 f"{name} = {value!r}",
                 "merge sketches of the same settings",
             )
+
+
+def check_pairs(n_classes: int, notion: str) -> Notion:
+    """Return the notion if problems of so many classes are one-dimensional, else raise."""
+    if isinstance(n_classes, bool) or not isinstance(n_classes, int | np.integer):
+        raise bad_value("n_classes", repr(n_classes), "a whole number", "2 or more")
+    if n_classes < 2:
+        raise bad_value("n_classes", n_classes, "2 or more", "count the columns of y_proba")
+    # By its name, which is all that bytes can hold.
+    reduction = as_notion(as_notion(notion).name)
+    if reduction.n_outcomes(n_classes) > 2:
+        raise bad_value(
+            "notion",
+            repr(reduction.name),
+            "a notion of one-dimensional problems for more than two classes",
+            'use "classwise" or "top-label", or decompose() for data that fit into memory',
+        )
+    return reduction

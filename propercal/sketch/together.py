@@ -14,9 +14,14 @@ from propercal.sketch.tables import PointSums
 
 
 @ignore_underflow
-def update_together(sketches: Sequence[CalibrationSketch], y_true: object, y_proba: object) -> None:
+def update_together(
+    sketches: Sequence[CalibrationSketch],
+    y_true: object,
+    y_proba: object,
+    sample_weight: object = None,
+) -> None:
     """Add rows to empty sketches that differ by their generators and bandwidths alone."""
-    read = sketches[0]._read(y_true, y_proba, None)
+    read = sketches[0]._read(y_true, y_proba, sample_weight)
     if read is None:
         return
     tables: Sequence[PointSums] | None = None

@@ -258,7 +258,7 @@ def test_what_both_are_made_from_is_computed_once() -> None:
 
 def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     # With three nodes a panel, polynomials are too coarse for the kernel.
-    monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
+    monkeypatch.setattr("propercal.sketch.grid._NODES", 3)
     for given in (IN_MEMORY.bandwidth, "auto"):
         options = {**SETTINGS, "bandwidth": given, "generator": ["log", "brier"]}
         found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), **options)
@@ -274,7 +274,7 @@ def test_too_few_nodes_are_made_up_for_in_memory(monkeypatch: pytest.MonkeyPatch
 
 
 def test_losses_infinite_at_a_vertex_are_not_summed_over_pairs_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
+    monkeypatch.setattr("propercal.sketch.grid._NODES", 3)
     monkeypatch.setattr("propercal.sketch.dask.passes._FEW_ROWS", N - 1)
     with pytest.warns(UserWarning, match="nodes may be off by"):
         propercal.decompose(*lazy(Y_TRUE, Y_PROBA), generator="itakura-saito", **SETTINGS)

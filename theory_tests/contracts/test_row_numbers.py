@@ -70,6 +70,23 @@ def test_errors_number_the_rows_of_the_argument_that_they_name(message: str, lab
             call()
 
 
+@pytest.mark.parametrize(("odd", "found"), [(None, "missing values"), ([1], "a list")])
+def test_errors_number_the_rows_of_groups(odd: Any, found: str) -> None:
+    groups = pd.Series([f"g{i % 25}" for i in range(N)], index=IDS, dtype=object)
+    groups.iat[ODD] = odd
+    weight = WEIGHTS.where(np.arange(N) >= 10, 0.0)
+    calls: list[Callable[[], Any]] = [
+        lambda: decompose(LABELS, MOVED, groups=groups),
+        lambda: decompose(LABELS, MOVED, groups=groups, sample_weight=weight),
+        lambda: paired_difference(LABELS, P, MOVED, groups=groups),
+        lambda: paired_difference(LABELS, MOVED, P, groups=groups),
+        lambda: calibration_test(LABELS, MOVED, groups=groups, random_state=0, n_resamples=99),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"^groups = {found} at row 20:"):
+            call()
+
+
 def test_errors_number_the_rows_of_each_table_of_predictions() -> None:
     odd = with_odd(P, np.nan)
     for first, second, name in ((MOVED, odd, "y_proba_b"), (odd, MOVED, "y_proba_a")):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import resource
 import shutil
 import signal
@@ -18,7 +20,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from propercal.experiments import StudyDesign, run_study, sources
+from propercal.experiments import StudyDesign, datasets, run_study, sources
 from propercal.experiments.datasets import read_dataset, write_dataset
 from propercal.experiments.lock import only_run
 from propercal.experiments.runner import run_cell
@@ -172,6 +174,55 @@ def test_a_dataset_without_a_checksum_is_read_as_before(tmp_path: Path, whole: b
     path.write_bytes(b"no dataset")
     with pytest.raises(ValueError, match=r"not readable.*delete it"):
         run(path)
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [("while True: pass", r"not within 0\.5 s; .*sha256sum study\.nc > study\.nc\.sha256"), ("import os; os.kill(os.getpid(), 11)", "ended by signal 11")],
+)
+def test_a_dataset_that_hdf5_does_not_come_back_from_is_refused(tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch, program: str, said: str) -> None:
+    path = tmp_path / "study.nc"
+    path.write_bytes(whole)
+    monkeypatch.setattr(datasets, "_TRIAL", program)
+    monkeypatch.setattr(datasets, "_TRIAL_SECONDS", 0.5)
+    for read in (read_dataset, run):
+        with pytest.raises(ValueError, match=rf"study\.nc \(not readable: .*{said}"):
+            read(path)
+    # What the checksum says is whole is not tried.
+    path.with_name("study.nc.sha256").write_text(f"{hashlib.sha256(whole).hexdigest()}  study.nc\n")
+    assert read_dataset(path).attrs == run(path).attrs
+
+
+@pytest.mark.parametrize("bit", [2851])
+def test_a_bit_that_sends_hdf5_into_a_loop_does_so_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bit: int) -> None:
+    # With HDF5 2.0 this bit does; other versions may read the file, or fail.
+    content = {"x": (("i", "j"), np.arange(12.0).reshape(3, 4)), "s": ("i", ["a", "b", "cd"])}
+    path = tmp_path / "a.nc"
+    write_dataset(xr.Dataset(content, {"j": [1, 2, 3, 4]}, {"design": "{}", "seed": 0}), path)
+    path.write_bytes(flipped(path.read_bytes(), bit))
+    path.with_name("a.nc.sha256").unlink()
+    monkeypatch.setattr(datasets, "_TRIAL_SECONDS", 3.0)
+    with contextlib.suppress(ValueError):
+        read_dataset(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX")
+def test_a_pipe_is_no_dataset(tmp_path: Path) -> None:
+    path = tmp_path / "study.nc"
+    os.mkfifo(path)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="not a regular file"):
+            run(path)
+        path.with_name("study.nc.sha256").write_text("0  study.nc\n")
+
+
+def test_every_kept_dataset_is_the_one_of_its_checksum() -> None:
+    kept = sorted((ROOT / "studies" / "reference").glob("*.nc"))
+    assert len(kept) > 10
+    for path in kept:
+        checksum = path.with_name(f"{path.name}.sha256")
+        assert checksum.read_text(encoding="utf-8") == f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n", path.name
+    assert len(list(kept[0].parent.glob("*.sha256"))) == len(kept)
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:

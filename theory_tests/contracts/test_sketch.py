@@ -211,7 +211,7 @@ def test_infinite_losses_are_counted_and_named() -> None:
 
 def test_what_nodes_may_leave_out_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     # With three nodes a panel, polynomials are too coarse for the kernel.
-    monkeypatch.setattr("propercal.sketch.accumulator._NODES", 3)
+    monkeypatch.setattr("propercal.sketch.grid._NODES", 3)
     rng = np.random.default_rng(1)
     y_proba = rng.uniform(0.3, 0.7, 4000)
     y_true = rng.uniform(size=4000) < y_proba**2

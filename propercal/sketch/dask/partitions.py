@@ -1,4 +1,4 @@
-"""Dask arrays and data frames → partitions of labels and predictions that lie side by side.
+"""Dask arrays and data frames → partitions of labels, predictions and weights, side by side.
 
 Dask is only partly annotated, and is not imported before it has made one of the arguments.
 """
@@ -28,12 +28,12 @@ _PACKAGES = ("dask", "dask_expr")
 
 @dataclass(frozen=True)
 class Blocks:
-    """Labels and predictions, partition by partition."""
+    """Labels, predictions and weights, partition by partition."""
 
-    pairs: list[Any]
-    """Labels and predictions of each partition, delayed."""
-    labels: list[Any]
-    """Labels alone, delayed."""
+    rows: list[list[Any]]
+    """Labels, predictions and, where there are any, weights of each partition, delayed."""
+    labels: list[list[Any]]
+    """Labels and, where there are any, weights, delayed."""
     sizes: list[int] | None
     """Rows of each partition, where they are known."""
     n_classes: int
@@ -44,7 +44,12 @@ class Blocks:
     unknown: bool
     """Whether labels are categories that only their partitions know."""
     may_move: bool
-    """Whether rows may come in another order each time, of labels and of predictions."""
+    """Whether rows may come in another order each time, of one beside the others."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return any(len(each) > 2 for each in self.rows)
 
     @property
     def single(self) -> bool:
@@ -99,8 +104,8 @@ def is_dask(value: object) -> bool:
     return type(value).__module__.partition(".")[0] in _PACKAGES
 
 
-def read_blocks(y_true: object, y_proba: object) -> Blocks:
-    """Return partitions of the two that have the same rows."""
+def read_blocks(y_true: object, y_proba: object, sample_weight: object = None) -> Blocks:
+    """Return partitions of the three that have the same rows."""
     # The predictions say how rows are divided, where they can.
     if is_dask(y_proba):
         predictions = _checked("y_proba", y_proba)
@@ -110,16 +115,33 @@ def read_blocks(y_true: object, y_proba: object) -> Blocks:
         labels = _checked("y_true", y_true)
         predictions, of_proba = _beside("y_proba", y_proba, "y_true", labels)
         of_labels = _said("y_true", labels)
+    weights = []
+    if sample_weight is not None:
+        base = ("y_proba", predictions) if is_dask(y_proba) else ("y_true", labels)
+        weights.append(_weights(sample_weight, *base))
     return Blocks(
-        pairs=_pairs(labels, predictions),
-        labels=_delayed(labels),
+        rows=_side_by_side(labels, predictions, *weights),
+        labels=_side_by_side(labels, *weights),
         sizes=_sizes(predictions),
         n_classes=max(2, int((*of_proba.values.shape, 1)[1])),
         said=(of_labels, of_proba),
         frames=(_is_frame(labels), _is_frame(predictions)),
         unknown=_is_unknown(labels),
-        may_move=may_move(labels, predictions),
+        may_move=may_move(labels, predictions, *weights),
     )
+
+
+def _weights(sample_weight: object, other_argument: str, other: Any) -> Any:
+    """Return weights as a collection of the same partitions as `other`."""
+    weights, _ = _beside("sample_weight", sample_weight, other_argument, other)
+    if weights.ndim != 1:
+        raise bad_value(
+            "sample_weight",
+            f"a Dask {type(weights).__name__} of {weights.ndim} dimensions",
+            "one weight for each row",
+            "select its only column",
+        )
+    return weights
 
 
 def _said(argument: str, values: Any) -> Held:
@@ -227,17 +249,24 @@ def _beside(argument: str, values: Any, other_argument: str, other: Any) -> tupl
     return values, said
 
 
-def _pairs(labels: Any, predictions: Any) -> list[Any]:
-    if not (_is_frame(labels) and _is_frame(predictions)):
-        return [list(pair) for pair in zip(_delayed(labels), _delayed(predictions), strict=True)]
-    # What both are made from is computed once if Dask sees them together.
-    frames: Any = importlib.import_module("dask.dataframe")
-    options = {"meta": (None, object), "enforce_metadata": False, "align_dataframes": False}
-    return list(frames.map_partitions(_pair, labels, predictions, **options).to_delayed())
+def _side_by_side(*collections: Any) -> list[list[Any]]:
+    """Return the partitions of several collections, delayed."""
+    parts = [[] if _is_frame(each) else _delayed(each) for each in collections]
+    tables = [each for each in collections if _is_frame(each)]
+    if len(tables) > 1:
+        # What all are made from is computed once if Dask sees them together.
+        frames: Any = importlib.import_module("dask.dataframe")
+        options = {"meta": (None, object), "enforce_metadata": False, "align_dataframes": False}
+        together = frames.map_partitions(_together, *tables, **options).to_delayed()
+        places = iter(range(len(tables)))
+        parts = [part or [each[i] for i in [next(places)] for each in together] for part in parts]
+    elif tables:
+        parts = [part or _delayed(tables[0]) for part in parts]
+    return [list(each) for each in zip(*parts, strict=True)]
 
 
-def _pair(labels: object, predictions: object) -> tuple[object, object]:
-    return labels, predictions
+def _together(*parts: object) -> tuple[object, ...]:
+    return parts
 
 
 def _delayed(values: Any) -> list[Any]:

@@ -75,14 +75,18 @@ def as_plan(
     """Return what is to be estimated, or raise if a setting is one that a sketch cannot heed."""
     needs = "with Dask collections, which are summed up in sketches"
     fix = f"leave it out, or {_IN_MEMORY}"
-    if sample_weight is not None:
-        found = f"a {type(sample_weight).__name__}"
-        raise bad_value("sample_weight", found, f"None {needs}", fix)
     for name, value in layout.items():
         if value is not None:
             raise bad_value(name, repr(value), f"None {needs}", _INSTEAD[name])
     check_link(link, bool(from_logits))
     summed = as_summed(method, None, needs, fix)
+    if sample_weight is not None and not summed.corrects_bias:
+        raise bad_value(
+            "sample_weight",
+            f"a {type(sample_weight).__name__}",
+            f"None {needs}, by a method whose nodes have no weights of rows",
+            f'use method="debiased", or {_IN_MEMORY}',
+        )
     given = summed.given()
     gammas: list[float | None] | None = None
     if summed.corrects_bias or "bandwidth" in given:
@@ -105,14 +109,18 @@ def as_plan(
 
 
 def decompose_blocks(
-    y_true: object, y_proba: object, plan: Plan, in_memory: Callable[..., list[Decomposition]]
+    y_true: object,
+    y_proba: object,
+    plan: Plan,
+    in_memory: Callable[..., list[Decomposition]],
+    sample_weight: object = None,
 ) -> list[Decomposition]:
     """Decompose the risk of Dask collections, for each generator.
 
     `in_memory` does so with arrays.
     """
     check_flag("from_logits", plan.from_logits)
-    blocks = read_blocks(y_true, y_proba)
+    blocks = read_blocks(y_true, y_proba, sample_weight)
     if as_notion(plan.notion).n_outcomes(blocks.n_classes) > 2:
         raise bad_value(
             "notion",
@@ -133,7 +141,7 @@ def decompose_blocks(
     if plan.bandwidths is not None:
         plan.sketches()
     if blocks.may_move:
-        check_fixed(blocks.pairs[0])
+        check_fixed(blocks.rows[0])
     if plan.labels is None and blocks.needs_all_labels():
         plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
     elif plan.labels is None:
@@ -167,8 +175,8 @@ def _summed(
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
-    whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.pairs)
-    check_in_place(whole.spans)
+    whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.rows)
+    check_in_place(whole.numbered)
     return _results(whole, blocks, plan, chosen, in_memory)
 
 
@@ -181,6 +189,9 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
+    if n < 2 and blocks.weighted:
+        found = f"{n} positive weights"
+        raise bad_value("sample_weight", found, "two or more", "let more rows count")
     if n < 2:
         raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
     mixed = len(whole.separate) > 1
@@ -199,10 +210,12 @@ def _results(
         finite = all(np.isfinite(getattr(result, term)) for term in TERMS)
         inexact = inexact or (bool(held) and finite)
     if inexact and n <= _most_rows(plan):
-        parts = [plain(plan.columns, block) for block in _dask().compute(blocks.pairs)[0]]
-        whole_true, whole_proba = (np.concatenate([part[i] for part in parts]) for i in range(2))
+        parts = [plain(plan.columns, block) for block in _dask().compute(blocks.rows)[0]]
+        whole_true, whole_proba, *weight = (
+            np.concatenate([part[i] for part in parts]) for i in range(2 + blocks.weighted)
+        )
         given = {"labels": plan.labels, "pos_label": plan.pos_label, "link": plan.link}
-        return in_memory(whole_true, whole_proba, **given)
+        return in_memory(whole_true, whole_proba, sample_weight=next(iter(weight), None), **given)
     if mixed:
         raise bad_value(
             "y_true",
@@ -237,7 +250,7 @@ def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:
     dask = _dask()
     sizes = blocks.sizes
     if sizes is None:
-        sizes = dask.compute([dask.delayed(len, pure=False)(each) for each in blocks.labels])[0]
+        sizes = dask.compute([dask.delayed(len, pure=False)(each) for each, *_ in blocks.labels])[0]
     n = sum(sizes)
     if n < 2:
         raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
@@ -247,8 +260,8 @@ def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:
     pieces = [
         dask.delayed(
             partial(pick, plan.columns, rows[ends[i] : ends[i + 1]] - starts[i]), pure=False
-        )(i, pair)
-        for i, pair in enumerate(blocks.pairs)
+        )(i, block)
+        for i, block in enumerate(blocks.rows)
         if ends[i] < ends[i + 1]
     ]
     bandwidths, messages = dask.compute(dask.delayed(partial(choose, plan), pure=False)(pieces))[0]

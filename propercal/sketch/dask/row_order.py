@@ -1,4 +1,4 @@
-"""Whether partitions of labels and of predictions hold the same rows in the same order.
+"""Whether partitions of labels, predictions and weights hold the same rows in the same order.
 
 Nothing but an index says so, and that of a partition may have been made anew; what is computed
 twice may come in another order each time.
@@ -16,6 +16,8 @@ import numpy as np
 from propercal._data.messages import bad_value
 from propercal._data.reading import read_numpy
 
+#: What partitions hold, in this order.
+ARGUMENTS = "y_true", "y_proba", "sample_weight"
 #: Names of layers of a graph that are arrays in memory.
 _IN_MEMORY = ("array", "ndarray", "from-value")
 
@@ -36,48 +38,71 @@ class Span(NamedTuple):
         return self.first == 0 and self.last == self.size - 1 and self.ascending
 
 
-Spans = tuple[Span, Span]
-"""Those of labels and predictions."""
+class Numbered(NamedTuple):
+    """Rows of two arguments in a partition where both have numbers."""
+
+    argument: str
+    other: str
+    own: Span
+    others: Span
 
 
-def spans_of(block: Sequence[object]) -> tuple[Spans, ...]:
-    """Return the rows of labels and predictions of a partition, if both have numbers."""
-    mine, other = (getattr(each, "index", None) for each in block)
-    if not (hasattr(mine, "equals") and hasattr(other, "equals")):
-        return ()
-    numbers = [np.asarray(each) for each in (mine, other)]
-    if any(each.dtype.kind not in "iu" or not each.size for each in numbers):
-        return ()
-    labels, proba = (
-        Span(int(x.min()), int(x.max()), x.size, bool((np.diff(x) > 0).all())) for x in numbers
-    )
-    return ((labels, proba),)
+def numbered_rows(block: Sequence[object]) -> tuple[Numbered, ...]:
+    """Return the rows of each two arguments of a partition that have numbers."""
+    spans = [_span(each) for each in block]
+    found = []
+    for i, j in ((0, 1), (2, 1), (2, 0)):
+        if max(i, j) < len(spans):
+            own, others = spans[i], spans[j]
+            if own is not None and others is not None:
+                found.append(Numbered(ARGUMENTS[i], ARGUMENTS[j], own, others))
+    return tuple(found)
 
 
-def check_in_place(spans: Sequence[Spans]) -> None:
+def _span(values: object) -> Span | None:
+    """Return the rows of values whose index is of numbers."""
+    index: Any = getattr(values, "index", None)
+    if not hasattr(index, "equals"):
+        return None
+    numbers = np.asarray(index)
+    if numbers.dtype.kind not in "iu" or not numbers.size:
+        return None
+    ascending = bool((np.diff(numbers) > 0).all())
+    return Span(int(numbers.min()), int(numbers.max()), numbers.size, ascending)
+
+
+def check_in_place(numbered: Sequence[Numbered]) -> None:
     """Raise if partitions have rows of each other, or rows in another order than they count."""
+    for argument, other in dict.fromkeys(each[:2] for each in numbered):
+        spans = [each[2:] for each in numbered if each[:2] == (argument, other)]
+        _check_exchanged(argument, other, spans)
+        _check_shuffled(argument, other, spans)
+        _check_shuffled(other, argument, [(b, a) for a, b in spans])
+
+
+def _check_exchanged(argument: str, other: str, spans: Sequence[tuple[Span, Span]]) -> None:
     # A partition that is numbered from 0 may have been made without an index, or stand in the
     # place of the first: one partition does not tell.
-    labels, proba = ([pair[i] for pair in spans if pair[0] != pair[1]] for i in range(2))
-    if labels != proba and sorted(labels) == sorted(proba):
+    own, others = ([pair[i] for pair in spans if pair[0] != pair[1]] for i in range(2))
+    if own != others and sorted(own) == sorted(others):
         raise bad_value(
-            "y_true",
-            f"partitions of the rows {_some(labels)}",
-            f"those of y_proba, {_some(proba)}",
+            argument,
+            f"partitions of the rows {_some(own)}",
+            f"those of {other}, {_some(others)}",
             "bring partitions of the two into one order",
         )
-    sides = [[pair[i] for pair in spans] for i in range(2)]
-    arguments = "y_true", "y_proba"
-    for i, (argument, other) in enumerate((arguments, arguments[::-1])):
-        own, theirs = sides[i], sides[1 - i]
-        if len(own) > 1 and all(each.counted for each in theirs) and _are_shuffled(own):
-            raise bad_value(
-                argument,
-                f"partitions of the rows {_some(own)}",
-                f"the order of {other}, each of whose partitions counts its rows from 0",
-                f"bring both into one order, or pass {other}.to_dask_array(), which has no index, "
-                "if rows stand side by side",
-            )
+
+
+def _check_shuffled(argument: str, other: str, spans: Sequence[tuple[Span, Span]]) -> None:
+    own, others = ([pair[i] for pair in spans] for i in range(2))
+    if len(own) > 1 and all(each.counted for each in others) and _are_shuffled(own):
+        raise bad_value(
+            argument,
+            f"partitions of the rows {_some(own)}",
+            f"the order of {other}, each of whose partitions counts its rows from 0",
+            f"bring both into one order, or pass {other}.to_dask_array(), which has no index, "
+            "if rows stand side by side",
+        )
 
 
 def _are_shuffled(spans: Sequence[Span]) -> bool:
@@ -95,12 +120,12 @@ def _some(spans: Sequence[Span]) -> str:
     return ", ".join(f"{each.first} to {each.last}" for each in spans[:3])
 
 
-def may_move(labels: Any, predictions: Any) -> bool:
+def may_move(*collections: Any) -> bool:
     """Tell whether rows may come in an order that is not fixed, and are not computed together."""
-    arrays = [each for each in (labels, predictions) if hasattr(type(each), "chunks")]
+    arrays = [each for each in collections if hasattr(type(each), "chunks")]
     if not arrays:
         return False
-    return len(arrays) < 2 or any(_is_computed(each) for each in arrays)
+    return len(arrays) < len(collections) or any(_is_computed(each) for each in arrays)
 
 
 def _is_computed(values: Any) -> bool:
@@ -114,19 +139,21 @@ def _is_computed(values: Any) -> bool:
     )
 
 
-def check_fixed(pair: Any) -> None:
+def check_fixed(block: Sequence[Any]) -> None:
     """Raise if a partition has its rows in another order when it is computed again."""
     dask: Any = importlib.import_module("dask")
     digest = dask.delayed(_digest, pure=False)
-    # In one pass, what both are made from would be computed once.
-    first, second = (dask.compute([digest(each) for each in pair])[0] for _ in range(2))
-    for argument, one, other in zip(("y_true", "y_proba"), first, second, strict=True):
+    # In one pass, what all are made from would be computed once.
+    first, second = (dask.compute([digest(each) for each in block])[0] for _ in range(2))
+    for argument, one, other in zip(ARGUMENTS, first, second, strict=False):
         if one != other:
             raise bad_value(
                 argument,
                 "partitions that differ when they are computed again",
-                "rows in a fixed order, since y_true and y_proba are computed one by one",
-                "pass columns of one Dask DataFrame as both, or call .persist() on it first",
+                "rows in a fixed order, since "
+                + " and ".join(ARGUMENTS[: len(block)])
+                + " are computed one by one",
+                "pass columns of one Dask DataFrame, or call .persist() on it first",
             )
 
 

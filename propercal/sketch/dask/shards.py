@@ -18,19 +18,21 @@ import numpy.typing as npt
 from propercal._array import ignore_underflow, like, namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, order_of_columns
-from propercal._data.holders import Held
+from propercal._data.holders import Held, hold
 from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, held_warnings
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._data.reading import read_numpy
+from propercal._data.rows import in_order_of
+from propercal._data.weights import Floats, weights_given
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
-from propercal.sketch.dask.row_order import Spans, spans_of
+from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
 
@@ -108,8 +110,8 @@ class Shard(NamedTuple):
     notes: Notes
     separate: frozenset[bool] = frozenset()
     """Whether columns were read as separate problems, of partitions where that matters."""
-    spans: tuple[Spans, ...] = ()
-    """Rows of labels and predictions, of partitions where both are numbered."""
+    numbered: tuple[Numbered, ...] = ()
+    """Rows of two arguments, of partitions where both are numbered."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -119,13 +121,13 @@ class Shard(NamedTuple):
         return sketches
 
 
-def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array]:
-    """Return labels and predictions of a partition as arrays, in the order of all partitions.
+def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floats | None]:
+    """Return labels, predictions and weights of a partition, in the order of all partitions.
 
     They lose the names of their columns, which name classes in the light of all labels alone; an
     indicator matrix has its columns in the order of those of the predictions.
     """
-    labels, proba, _ = align(block[0], block[1])
+    labels, proba, weight = align(*block)
     labels = _as_all("y_true", labels, columns.labels)
     y_true = read_numpy("y_true", labels.values)
     y_proba = _as_all("y_proba", proba, columns.proba).values
@@ -138,7 +140,7 @@ def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array]:
             f"{len(y_proba)}, one per row of y_proba",
             "let partitions of the two hold the same rows",
         )
-    return y_true, y_proba
+    return y_true, y_proba, weights_given(weight, len(y_true), smallest=0)
 
 
 def _as_all(argument: str, held: Held, said: Held | None) -> Held:
@@ -167,14 +169,14 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     """Return what a partition adds to the sketches."""
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
-        y_true, y_proba = plain(plan.columns, block)
+        y_true, y_proba, weight = plain(plan.columns, block)
         if len(y_true) > 0:
-            update_together(sketches, y_true, y_proba)
+            update_together(sketches, y_true, y_proba, weight)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    return Shard(states, Notes(own, len(own)), separate, spans_of(block))
+    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block))
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -185,14 +187,29 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     ]
     notes = reduce(Notes.plus, (shard.notes for shard in shards))
     separate = frozenset[bool]().union(*(shard.separate for shard in shards))
-    spans = tuple(pair for shard in shards for pair in shard.spans)
-    return Shard(states, notes, separate, spans)
+    numbered = tuple(pair for shard in shards for pair in shard.numbered)
+    return Shard(states, notes, separate, numbered)
 
 
-def names_in(most: int, partition: int, y_true: object) -> list[Any]:
-    """Return the different labels of a partition."""
+def names_in(most: int, partition: int, block: Sequence[object]) -> list[Any]:
+    """Return the different labels of a partition, but for those of rows that do not count."""
+    y_true, *weight = block
     with located(partition):
-        return _few(most, set(read_values(y_true).ravel().tolist()))
+        values = read_values(y_true)
+        for each in weight:
+            given = _beside_labels(each, y_true)
+            if len(given) == len(values):
+                values = values[given > 0]
+        return _few(most, set(values.ravel().tolist()))
+
+
+def _beside_labels(sample_weight: object, y_true: object) -> Floats:
+    """Return weights in the order of the labels."""
+    weight_name, labels_name = "sample_weight", "y_true"
+    given, labels = hold(weight_name, sample_weight), hold(labels_name, y_true)
+    held = in_order_of(given, labels, weight_name, labels_name).held
+    weight = weights_given(held, len(held.values), smallest=0)
+    return np.ones(len(held.values)) if weight is None else weight
 
 
 def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:
@@ -210,7 +227,7 @@ def pick(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Return some rows of a partition."""
     with located(partition):
-        y_true, y_proba = plain(columns, block)
+        y_true, y_proba, _ = plain(columns, block)
         return y_true[rows], read_numpy("y_proba", y_proba)[rows]
 
 

@@ -1,0 +1,170 @@
+"""Groups of rows that depend on each other: read, matched with the rows, and numbered.
+
+Groups are matched with rows by the rules of weights (:mod:`propercal._data.alignment`). Blocks are
+groups of neighbours in the order of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.alignment import Aligned, align
+from propercal._data.dimensions import Layout
+from propercal._data.holders import Held, collected, hold
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.predictions import Predictions, validate
+from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
+from propercal._data.rows import in_order_of
+
+Numbers = npt.NDArray[np.int64]
+
+#: Fewer are too few for the spread of their sums to be known.
+SMALLEST_NUMBER = 20
+
+
+def validate_groups(
+    y_true: object,
+    y_proba: object,
+    *,
+    groups: object = None,
+    blocks: object = None,
+    sample_weight: object = None,
+    names: Names = USUAL_NAMES,
+    **options: Any,
+) -> Predictions:
+    """Return the predictions that :func:`validate` makes, with groups or blocks if any are given.
+
+    Where each row has a group of its own, there is nothing to keep apart, and `groups` stays None.
+    """
+    check_groups(groups, blocks)
+    y_true, y_proba, sample_weight, groups = collected(y_true, y_proba, sample_weight, groups)
+    found = validate(y_true, y_proba, sample_weight=sample_weight, names=names, **options)
+    if groups is None and blocks is None:
+        return found
+    layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
+    called = replace(names, weight="groups")
+    held = align(y_true, y_proba, groups, layout=layout, called=called)
+    n = int(held.proba.values.shape[0])
+    if blocks is not None:
+        return _numbered(found, np.arange(n) // _block_length(blocks, n), "blocks")
+    if sample_weight is not None and held.proba.rows is None and held.labels.rows is None:
+        _check_beside_weights(held, sample_weight, names)
+    assert held.weight is not None  # noqa: S101  # groups take its place
+    return _numbered(found, _values(held.weight, n, found), "groups")
+
+
+def check_groups(groups: object, blocks: object) -> None:
+    """Raise if both are given."""
+    if groups is not None and blocks is not None:
+        raise bad_value(
+            "blocks",
+            repr(blocks),
+            "None beside groups=, which say what depends on what",
+            "pass one of the two; for series of several subjects, groups that are unions of blocks",
+        )
+
+
+def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) -> None:
+    """Refuse groups and weights that are in different orders by an index that only they have."""
+    assert held.weight is not None  # noqa: S101
+    weight = hold(names.weight, sample_weight)
+    if in_order_of(held.weight, weight, "groups", names.weight).order is not None:
+        raise bad_value(
+            "groups",
+            "rows in another order than those of " + names.weight,
+            f"one order, since neither {names.labels} nor {names.proba} has an index",
+            "bring both into the order of the predictions",
+        )
+
+
+def _block_length(blocks: object, n: int) -> int:
+    if isinstance(blocks, str) and blocks == "auto":
+        return math.ceil(round(math.cbrt(n), 9))
+    whole = isinstance(blocks, int | np.integer) and not isinstance(blocks, bool)
+    length = int(blocks) if whole else 0  # type: ignore[call-overload]
+    if not 1 <= length <= n:
+        raise bad_value(
+            "blocks",
+            repr(blocks),
+            f'a whole number of rows from 1 to {n}, or "auto"',
+            "take blocks longer than what is dependent; auto is the cube root of the number of "
+            "rows",
+        )
+    return length
+
+
+def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
+    """Return the labels of groups (n,), those of all rows that count being there, or raise."""
+    values = read_numpy("groups", held.values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        raise bad_value(
+            "groups",
+            f"an array of shape {values.shape}",
+            f"one label for each row, of shape ({n},)",
+            "pass the group of each row, such as the patient or the document that it is of",
+        )
+    rows = predictions.rows
+    used = values[rows]
+    if values.dtype.kind in "biuSU":
+        return values
+    if values.dtype.kind == "f":
+        odd = np.isnan(used)
+    else:
+        odd = np.array([is_missing(each) for each in used.tolist()], dtype=bool)
+        bad = [i for i, each in enumerate(used.tolist()) if type(each).__hash__ is None]
+        if bad:
+            raise bad_value(
+                "groups",
+                f"a {type(used[bad[0]]).__name__} at {some_rows(held.given(rows[bad]))}",
+                "one label for each row",
+                "pass numbers or strings",
+            )
+    if odd.any():
+        raise bad_value(
+            "groups",
+            f"missing values at {some_rows(held.given(rows[odd]))}",
+            "a group for each row",
+            "give rows that depend on no others a label of their own, or drop them",
+        )
+    return values
+
+
+def _numbered(predictions: Predictions, values: npt.NDArray[Any], argument: str) -> Predictions:
+    """Return predictions with groups numbered by first appearance, whatever they are called."""
+    used = values[predictions.rows]
+    if used.dtype.kind == "O":
+        codes: dict[Any, int] = {}
+        number = np.array([codes.setdefault(each, len(codes)) for each in used.tolist()])
+        n_groups = len(codes)
+    else:
+        _, first, inverse = np.unique(used, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))
+        number, n_groups = rank[inverse.ravel()], len(first)
+    if n_groups < 2:
+        raise bad_value(
+            argument,
+            f"{n_groups} group of all rows" if argument == "groups" else "1 block of all rows",
+            "several that are independent of each other",
+            "dependence within a single one cannot be told from miscalibration",
+        )
+    single = n_groups == predictions.n_samples
+    groups = None if single else number.astype(np.int64)
+    return replace(predictions, groups=groups, n_groups=n_groups)
+
+
+def check_number(n_groups: int | None, what: str) -> None:
+    """Raise if groups are too few."""
+    if n_groups is not None and n_groups < SMALLEST_NUMBER:
+        raise bad_value(
+            "groups",
+            f"{n_groups} groups",
+            f"{SMALLEST_NUMBER} or more for {what}: only groups are independent of each other",
+            "collect more, or use smaller groups or blocks if these are independent",
+        )

@@ -1,0 +1,60 @@
+"""A sketch as it was written: its settings and arrays, checked before one is made of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from propercal._data.messages import bad_value
+from propercal._data.notions import as_notion
+from propercal.generators import as_generator
+from propercal.generators.base import BregmanGenerator
+from propercal.sketch.column_names import Called
+from propercal.sketch.convention import Convention
+from propercal.sketch.encoding import decode, unpack
+from propercal.sketch.grid import check_grid, frame_of
+from propercal.sketch.settings import check_folds, fixed_values, same_values
+from propercal.sketch.state import Frame
+from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
+
+
+class Written(NamedTuple):
+    """What bytes say of a sketch."""
+
+    settings: dict[str, Any]
+    """Arguments of a sketch, but for the generator."""
+    generator: BregmanGenerator
+    frame: Frame
+    arrays: dict[str, np.ndarray[Any, Any]]
+    """Those of its state."""
+    reading: Convention
+
+
+def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
+    """Read what was written, or raise if it cannot be that of a sketch.
+
+    `generator` is that of the sketch where it is not one that has a name.
+    """
+    settings, numbers = decode(data, key)
+    sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
+    written, name, values, reading = (
+        settings.pop(each) for each in ("generator", "name", "values", "reading")
+    )
+    chosen = as_generator(name if generator is None else generator)
+    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
+        raise bad_value(
+            "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
+        )
+    frame = frame_of(
+        as_notion(settings["notion"]),
+        settings["n_classes"],
+        *check_folds(settings["n_folds"], settings["random_state"]),
+        check_grid(settings["bandwidth"]),
+    )
+    arrays = unpack(data, numbers, shapes(data, frame, sizes))
+    check_memory(data, frame)
+    check_arrays(data, arrays, frame)
+    names, separate, columns, unnamed, called = reading
+    convention = Convention(names, separate, columns, unnamed, Called(*called))
+    return Written(settings, chosen, frame, arrays, convention)
