@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +139,13 @@ def _read(
     uniques = found.tolist()
     names = naming.of_values(uniques, values, held)
     if names == tuple(range(naming.n_classes)) and naming.labels is None:
-        _check_counted(uniques, others, naming, ignore_index)
+        check_counted(
+            uniques,
+            others.ravel().tolist(),
+            n_classes=naming.n_classes,
+            ignore_index=ignore_index,
+            called=naming.called,
+        )
     position = {name: i for i, name in enumerate(names)}
     unknown = [value for value in uniques if value not in position]
     if unknown:
@@ -148,22 +154,37 @@ def _read(
     return Classes(codes[inverse.ravel()], None, names)
 
 
-def _check_counted(
-    uniques: Sequence[Any], others: npt.NDArray[Any], naming: Naming, ignore_index: Any
+def check_counted(
+    uniques: Sequence[Any],
+    others: Iterable[Any],
+    *,
+    n_classes: int,
+    ignore_index: Any,
+    called: Names = USUAL_NAMES,
 ) -> None:
-    """Raise if rows that do not count have the labels that let all count from 1 on, not from 0."""
-    k = naming.n_classes
-    left = {each for each in others.ravel().tolist() if isinstance(each, int | float)}
-    # No class has a number that is larger than theirs and stands for no label.
-    void = key(ignore_index)
-    left = {each for each in left if each > 0 and (each <= k or key(each) != void)} - {*uniques}
-    if left and 0 not in {*uniques, *others.ravel().tolist()} and len({*left, *uniques}) == k:
+    """Raise if rows that do not count have the labels that let all count from 1 on, not from 0.
+
+    `others` are labels of rows that do not count.
+    """
+    left = numbers_left(others, n_classes, ignore_index)
+    zero = 0 in {*left, *uniques}
+    left -= {*uniques}
+    if left and not zero and len({*left, *uniques}) == n_classes:
         raise bad_value(
-            naming.called.labels,
+            called.labels,
             f"{some_names(uniques)} in rows that count, and {some_names(sorted(left))} in others",
-            f"to know whether they are of 0 to {k - 1}, or of {k} numbers from 1 on",
+            f"to know whether they are of 0 to {n_classes - 1}, or of {n_classes} numbers from 1 "
+            "on",
             "pass labels=[...], the class of every column in order",
         )
+
+
+def numbers_left(others: Iterable[Any], n_classes: int, ignore_index: Any) -> set[Any]:
+    """Return which labels of rows that do not count may be numbers of classes."""
+    numbers = {each for each in others if isinstance(each, int | float) and each >= 0}
+    # No class has a number that is larger than theirs and stands for no label.
+    void = key(ignore_index)
+    return {each for each in numbers if each <= n_classes or key(each) != void}
 
 
 def _checked(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.notions import as_notion
+from propercal._data.reading import check_scalar
 from propercal._data.settings import check_flag
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
@@ -48,10 +49,11 @@ _FAN_IN = 8
 
 _IN_MEMORY = "load the data by .compute()"
 _OF_XARRAY = "dimensions of Dask arrays have no names: pass DataArrays of xarray, which are loaded"
+_LEFT_OUT = (
+    "leave out rows without a label first: keep = y_true != ...; y_true[keep], y_proba[keep]"
+)
 #: What to do instead of settings that say how data lie.
 _INSTEAD = {
-    "ignore_index": "leave out rows without a label first: keep = y_true != ...; y_true[keep], "
-    "y_proba[keep]",
     "class_axis": "bring the classes to the end, and all other axes into rows: "
     "dask.array.moveaxis(y_proba, ..., -1).reshape(-1, k), y_true.reshape(-1)",
     "class_dim": _OF_XARRAY,
@@ -70,6 +72,7 @@ def as_plan(
     labels: Sequence[Any] | None,
     pos_label: Any = None,
     link: str | None = None,
+    ignore_index: Any = None,
     **layout: Any,
 ) -> Plan:
     """Return what is to be estimated, or raise if a setting is one that a sketch cannot heed."""
@@ -79,14 +82,19 @@ def as_plan(
         if value is not None:
             raise bad_value(name, repr(value), f"None {needs}", _INSTEAD[name])
     check_link(link, bool(from_logits))
+    check_scalar("ignore_index", ignore_index)
     summed = as_summed(method, None, needs, fix)
-    if sample_weight is not None and not summed.corrects_bias:
-        raise bad_value(
-            "sample_weight",
-            f"a {type(sample_weight).__name__}",
-            f"None {needs}, by a method whose nodes have no weights of rows",
-            f'use method="debiased", or {_IN_MEMORY}',
-        )
+    for name, value, found, otherwise in (
+        ("sample_weight", sample_weight, f"a {type(sample_weight).__name__}", _IN_MEMORY),
+        ("ignore_index", ignore_index, repr(ignore_index), _LEFT_OUT),
+    ):
+        if value is not None and not summed.corrects_bias:
+            raise bad_value(
+                name,
+                found,
+                f"None {needs}, by a method whose nodes have no weights of rows",
+                f'use method="debiased", or {otherwise}',
+            )
     given = summed.given()
     gammas: list[float | None] | None = None
     if summed.corrects_bias or "bandwidth" in given:
@@ -104,6 +112,7 @@ def as_plan(
         labels,
         pos_label,
         link,
+        ignore_index=ignore_index,
         **folds,
     )
 
@@ -143,24 +152,24 @@ def decompose_blocks(
     if blocks.may_move:
         check_fixed(blocks.rows[0])
     if plan.labels is None and blocks.needs_all_labels():
-        plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
+        plan = replace(plan, labels=_names(blocks, plan, plan.pos_label), pos_label=None)
     elif plan.labels is None:
         # A partition that lacks a class could not tell numbers from 0 from others.
-        counted = replace(plan, labels=list(range(blocks.n_classes)))
+        counted = replace(plan, labels=list(range(blocks.n_classes)), counted=True)
         try:
             return _summed(blocks, counted, in_memory)
         except ValueError:
-            others = _other_numbers(blocks)
+            others = _other_numbers(blocks, plan)
             if others is None:
                 raise
         plan = replace(plan, labels=others)
     return _summed(blocks, plan, in_memory)
 
 
-def _other_numbers(blocks: Blocks) -> list[Any] | None:
+def _other_numbers(blocks: Blocks, plan: Plan) -> list[Any] | None:
     """Return the numbers of classes if they are others than those from 0 on; None if not."""
     try:
-        names = _names(blocks, None)
+        names = _names(blocks, plan, None)
     except ValueError:
         # What is wrong was found in its row.
         return None
@@ -177,6 +186,8 @@ def _summed(
         plan = replace(plan, bandwidths=bandwidths)
     whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.rows)
     check_in_place(whole.numbered)
+    if plan.counted:
+        whole.labels.check(plan.n_classes, plan.ignore_index)
     return _results(whole, blocks, plan, chosen, in_memory)
 
 
@@ -189,9 +200,10 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
-    if n < 2 and blocks.weighted:
+    if n < 2 and (blocks.weighted or plan.ignore_index is not None):
+        argument = "sample_weight" if plan.ignore_index is None else "y_true"
         found = f"{n} positive weights"
-        raise bad_value("sample_weight", found, "two or more", "let more rows count")
+        raise bad_value(argument, found, "two or more", "let more rows count")
     if n < 2:
         raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
     mixed = len(whole.separate) > 1
@@ -239,9 +251,10 @@ def _most_rows(plan: Plan) -> int:
     return min(_MOST_ROWS if linear else _FEW_ROWS, _MOST_NUMBERS // plan.n_classes)
 
 
-def _names(blocks: Blocks, pos_label: Any) -> list[Any]:
+def _names(blocks: Blocks, plan: Plan, pos_label: Any) -> list[Any]:
     most = blocks.n_classes + 1
-    found = _reduce(partial(names_in, most), partial(join_names, most), blocks.labels)
+    names = partial(names_in, most, plan.ignore_index)
+    found = _reduce(names, partial(join_names, most), blocks.labels)
     return blocks.names(found, None, pos_label)
 
 

@@ -32,6 +32,7 @@ from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
@@ -71,6 +72,9 @@ class Plan:
     columns: Columns = Columns()
     n_folds: int = 5
     random_state: int = 0
+    ignore_index: Any = None
+    counted: bool = False
+    """Whether labels are taken for numbers from 0 because nothing says what they are."""
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
@@ -112,6 +116,8 @@ class Shard(NamedTuple):
     """Whether columns were read as separate problems, of partitions where that matters."""
     numbered: tuple[Numbered, ...] = ()
     """Rows of two arguments, of partitions where both are numbered."""
+    labels: Counted = Counted()
+    """Where they are taken for numbers from 0."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -121,8 +127,12 @@ class Shard(NamedTuple):
         return sketches
 
 
-def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floats | None]:
+def plain(
+    columns: Columns, block: Sequence[object], ignore_index: Any = None
+) -> tuple[Array, Array, Floats | None]:
     """Return labels, predictions and weights of a partition, in the order of all partitions.
+
+    Rows whose label is to be ignored have a weight of 0.
 
     They lose the names of their columns, which name classes in the light of all labels alone; an
     indicator matrix has its columns in the order of those of the predictions.
@@ -140,7 +150,7 @@ def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floa
             f"{len(y_proba)}, one per row of y_proba",
             "let partitions of the two hold the same rows",
         )
-    return y_true, y_proba, weights_given(weight, len(y_true), smallest=0)
+    return y_true, y_proba, weights_given(weight, len(y_true), ignore_index, labels, smallest=0)
 
 
 def _as_all(argument: str, held: Held, said: Held | None) -> Held:
@@ -169,14 +179,17 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     """Return what a partition adds to the sketches."""
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
-        y_true, y_proba, weight = plain(plan.columns, block)
+        y_true, y_proba, weight = plain(plan.columns, block, plan.ignore_index)
         if len(y_true) > 0:
             update_together(sketches, y_true, y_proba, weight)
+        counted = Counted()
+        if plan.counted:
+            counted = Counted.of(y_true, weight, plan.n_classes, plan.ignore_index)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block))
+    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block), counted)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -188,28 +201,24 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     notes = reduce(Notes.plus, (shard.notes for shard in shards))
     separate = frozenset[bool]().union(*(shard.separate for shard in shards))
     numbered = tuple(pair for shard in shards for pair in shard.numbered)
-    return Shard(states, notes, separate, numbered)
+    labels = Counted.joined([shard.labels for shard in shards], plan.n_classes)
+    return Shard(states, notes, separate, numbered, labels)
 
 
-def names_in(most: int, partition: int, block: Sequence[object]) -> list[Any]:
+def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:
     """Return the different labels of a partition, but for those of rows that do not count."""
-    y_true, *weight = block
-    with located(partition):
-        values = read_values(y_true)
-        for each in weight:
-            given = _beside_labels(each, y_true)
-            if len(given) == len(values):
-                values = values[given > 0]
-        return _few(most, set(values.ravel().tolist()))
-
-
-def _beside_labels(sample_weight: object, y_true: object) -> Floats:
-    """Return weights in the order of the labels."""
+    y_true, *weights = block
     weight_name, labels_name = "sample_weight", "y_true"
-    given, labels = hold(weight_name, sample_weight), hold(labels_name, y_true)
-    held = in_order_of(given, labels, weight_name, labels_name).held
-    weight = weights_given(held, len(held.values), smallest=0)
-    return np.ones(len(held.values)) if weight is None else weight
+    with located(partition):
+        labels = hold(labels_name, y_true)
+        values = read_values(labels)
+        held = None
+        for each in weights:
+            held = in_order_of(hold(weight_name, each), labels, weight_name, labels_name).held
+        weight = weights_given(held, len(values), ignore_index, labels, smallest=0)
+        if weight is not None:
+            values = values[weight > 0]
+        return _few(most, set(values.ravel().tolist()))
 
 
 def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:
