@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.from_zero import are_in_doubt
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
@@ -26,6 +27,8 @@ class Classes(NamedTuple):
     """The name of each class, in the order of the columns of ``y_proba``."""
     places: npt.NDArray[np.intp] | None = None
     """Where each row was in the caller's labels; None where all stand as they did."""
+    in_doubt: bool = False
+    """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
 
     @property
     def n_samples(self) -> int:
@@ -138,7 +141,8 @@ def _read(
     found, inverse = np.unique(values, return_inverse=True)
     uniques = found.tolist()
     names = naming.of_values(uniques, values, held)
-    if names == tuple(range(naming.n_classes)) and naming.labels is None:
+    counted = names == tuple(range(naming.n_classes)) and naming.labels is None
+    if counted:
         check_counted(
             uniques,
             others.ravel().tolist(),
@@ -151,7 +155,9 @@ def _read(
     if unknown:
         raise _unknown_labels(values, unknown, names, naming, held)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
-    return Classes(codes[inverse.ravel()], None, names)
+    named = naming.columns is not None or 0 in (held.categories or held.unordered or ())
+    in_doubt = counted and not named and are_in_doubt(set(uniques), naming.n_classes)
+    return Classes(codes[inverse.ravel()], None, names, in_doubt=in_doubt)
 
 
 def check_counted(

@@ -18,6 +18,7 @@ from propercal._array import is_numpy, like, namespace, read_only, to_numpy
 from propercal._data.alignment import align
 from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
+from propercal._data.from_zero import warn_of_no_zero
 from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.links import check_link, chosen_link
@@ -195,7 +196,15 @@ def validate(
         names=names,
         places=held.proba.places,
     )
+    if classes.in_doubt and smallest > 1:
+        _look_for_zero(prob, used, names)
     return predictions if keep is None else _take(predictions, keep)
+
+
+def _look_for_zero(prob: Array, used: npt.NDArray[np.bool_] | None, names: Names) -> None:
+    """Say so if rows that count are of no class 0, but should be by what is predicted."""
+    of_class_0 = to_numpy(prob[:, 0])[slice(None) if used is None else used]
+    warn_of_no_zero(float(of_class_0.sum()), int(prob.shape[1]), names.labels, names.proba)
 
 
 def _read_rows(

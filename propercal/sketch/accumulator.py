@@ -24,6 +24,7 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import encode
+from propercal.sketch.first_class import check_for_zero
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
@@ -314,8 +315,11 @@ class CalibrationSketch:
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
+        state, reading = self._state, self._seen.reading
+        if self.labels is None and reading.columns is None:
+            check_for_zero(state, reading.names, self.n_classes)
         return decomposition(
-            self._state,
+            state,
             asked,
             notion=self.notion,
             n_classes=self.n_classes,

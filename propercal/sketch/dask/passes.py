@@ -35,6 +35,7 @@ from propercal.sketch.dask.shards import (
     plain,
     summarise,
 )
+from propercal.sketch.first_class import check_for_zero
 from propercal.sketch.settings import as_summed
 from propercal.sketch.together import results_together
 
@@ -200,6 +201,8 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
+    if plan.counted:
+        check_for_zero(sketches[0]._state, plan.labels, plan.n_classes)
     if n < 2 and (blocks.weighted or plan.ignore_index is not None):
         argument = "sample_weight" if plan.ignore_index is None else "y_true"
         found = f"{n} positive weights"
