@@ -221,8 +221,9 @@ def decompose(
         If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
         the bandwidth search ends at a bound, or if the debiased calibration error leans on the
         kernel correction (then it is likely to be too small), if very unequal weights leave an
-        effective number of rows below 20, or if rows of equal predictions have equal labels so
-        often that they must be repetitions, and no `groups` are given.
+        effective number of rows below 20, if rows of equal predictions have equal labels so often
+        that they must be repetitions, and no `groups` are given, or if labels 1 to k − 1 are read
+        as numbers from 0, though seven rows or more should be of class 0 by their predictions.
 
     Notes
     -----

@@ -310,12 +310,14 @@ class CalibrationSketch:
         UserWarning
             If a term is infinite; published methods: if the nodes may be off by more than 1e-6 of
             a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
-            the rows are different predictions in one bin.
+            the rows are different predictions in one bin; class-wise: if labels 1 to k − 1 are read
+            as numbers from 0, as in :func:`propercal.decompose`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
-        state, reading = self._state, self._seen.reading
+        seen = self._seen
+        state, reading = seen.summed(self._frame), seen.reading
         if self.labels is None and reading.columns is None:
             check_for_zero(state, reading.names, self.n_classes)
         return decomposition(
