@@ -74,7 +74,8 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """Copy or view `x` as a NumPy array, cut off from any gradient."""
     if is_torch(x):
         x = x.detach().cpu()
-        return np.asarray(x.float() if str(x.dtype) == "torch.bfloat16" else x)
+        unknown = str(x.dtype) == "torch.bfloat16" or "float8" in str(x.dtype)
+        return np.asarray(x.float() if unknown else x)
     return np.from_dlpack(x) if is_array(x) and not is_numpy(x) else np.asarray(x)
 
 

@@ -190,7 +190,8 @@ def decompose(
         probabilities. An indicator matrix may go with either, so it is asked for, unless some row
         marks several classes or none.
     ignore_index : optional
-        Rows of this label are left out, such as −100 of torch.
+        Rows of this label are left out, such as −100 of torch; of Dask collections as rows of
+        weight 0 are (see Notes).
     class_axis : int, optional
         Axis of the classes in an array of several axes, 1 of shape (n, k, h, w): each place is a
         row, of which `y_true` (n, h, w) has a label.
@@ -220,8 +221,9 @@ def decompose(
         If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
         the bandwidth search ends at a bound, or if the debiased calibration error leans on the
         kernel correction (then it is likely to be too small), if very unequal weights leave an
-        effective number of rows below 20, or if rows of equal predictions have equal labels so
-        often that they must be repetitions, and no `groups` are given.
+        effective number of rows below 20, if rows of equal predictions have equal labels so often
+        that they must be repetitions, and no `groups` are given, or if labels 1 to k − 1 are read
+        as numbers from 0, though seven rows or more should be of class 0 by their predictions.
 
     Notes
     -----
@@ -257,14 +259,14 @@ def decompose(
     debiased method; memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
-    for each partition, for one-dimensional problems; weights, for the debiased method alone, have
-    the partitions of the predictions, or are in memory beside partitions of known sizes. The
-    debiased estimate is that of memory, but for how each partition deals its rows to folds. For a
-    published method, "auto" chooses a bandwidth for each generator by the risk criterion from
-    20 000 rows at equal distances, in a pass of its own, as does naming classes where labels are
-    strings and `labels` is not given. Where such a sketch may be off by more than 1e-6 of a term,
-    up to 10⁶ rows (and 10⁸ numbers; 20 000 rows where F is infinite at a vertex) are loaded and
-    decomposed in memory, in a second pass; beyond that it warns.
+    for each partition, for one-dimensional problems; weights and `ignore_index` are for the
+    debiased method alone. Weights have the partitions of the predictions, or are in memory beside
+    partitions of known sizes. The debiased estimate is that of memory, but for how each partition
+    deals its rows to folds. For a published method, "auto" chooses a bandwidth for each generator
+    by the risk criterion from 20 000 rows at equal distances, in a pass of its own, as does naming
+    classes where labels are strings and `labels` is not given. Where such a sketch may be off by
+    more than 1e-6 of a term, up to 10⁶ rows (and 10⁸ numbers; 20 000 rows where F is infinite at a
+    vertex) are loaded and decomposed in memory, in a second pass; beyond that it warns.
 
     References
     ----------

@@ -12,8 +12,9 @@ from propercal._array import to_numpy
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import bad_value
+from propercal._data.other_words import say_another_order
 from propercal._data.reading import Names
-from propercal._data.tokens import ascending, key, numberings
+from propercal._data.tokens import key, numberings
 
 #: Names of columns that number rows, weigh them, or say where they come from, in lower case.
 _NO_CLASSES = {
@@ -95,10 +96,9 @@ def _hashable(values: Sequence[Any]) -> set[Any]:
 
 def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:
     """Tell whether names are numbered, or are words, and do not ascend."""
-    found = numberings(names)
-    if not all(map(ascending, found)):
+    if say_another_order(names):
         return True
-    if any(None not in numbers for numbers in found):
+    if any(None not in numbers for numbers in numberings(names)):
         return False
     return words and list(map(str, names)) != sorted(map(str, names))
 

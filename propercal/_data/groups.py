@@ -110,7 +110,8 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
             f"one label for each row, of shape ({n},)",
             "pass the group of each row, such as the patient or the document that it is of",
         )
-    used = values[predictions.rows]
+    rows = predictions.rows
+    used = values[rows]
     if values.dtype.kind in "biuSU":
         return values
     if values.dtype.kind == "f":
@@ -121,14 +122,14 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
         if bad:
             raise bad_value(
                 "groups",
-                f"a {type(used[bad[0]]).__name__} at row {predictions.rows[bad[0]]}",
+                f"a {type(used[bad[0]]).__name__} at {some_rows(held.given(rows[bad]))}",
                 "one label for each row",
                 "pass numbers or strings",
             )
     if odd.any():
         raise bad_value(
             "groups",
-            f"missing values at {some_rows(predictions.rows[odd])}",
+            f"missing values at {some_rows(held.given(rows[odd]))}",
             "a group for each row",
             "give rows that depend on no others a label of their own, or drop them",
         )

@@ -15,6 +15,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
@@ -51,6 +52,8 @@ class Held:
     """The names of all classes, of a categorical column that orders them."""
     unordered: tuple[Any, ...] | None = None
     """The names of all classes, of a categorical column in an order that may mean nothing."""
+    places: npt.NDArray[np.intp] | None = None
+    """Where each row was in the caller's argument; None where all stand as they did."""
 
     def take(self, index: Any) -> Held:
         """Return rows by their numbers."""
@@ -58,7 +61,18 @@ class Held:
         rows = None if self.rows is None else self.rows[index]
         others = {name: each[index] for name, each in self.others.items()}
         values = xp.take(self.values, like(index, self.values), axis=0)
-        return replace(self, values=values, rows=rows, others=others)
+        places = np.asarray(index) if self.places is None else self.places[index]
+        return replace(self, values=values, rows=rows, others=others, places=places)
+
+    def given(self, rows: Any) -> npt.NDArray[np.intp]:
+        """Return the numbers that rows had in the caller's argument."""
+        return as_given(rows, self.places)
+
+
+def as_given(rows: Any, places: npt.NDArray[np.intp] | None) -> npt.NDArray[np.intp]:
+    """Return the numbers of rows of an argument, in its order, that stood in these places."""
+    given: npt.NDArray[np.intp] = np.asarray(rows, dtype=np.intp)
+    return given if places is None else np.asarray(places[given])
 
 
 def hold(argument: str, values: object) -> Held:
@@ -140,7 +154,10 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
             "one lazy table at most, since each may give its rows in another order",
             "compute one table of all columns, and pass columns of it",
         )
-    found = sys.modules["polars"].collect_all(list(lazy.values()))
+    try:
+        found = sys.modules["polars"].collect_all(list(lazy.values()))
+    except Exception as error:
+        raise _not_computed("data", error) from error
     own = dict(zip(lazy, found, strict=True))
     return tuple(own.get(i, each) for i, each in enumerate(arguments))
 
@@ -265,7 +282,8 @@ def _of_table(argument: str, values: Any) -> Held:
 
     try:
         table: Any = nw.from_native(values, allow_series=True)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        if isinstance(table, nw.LazyFrame):
+            table = _computed(argument, table)
         columns = () if isinstance(table, nw.Series) else tuple(table.columns)
     except TypeError as error:
         raise bad_value(
@@ -294,6 +312,23 @@ def _of_table(argument: str, values: Any) -> Held:
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
     numbered = list(columns) == [str(i) for i in range(len(columns))]
     return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)
+
+
+def _computed(argument: str, table: Any) -> Any:
+    try:
+        return table.collect()
+    except Exception as error:
+        # Libraries raise what they like where a query fails.
+        raise _not_computed(argument, error) from error
+
+
+def _not_computed(argument: str, error: Exception) -> ValueError:
+    return bad_value(
+        argument,
+        f"a lazy table that cannot be computed ({' '.join(str(error).split())[:200]})",
+        "a query that its library can run",
+        "correct it, or call .collect() to see what fails",
+    )
 
 
 def _of_series(argument: str, series: Any) -> Held:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.from_zero import are_in_doubt
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
@@ -24,6 +25,10 @@ class Classes(NamedTuple):
     """(n, k) the classes marked, where ``y_true`` was an indicator matrix."""
     names: tuple[Any, ...]
     """The name of each class, in the order of the columns of ``y_proba``."""
+    places: npt.NDArray[np.intp] | None = None
+    """Where each row was in the caller's labels; None where all stand as they did."""
+    in_doubt: bool = False
+    """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
 
     @property
     def n_samples(self) -> int:
@@ -75,7 +80,7 @@ def read_labels(
     if proba is None:
         proba = Held(np.empty((0, n_classes)))
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
-    return _read(held, used, naming, ignore_index)
+    return _read(held, used, naming, ignore_index)._replace(places=held.places)
 
 
 def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:
@@ -99,13 +104,14 @@ def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> Non
 
 def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:
     """Return labels in NumPy, a single column as a vector."""
-    values = read_numpy(called.labels, hold(called.labels, y_true).values)
+    held = hold(called.labels, y_true)
+    values = read_numpy(called.labels, held.values)
     if values.dtype.kind == "O" and values.ndim == 1:
         odd = next((i for i, v in enumerate(values) if type(v).__hash__ is None), None)
         if odd is not None:
             raise bad_value(
                 called.labels,
-                f"a {type(values[odd]).__name__} at row {odd}",
+                f"a {type(values[odd]).__name__} at {some_rows(held.given([odd]))}",
                 "one label for each row",
                 "pass the class that occurred, or a one-hot matrix",
             )
@@ -123,7 +129,7 @@ def _read(
         values = values.copy()
         values[~used] = values[np.argmax(used)]
     if values.ndim == 2:
-        return _read_indicator(values, naming, held.columns)
+        return _read_indicator(values, naming, held)
     if values.ndim != 1:
         raise bad_value(
             called.labels,
@@ -131,48 +137,74 @@ def _read(
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
-    values = _checked(values, called)
+    values = _checked(values, held, called)
     found, inverse = np.unique(values, return_inverse=True)
     uniques = found.tolist()
     names = naming.of_values(uniques, values, held)
-    if names == tuple(range(naming.n_classes)) and naming.labels is None:
-        _check_counted(uniques, others, naming, ignore_index)
+    counted = names == tuple(range(naming.n_classes)) and naming.labels is None
+    if counted:
+        check_counted(
+            uniques,
+            others.ravel().tolist(),
+            n_classes=naming.n_classes,
+            ignore_index=ignore_index,
+            called=naming.called,
+        )
     position = {name: i for i, name in enumerate(names)}
     unknown = [value for value in uniques if value not in position]
     if unknown:
-        raise _unknown_labels(values, unknown, names, naming)
+        raise _unknown_labels(values, unknown, names, naming, held)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
-    return Classes(codes[inverse.ravel()], None, names)
+    named = naming.columns is not None or 0 in (held.categories or held.unordered or ())
+    in_doubt = counted and not named and are_in_doubt(set(uniques), naming.n_classes)
+    return Classes(codes[inverse.ravel()], None, names, in_doubt=in_doubt)
 
 
-def _check_counted(
-    uniques: Sequence[Any], others: npt.NDArray[Any], naming: Naming, ignore_index: Any
+def check_counted(
+    uniques: Sequence[Any],
+    others: Iterable[Any],
+    *,
+    n_classes: int,
+    ignore_index: Any,
+    called: Names = USUAL_NAMES,
 ) -> None:
-    """Raise if rows that do not count have the labels that let all count from 1 on, not from 0."""
-    k = naming.n_classes
-    left = {each for each in others.ravel().tolist() if isinstance(each, int | float)}
-    # No class has a number that is larger than theirs and stands for no label.
-    void = key(ignore_index)
-    left = {each for each in left if each > 0 and (each <= k or key(each) != void)} - {*uniques}
-    if left and 0 not in {*uniques, *others.ravel().tolist()} and len({*left, *uniques}) == k:
+    """Raise if rows that do not count have the labels that let all count from 1 on, not from 0.
+
+    `others` are labels of rows that do not count.
+    """
+    left = numbers_left(others, n_classes, ignore_index)
+    zero = 0 in {*left, *uniques}
+    left -= {*uniques}
+    if left and not zero and len({*left, *uniques}) == n_classes:
         raise bad_value(
-            naming.called.labels,
+            called.labels,
             f"{some_names(uniques)} in rows that count, and {some_names(sorted(left))} in others",
-            f"to know whether they are of 0 to {k - 1}, or of {k} numbers from 1 on",
+            f"to know whether they are of 0 to {n_classes - 1}, or of {n_classes} numbers from 1 "
+            "on",
             "pass labels=[...], the class of every column in order",
         )
 
 
-def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:
+def numbers_left(others: Iterable[Any], n_classes: int, ignore_index: Any) -> set[Any]:
+    """Return which labels of rows that do not count may be numbers of classes."""
+    numbers = {each for each in others if isinstance(each, int | float) and each >= 0}
+    # No class has a number that is larger than theirs and stands for no label.
+    void = key(ignore_index)
+    return {each for each in numbers if each <= n_classes or key(each) != void}
+
+
+def _checked(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[Any]:
     """Return labels of one type, whole numbers as integers, or raise."""
     if values.dtype.kind == "f":
-        values = _whole_numbers(values, called)
+        values = _whole_numbers(values, held, called)
     if values.dtype.kind not in "biuOU" or (
         values.dtype.kind == "O" and not all(isinstance(v, str | int | bool) for v in values)
     ):
         raise bad_value(
             called.labels,
-            _odd_value(values) if values.dtype.kind == "O" else f"values of type {values.dtype}",
+            _odd_value(values, held)
+            if values.dtype.kind == "O"
+            else f"values of type {values.dtype}",
             "integers, booleans, strings or a one-hot matrix",
             "convert the labels, and drop rows whose label is missing",
         )
@@ -186,12 +218,12 @@ def _checked(values: npt.NDArray[Any], called: Names) -> npt.NDArray[Any]:
     return values
 
 
-def _odd_value(values: npt.NDArray[Any]) -> str:
+def _odd_value(values: npt.NDArray[Any], held: Held) -> str:
     row, odd = next((i, v) for i, v in enumerate(values) if not isinstance(v, str | int | bool))
-    return f"values of type {type(odd).__name__} ({odd!r}) at row {row}"
+    return f"values of type {type(odd).__name__} ({odd!r}) at {some_rows(held.given([row]))}"
 
 
-def _read_indicator(values: npt.NDArray[Any], naming: Naming, columns: Given | None) -> Classes:
+def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Classes:
     called, n_classes = naming.called, naming.n_classes
     if values.shape[1] != n_classes:
         raise bad_value(
@@ -209,11 +241,11 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, columns: Given | N
         row, column = (int(i) for i in np.argwhere(odd)[0])
         raise bad_value(
             called.labels,
-            f"{values[row, column]!r} at row {row}, column {column}",
+            f"{values[row, column].item()!r} at {some_rows(held.given([row]))}, column {column}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )
-    names, order = naming.of_indicator(columns)
+    names, order = naming.of_indicator(held.columns)
     marked = values.astype(bool)
     if order is not None:
         marked = marked[:, order]
@@ -222,14 +254,15 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, columns: Given | N
     return Classes(codes, marked, names)
 
 
-def _whole_numbers(values: npt.NDArray[Any], called: Names) -> npt.NDArray[np.int64]:
+def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:
+    values = values.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
         odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         raise bad_value(
             called.labels,
-            f"{float(values[row])} at {some_rows(np.flatnonzero(odd))}",
+            f"{float(values[row])} at {some_rows(held.given(np.flatnonzero(odd)))}",
             "whole class numbers without missing values",
             "drop rows whose label is missing; pass the class that occurred, not a probability",
         )
@@ -237,7 +270,7 @@ def _whole_numbers(values: npt.NDArray[Any], called: Names) -> npt.NDArray[np.in
 
 
 def _unknown_labels(
-    values: npt.NDArray[Any], unknown: list[Any], names: Given, naming: Naming
+    values: npt.NDArray[Any], unknown: list[Any], names: Given, naming: Naming, held: Held
 ) -> ValueError:
     rows = np.flatnonzero(np.isin(values, np.array(unknown, dtype=values.dtype)))
     if naming.labels is not None:
@@ -248,7 +281,7 @@ def _unknown_labels(
         expected = f"0 to {len(names) - 1}, a column of {naming.called.proba}"
     return bad_value(
         naming.called.labels,
-        f"{unknown[0]!r} at {some_rows(rows)}",
+        f"{unknown[0]!r} at {some_rows(held.given(rows))}",
         expected,
         "correct the labels, or pass labels=[...], the class of every column in order",
     )

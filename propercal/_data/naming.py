@@ -18,13 +18,12 @@ from propercal._data.counting import Given, counted_names, in_order
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.one_column import OneColumn
+from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
 from propercal._data.tokens import (
-    ascending,
     bearers,
     content,
-    contradict,
     is_negation,
     is_number,
     is_numeral,
@@ -90,7 +89,7 @@ class Naming:
         if self.labels is None and NO_LABEL in uniques:
             raise bad_value(
                 self.called.labels,
-                f"{NO_LABEL} at {some_rows(np.flatnonzero(values == NO_LABEL))}",
+                f"{NO_LABEL} at {some_rows(held.given(np.flatnonzero(values == NO_LABEL)))}",
                 f"classes, 0 to {self.n_classes - 1}",
                 f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
             )
@@ -264,14 +263,14 @@ class Naming:
         """Tell whether no name of a column says that columns are not counted from class 0 on."""
         assert self.columns is not None  # noqa: S101
         swapped = self.n_classes == 2 and is_negation(*self.columns)
-        return not swapped and all(map(ascending, numberings(self.columns)))
+        return not swapped and not say_another_order(self.columns)
 
     def _numbered(self, uniques: Sequence[Any], held: Held) -> Given | None:
         """Return the classes that are counted, or that columns number; None if these disagree."""
         assert self.columns is not None  # noqa: S101
         counted, found = (
             counted_names(uniques, held, self.n_classes, self.called),
-            numberings(self.columns),
+            [*numberings(self.columns), *spelt_as_counted(self.columns)],
         )
         agree = [
             number is None or number == name or (number not in counted and name not in numbers)
@@ -302,7 +301,7 @@ class Naming:
             own = tuple(range(k))
         if own is None and self.columns is not None:
             self._check_usual_order(target)
-        if own is not None and target is None and not all(map(ascending, numberings(own))):
+        if own is not None and target is None and say_another_order(own):
             raise self._shuffled_indicator(own)
         if target is None or own is None:
             return target or own or tuple(range(k)), None

@@ -14,6 +14,7 @@ from propercal._data.counting import Given
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
 from propercal._data.tokens import (
+    are_of_others,
     content,
     contradicts,
     is_negation,
@@ -51,16 +52,12 @@ class OneColumn:
             return
         if is_negation(name, self.name) and not is_negation(self.name, name):
             raise self._of_class_0()
-        numbers = {content(name), content(self.name)}
-        differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
-        # The labels of a survey or a fold may have a number too.
-        differ = differ and {x[0] for x in numbers} == {0, 1}
-        if negates(name, self.name) or differ:
+        if are_opposed(self.name, name):
             raise bad_value(
                 self.called.labels,
                 f"{some_names(uniques)}, named {name!r}",
                 f"to know of which of them {self.called.proba} is, a column named {self.name!r}",
-                "pass pos_label=..., that class",
+                "pass pos_label=..., that class, or one of the two without its name",
             )
 
     def names(self, uniques: Sequence[Any]) -> Given:
@@ -178,6 +175,22 @@ class OneColumn:
             f"0 and 1, or to know of which class {self.called.proba} is the probability",
             "pass pos_label=..., or a column for each class",
         )
+
+
+def are_opposed(first: Any, second: Any) -> bool:
+    """Tell whether the second name is of the other class of two than the first."""
+    numbers = {content(first), content(second)}
+    differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
+    # The labels of a survey or a fold may have a number too.
+    differ = differ and {x[0] for x in numbers} == {0, 1}
+    differ = differ or (_is_of_class_0(second) and bool(content(first)) and not of_class_0(first))
+    return differ or negates(second, first) or are_of_others(second, first)
+
+
+def _is_of_class_0(name: Any) -> bool:
+    """Tell whether a name says that, and nothing else, in a word."""
+    said = content(name)
+    return len(said) == 1 and isinstance(said[0], str) and of_class_0(name)
 
 
 def _opposite(positive: Any) -> Any:

@@ -18,7 +18,8 @@ from propercal._array import is_numpy, like, namespace, read_only, to_numpy
 from propercal._data.alignment import align
 from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
-from propercal._data.holders import Held
+from propercal._data.from_zero import warn_of_no_zero
+from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.links import check_link, chosen_link
 from propercal._data.messages import bad_value, some_rows, warn
@@ -31,6 +32,8 @@ from propercal._typing import Array
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
 #: warning, unless the dtype's own rounding explains them.
 _LARGEST_DEVIATION = 0.1
+#: Rows whose sums are not all near 1 by chance.
+_MANY = 10
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,18 @@ class Predictions:
     """The caller's floating dtype, in which results are returned."""
     names: Names = USUAL_NAMES
     """What the caller calls the data."""
+    places: npt.NDArray[np.intp] | None = None
+    """Where rows were in ``y_proba`` before they were aligned; None where they stand as given."""
     groups: npt.NDArray[np.int64] | None = None
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
     """Number of groups, if any were given."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
+
+    def given(self, rows: Any) -> npt.NDArray[np.intp]:
+        """Return the numbers that some of these rows had in the caller's ``y_proba``."""
+        return np.sort(as_given(self.rows[rows], self.places))
 
     @property
     def n_samples(self) -> int:
@@ -165,10 +174,13 @@ def validate(
     if from_logits and labels is None:
         check_logits(classes, held.proba.columns, names)
     classes, parts, multilabel = _read_rows(
-        values, dtype, classes, link if from_logits else "", one_class, smallest, names
+        values, dtype, classes, link if from_logits else "", one_class, smallest, names, held.proba
     )
     prob, log_prob, rest, log_rest = parts
-    weight, uniform, keep = normalised(given, n, prob, keep_weightless, smallest, names.weight)
+    places = None if held.weight is None else held.weight.places
+    weight, uniform, keep = normalised(
+        given, n, prob, keep_weightless, smallest, names.weight, places
+    )
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
@@ -182,8 +194,17 @@ def validate(
         multilabel=multilabel,
         dtype=dtype,
         names=names,
+        places=held.proba.places,
     )
+    if classes.in_doubt and smallest > 1:
+        _look_for_zero(prob, used, names)
     return predictions if keep is None else _take(predictions, keep)
+
+
+def _look_for_zero(prob: Array, used: npt.NDArray[np.bool_] | None, names: Names) -> None:
+    """Say so if rows that count are of no class 0, but should be by what is predicted."""
+    of_class_0 = to_numpy(prob[:, 0])[slice(None) if used is None else used]
+    warn_of_no_zero(float(of_class_0.sum()), int(prob.shape[1]), names.labels, names.proba)
 
 
 def _read_rows(
@@ -194,13 +215,14 @@ def _read_rows(
     one_class: bool,
     smallest: int,
     names: Names,
+    proba: Held,
 ) -> tuple[Classes, Parts, bool]:
     """Read logits (`link` is not empty) or probabilities, and tell whether columns are separate."""
     if link == "":
         if values.shape[1] == 1 and smallest > 1:
             _check_one_column(values, classes, names)
-        sums_to_1, multilabel = _layout(values, dtype, classes, smallest, names)
-        values = _cap(values, names)
+        sums_to_1, multilabel = _layout(values, dtype, classes, smallest, names, proba)
+        values = _cap(values, names, proba)
         return classes, from_probabilities(values, multilabel, sums_to_1), multilabel
     sigmoid = chosen_link(link, int(values.shape[1]), classes, one_class, names) == "sigmoid"
     multilabel = sigmoid and (values.shape[1] > 1 or classes.codes is None)
@@ -210,20 +232,28 @@ def _read_rows(
         classes = classes._replace(codes=None, indicator=marked)
     elif multilabel:
         classes = classes._replace(codes=None)
-    _warn_of_probabilities(values, dtype, names)
+    _warn_of_probabilities(values, dtype, sigmoid, names)
     return classes, from_logits_of(values, multilabel), multilabel
 
 
-def _warn_of_probabilities(values: Array, dtype: Any, names: Names) -> None:
+def _warn_of_probabilities(values: Array, dtype: Any, sigmoid: bool, names: Names) -> None:
     """Say so if what is said to be logits looks like probabilities."""
     xp = namespace(values)
-    if values.shape[1] == 1 or not to_numpy(xp.all((values >= 0) & (values <= 1))):
+    if not to_numpy(xp.all((values >= 0) & (values <= 1))):
         return
-    if to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= _rounding(dtype))):
-        warn(
-            f"{names.proba} has rows between 0 and 1 that sum to 1, though from_logits=True says "
-            "that they are logits: leave it out if they are probabilities."
-        )
+    found = "rows between 0 and 1 that sum to 1"
+    # A single column has no sum to tell.
+    several = values.shape[1] > 1
+    sums_to_1 = several and to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= _rounding(dtype)))
+    if not sums_to_1:
+        few = values.shape[0] < _MANY
+        if few or not sigmoid or to_numpy(xp.all(values == xp.round(values))):
+            return
+        found = "no value below 0 or above 1"
+    warn(
+        f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
+        "out if they are probabilities."
+    )
 
 
 def _read_columns(
@@ -237,7 +267,7 @@ def _read_columns(
 
     Rows that are not `used` are given the numbers of one that is.
     """
-    values = _real(proba.values, names)
+    values = _real(proba, names)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
         fix = "pass one row of probabilities per sample"
@@ -261,7 +291,7 @@ def _read_columns(
     if used is not None and used.any():
         index = np.where(used, np.arange(shape[0]), np.argmax(used))
         exact = xp.take(exact, like(index, exact), axis=0)
-    _check_values(exact, "logits" if from_logits else "probabilities", dtype, names)
+    _check_values(exact, "logits" if from_logits else "probabilities", dtype, names, proba)
     if shape[0] < smallest:
         raise bad_value(
             names.proba,
@@ -289,18 +319,19 @@ def _check_one_column(prob: Array, classes: Classes, names: Names) -> None:
         )
 
 
-def _real(values: Array, names: Names) -> Array:
-    """Return `values` if they are real numbers, or raise."""
+def _real(proba: Held, names: Names) -> Array:
+    """Return values if they are real numbers, or raise."""
+    values = proba.values
     if is_numpy(values):
         real = values.dtype.kind in "biuf"
     else:
         real = not namespace(values).isdtype(values.dtype, "complex floating")
     if not real:
-        raise bad_value(names.proba, *not_real(values))
+        raise bad_value(names.proba, *not_real(values, proba.given))
     return values
 
 
-def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
+def _check_values(values: Array, what: str, dtype: Any, names: Names, proba: Held) -> None:
     xp = namespace(values)
     if what == "logits":
         odd = xp.isnan(values) | (values == xp.inf) | xp.all(values == -xp.inf, axis=1)[:, None]
@@ -315,7 +346,8 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names) -> None:
         row, column = (int(i) for i in places[0])
         raise bad_value(
             names.proba,
-            f"{float(to_numpy(values)[row, column])} at {some_rows(np.unique(places[:, 0]))}",
+            f"{float(to_numpy(values)[row, column])} at "
+            f"{some_rows(proba.given(np.unique(places[:, 0])))}",
             expected,
             fix,
         )
@@ -330,7 +362,7 @@ def _rounding(dtype: Any) -> float:
     return max(math.sqrt(eps), 1e-6)
 
 
-def _cap(prob: Array, names: Names) -> Array:
+def _cap(prob: Array, names: Names, proba: Held) -> Array:
     """Read a value outside 0 to 1 by no more than rounding as 0 or 1, and say so."""
     xp = namespace(prob)
     for odd, limit, excess, words in (
@@ -341,14 +373,14 @@ def _cap(prob: Array, names: Names) -> Array:
             rows = np.unique(np.argwhere(to_numpy(odd))[:, 0])
             warn(
                 f"{names.proba} {words} by rounding (at most {float(xp.max(excess)):.1e}) at "
-                f"{some_rows(rows)}: read as {limit:g}."
+                f"{some_rows(proba.given(rows))}: read as {limit:g}."
             )
             prob = xp.where(odd, limit, prob)
     return prob
 
 
 def _layout(
-    prob: Array, dtype: Any, classes: Classes, smallest: int, names: Names
+    prob: Array, dtype: Any, classes: Classes, smallest: int, names: Names, proba: Held
 ) -> tuple[bool, bool]:
     """Return whether rows sum to 1, and whether the columns are separate problems instead."""
     if prob.shape[1] == 1:
@@ -356,18 +388,13 @@ def _layout(
     sums = to_numpy(namespace(prob).sum(prob, axis=1))
     deviation = np.abs(sums - 1)
     if classes.codes is None:
-        if smallest > 1 and deviation.max() <= _rounding(dtype) and classes.marks_none:
-            raise bad_value(
-                names.labels,
-                f"no class at {some_rows(np.flatnonzero(~classes.indicator.any(axis=1)))}",  # type: ignore[union-attr]
-                f"one in each row, as rows of {names.proba} sum to 1",
-                "drop these rows, or give them weight 0, if they have no label",
-            )
+        if smallest > 1:
+            check_marks(classes, deviation, dtype, names)
         return True, True
     if deviation.max() <= _rounding(dtype):
         return True, False
     odd = np.flatnonzero(deviation > _rounding(dtype))
-    found = f"rows that sum to {sums.min():.6g} to {sums.max():.6g} ({some_rows(odd)})"
+    found = f"rows that sum to {sums.min():.6g} to {sums.max():.6g} ({some_rows(proba.given(odd))})"
     if deviation.max() > _LARGEST_DEVIATION:
         if classes.indicator is not None:
             return False, True
@@ -383,6 +410,28 @@ def _layout(
         "rounded probabilities."
     )
     return False, False
+
+
+def check_marks(
+    classes: Classes,
+    deviation: npt.NDArray[np.float64],
+    dtype: Any,
+    names: Names = USUAL_NAMES,
+    fix: str = "",
+) -> None:
+    """Raise where rows mark one class or none, and sums that `deviation` is of are those of one."""
+    # Of a few separate columns sums may be near 1 by chance.
+    largest = _LARGEST_DEVIATION if len(deviation) >= _MANY else _rounding(dtype)
+    if not classes.marks_none or deviation.max() > largest:
+        return
+    assert classes.indicator is not None  # noqa: S101  # what marks none is one
+    none = np.flatnonzero(~classes.indicator.any(axis=1))
+    raise bad_value(
+        names.labels,
+        f"no class at {some_rows(as_given(none, classes.places))}",
+        f"one in each row, as rows of {names.proba} sum to 1",
+        "drop these rows, or give them weight 0, if they have no label" + fix,
+    )
 
 
 def _take(predictions: Predictions, keep: Array) -> Predictions:

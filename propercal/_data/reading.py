@@ -6,6 +6,7 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -183,19 +184,22 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
-def not_real(values: Array) -> tuple[str, str, str]:
-    """Say what was found among values that are no real numbers, what was expected, what to do."""
+def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tuple[str, str, str]:
+    """Say what was found among values that are no real numbers, what was expected, what to do.
+
+    `given` tells the number that a row had in the caller's argument.
+    """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
     if is_numpy(values) and values.dtype.kind == "O":
         values = np.atleast_1d(values)
         places = np.argwhere(np.ones(values.shape, dtype=bool))
         odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
         if odd is not None:
-            value = values[tuple(odd)]
+            value, (row,) = values[tuple(odd)], given(odd[:1])
             found += (
-                f", {value!r} at row {odd[0]}"
+                f", {value!r} at row {row}"
                 if len(repr(value)) < 60
-                else (f", a {type(value).__name__} at row {odd[0]}")
+                else (f", a {type(value).__name__} at row {row}")
             )
             if value is None:
                 fix = "drop rows whose prediction is missing"

@@ -43,7 +43,7 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
         return np.arange(len(rows)) if rows.equals(wanted) else None
     if leveled.equals(wanted):
         return np.arange(len(rows))
-    if not (leveled.is_unique and wanted.is_unique):
+    if not _are_unique(leveled, wanted):
         return None
     try:
         overlap = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
@@ -55,8 +55,12 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
 
 
 def _places(rows: Any, wanted: Any) -> Order:
-    places = {value: i for i, value in enumerate(rows.tolist())}
-    return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
+    try:
+        places = {value: i for i, value in enumerate(rows.tolist())}
+        return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
+    except TypeError:
+        # Of values that are not hashable none is found.
+        return np.full(len(wanted), -1)
 
 
 def _with_levels_of(rows: Any, wanted: Any) -> Any:
@@ -69,6 +73,14 @@ def _with_levels_of(rows: Any, wanted: Any) -> Any:
     return rows.reorder_levels(others)
 
 
+def _are_unique(*indexes: Any) -> bool:
+    try:
+        return all(each.is_unique for each in indexes)
+    except TypeError:
+        # Lists in an index are not hashable.
+        return False
+
+
 def in_place(order: Order) -> bool:
     """Tell whether rows stand in their order."""
     return bool(np.array_equal(order, np.arange(len(order))))
@@ -76,7 +88,7 @@ def in_place(order: Order) -> bool:
 
 def agree(own: Any, wanted: Any) -> bool:
     """Tell whether an index does not say another order of the same rows."""
-    if own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+    if own.equals(wanted) or not _are_unique(own, wanted):
         return True
     return order_of(own, wanted) is None
 

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
@@ -58,13 +59,18 @@ def check_confidence_level(confidence_level: object) -> float:
     return float(confidence_level)
 
 
+def names_given(labels: Any) -> npt.NDArray[Any]:
+    """Return names of classes in NumPy; arrays of pyarrow copy no text unless they are asked to."""
+    return read_numpy("labels", labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
+
+
 def check_names(
     labels: object, n_classes: int, called: Names = USUAL_NAMES
 ) -> tuple[Any, ...] | None:
     """Return the names of classes as a tuple, or raise."""
     if labels is None:
         return None
-    values = read_numpy("labels", labels)
+    values = names_given(labels)
     names = tuple(np.atleast_1d(values).tolist())
     hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
     if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):

@@ -17,8 +17,10 @@ import numpy as np
 
 Token = str | int | float
 
-#: Words, and numbers, whose minus is not a hyphen between words.
-_TOKEN = re.compile(r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+")
+#: Words, and numbers, whose minus is not a hyphen between words; signs at the end of a word.
+_TOKEN = re.compile(
+    r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|(?<=[^\W_])(?:[+#]+(?![^\W_])|[-−]$)"
+)
 #: A word that the probability of class 0 may bear.
 _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
@@ -32,6 +34,24 @@ _OF_USE = set(
         r"\w+",
         "y p pr prob probs proba probability pred predicted prediction score scores class logit "
         "logits label labels target flag hat is has of",
+    )
+)
+#: Words in the name of a column that say which rows it holds.
+_SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
+#: Other words of labels and models, which name no class.
+_OF_NO_CLASS = _SETS_OF_ROWS | set(
+    re.findall(
+        r"\w+",
+        "outcome outcomes event events truth true actual actuals ground gt classes observed obs "
+        "observation result results response occurred happened binary positive pos value values "
+        "correct right hit hits t1 yes one code codes encoded indicator dummy bin int num number "
+        "cls category status "
+        "model models xgb xgboost lgbm lightgbm catboost gbm rf forest random logreg "
+        "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
+        "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
+        "temperature risk confidence conf certainty likelihood chance output outputs estimate "
+        "estimated forecast forecasts phat ypred yprob yproba ytrue column col oof fold new "
+        "old final mean avg average",
     )
 )
 #: What the second of two columns is called that is the rest of the first.
@@ -171,8 +191,34 @@ def contradicts(name: Any, positive: Any, negative: Any) -> bool:
     own, yes, no = (set(tokens(each)) for each in (name, positive, negative))
     words = no - yes or no
     of_negative = bool(words) and words <= own and not yes <= own
+    if not (yes <= own or words <= own):
+        of_negative = bool(words) and _fit(words, own) and not _fit(yes, own)
     reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
     return negates(name, positive) or (of_negative and not reversed_)
+
+
+def said_beside(name: Any, positive: Any) -> set[Token]:
+    """Return what a name says but for the positive class, uses, and sets of rows."""
+    of_class, words = set(tokens(positive)), set(content(name)) - _SETS_OF_ROWS
+    return words - of_class if of_class <= set(tokens(name)) else words
+
+
+def are_of_others(first: Any, second: Any) -> bool:
+    """Tell whether two names are in words of classes, and have none in common."""
+    own, other = (_words_of_class(each) for each in (first, second))
+    alike = any(a == b or are_alike(a, b) for a in own for b in other)
+    return bool(own and other) and not alike
+
+
+def _words_of_class(name: Any) -> set[str]:
+    """Return the words of a name that may be of a class; a letter says that only by itself."""
+    words = {each for each in content(name) if isinstance(each, str) and each.isalpha()}
+    words -= _OF_NO_CLASS
+    return {each for each in words if len(each) > 1 or len(content(name)) == 1}
+
+
+def _fit(words: set[Token], own: set[Token]) -> bool:
+    return all(any(a == b or are_alike(a, b) for b in own) for a in words)
 
 
 def bearers(columns: Sequence[Any], name: Any) -> list[int]:
@@ -185,56 +231,20 @@ def bearers(columns: Sequence[Any], name: Any) -> list[int]:
     for found in (
         [i for i, each in enumerate(own) if each & words],
         [i for i, each in enumerate(own) if each & set(tokens(name))],
-        [i for i, each in enumerate(own) if any(_are_alike(a, b) for a in each for b in words)],
+        [i for i, each in enumerate(own) if any(are_alike(a, b) for a in each for b in words)],
     ):
         if found:
             return found
     return []
 
 
-def _are_alike(first: Token, second: Token) -> bool:
-    """Tell whether words begin with the same four letters, or one of that length ends the other."""
+def are_alike(first: Token, second: Token) -> bool:
+    """Tell whether words begin with the same four letters, or one is the other after one of use."""
     if not (isinstance(first, str) and isinstance(second, str)):
         return False
     short, long = sorted((first, second), key=len)
-    return len(short) > 3 and (short[:4] == long[:4] or long.endswith(short))
-
-
-def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
-    """Tell whether columns are named after other classes than `names`, in this order."""
-    wanted = [set(each) for each in distinct(names)]
-    agree = True
-    for own, here in zip(map(set, distinct(columns)), wanted, strict=True):
-        if here and here <= own:
-            continue
-        if any(each and each <= own for each in wanted):
-            return True
-        agree = False
-    if agree:
-        return False
-    if len(names) == 2:
-        of_columns, of_names = _negated(*columns), _negated(*names)
-        if None not in (of_columns, of_names) and of_columns != of_names:
-            return True
-    return any(_is_shuffled_count(numbers) for numbers in numberings(columns))
-
-
-def _negated(first: Any, second: Any) -> int | None:
-    """Return the place of the name that negates the other one."""
-    places = [
-        i
-        for i, is_one in enumerate((is_negation(second, first), is_negation(first, second)))
-        if is_one
-    ]
-    return places[0] if len(places) == 1 else None
-
-
-def _is_shuffled_count(numbers: Sequence[float | None]) -> bool:
-    """Tell whether these are k numbers from 0 or 1 on, in another order."""
-    if None in numbers or ascending(numbers):
-        return False
-    known = sorted(each for each in numbers if each is not None)
-    return known in (list(range(len(known))), list(range(1, len(known) + 1)))
+    used = long.endswith(short) and long.removesuffix(short) in _OF_USE | {*_PREFIXES}
+    return len(short) > 3 and (short[:4] == long[:4] or used)
 
 
 def _letters(name: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace
-from propercal._data.holders import Held, hold
+from propercal._data.holders import Held, as_given, hold
 from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
@@ -52,8 +52,12 @@ def normalised(
     keep_weightless: bool,
     smallest: int = 2,
     name: str = USUAL_NAMES.weight,
+    places: npt.NDArray[np.intp] | None = None,
 ) -> tuple[Array, bool, Array | None]:
-    """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
+    """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all).
+
+    `places` are where rows were in the caller's argument.
+    """
     xp = namespace(prob)
     if weight is None:
         return xp.ones_like(prob[:, 0]) / n, True, None
@@ -66,8 +70,8 @@ def normalised(
     if len(positive) < np.count_nonzero(given):
         lost = np.flatnonzero(given & (weight == 0))
         warn(
-            f"{name} at {some_rows(lost)} is nothing beside the largest in {n} rows (a part of "
-            "less than the smallest number of its type): counted as 0."
+            f"{name} at {some_rows(as_given(lost, places))} is nothing beside the largest in {n} "
+            "rows (a part of less than the smallest number of its type): counted as 0."
         )
     if len(positive) < smallest:
         raise bad_value(name, f"{len(positive)} positive weights", "two or more", _FIX)
@@ -80,12 +84,15 @@ def read_weights(
     sample_weight: object, n: int, prob: Array, name: str = USUAL_NAMES.weight
 ) -> tuple[Array, bool, Array | None]:
     """Return weights that sum to 1, whether they are equal, and the rows to keep (None: all)."""
-    given = weights_given(sample_weight, n, called=Names(weight=name))
-    return normalised(given, n, prob, keep_weightless=False, name=name)
+    held = None if sample_weight is None else hold(name, sample_weight)
+    given = weights_given(held, n, called=Names(weight=name))
+    places = None if held is None else held.places
+    return normalised(given, n, prob, keep_weightless=False, name=name, places=places)
 
 
 def _numbers(sample_weight: object, n: int, name: str) -> Floats:
-    given = read_numpy(name, hold(name, sample_weight).values)
+    held = hold(name, sample_weight)
+    given = read_numpy(name, held.values)
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise bad_value(
             name,
@@ -97,7 +104,8 @@ def _numbers(sample_weight: object, n: int, name: str) -> Floats:
     odd = ~(np.isfinite(weight) & (weight >= 0))
     if odd.any():
         rows = np.flatnonzero(odd)
-        raise bad_value(name, f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", _FIX)
+        found = f"{weight[rows[0]]} at {some_rows(held.given(rows))}"
+        raise bad_value(name, found, "finite weights ≥ 0", _FIX)
     return weight
 
 

@@ -141,8 +141,8 @@ def _warn_infinite(
     """Say which terms are infinite and why; return the rows of infinite loss."""
     infinite = [name.replace("_", " ") for name, value in values.items() if math.isinf(value)]
     loss = to_numpy(terms.loss)
-    rows: npt.NDArray[np.intp] = predictions.rows[np.isinf(loss)]
-    others = predictions.rows[to_numpy(terms.infinite) & ~np.isinf(loss)]
+    rows: npt.NDArray[np.intp] = predictions.given(np.isinf(loss))
+    others = predictions.given(to_numpy(terms.infinite) & ~np.isinf(loss))
     reasons = []
     if rows.size and (loss > -np.inf).all():
         reasons.append(

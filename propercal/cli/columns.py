@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from propercal._data.columns import no_classes
 from propercal._data.holders import Held, hold
-from propercal._data.labels import read_labels
+from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
+from propercal._data.tokens import key
 from propercal.cli.formats import listed, reason
 
 if TYPE_CHECKING:
@@ -83,6 +84,18 @@ def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str])
             f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
             f"drop ({' '.join(f'--drop {name}' for name in odd)} on the command line), or rename "
             "it if it holds the probabilities of one."
+        )
+
+
+def check_categories(
+    path: Path, label: str, labels: Sequence[str], class_names: Sequence[str]
+) -> None:
+    """Raise where the order of categories, which the file has lost, may say what labels mean."""
+    if len(class_names) > 1 and not set(map(key, labels)) <= set(map(key, class_names)):
+        raise ValueError(
+            f"{path}: column {label!r} was written as categories that are no text, whose order "
+            "parquet does not keep: expected labels that name columns, or plain numbers that count "
+            "them; write the column as text or as integers."
         )
 
 
@@ -157,10 +170,12 @@ def codes_of(
     columns: Columns,
     *,
     column: pd.Series[Any] | None = None,
+    in_order: bool = True,
 ) -> npt.NDArray[np.int64]:
     """Return the place of each row's class column, as labels beside a table of predictions have.
 
-    `column` are the labels as the table has them, with a name and perhaps with categories.
+    `column` are the labels as the table has them, with a name and perhaps with categories;
+    `in_order` says that columns have an order, in which labels may count them.
     """
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:
@@ -168,29 +183,47 @@ def codes_of(
             f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
             "from 0 below the header): expected a label in every row; remove those rows."
         )
-    k = len(class_names)
-    proba = Held(
-        np.empty((0, k)),
-        columns=tuple(class_names) if k > 1 else None,
-        name=class_names[0] if k == 1 else None,
-    )
+    held = Held(_values(labels)) if column is None else _as_in_table(labels, column)
     try:
-        found = read_labels(
-            Held(_values(labels)) if column is None else _as_in_table(labels, column),
-            max(2, k),
-            proba=proba,
-            pos_label=_value(columns.pos_label),
-            called=_CALLED,
-        )
+        found = _read(held, class_names, columns)
     except ValueError as error:
         said = str(error).rpartition("; ")[0]
         raise ValueError(
             f"{path}: {said}; rename the columns, recode the labels, or name the label of a single "
             "column with pos_label (--pos-label on the command line)."
         ) from error
+    if not in_order and _are_counted(held, class_names, columns, found):
+        raise ValueError(
+            f"{path}: labels {listed(sorted(set(labels)))}: expected the names of classes, "
+            f"{listed(class_names)}, since objects of JSON have no order in which numbers could "
+            "count them; write those names as labels, or a list of probabilities in each line."
+        )
     assert found.codes is not None  # noqa: S101  # labels of one column
     _warn_of_absent(path, found.codes, class_names, columns)
     return found.codes
+
+
+def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:
+    k = len(class_names)
+    proba = Held(
+        np.empty((0, k)),
+        columns=tuple(class_names) if k > 1 else None,
+        name=class_names[0] if k == 1 else None,
+    )
+    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": _CALLED}
+    return read_labels(held, max(2, k), **said)
+
+
+def _are_counted(held: Held, class_names: Sequence[str], columns: Columns, found: Classes) -> bool:
+    """Tell whether labels would mean other columns if these stood in another order."""
+    if len(class_names) == 1:
+        return False
+    try:
+        turned = _read(held, class_names[::-1], columns)
+    except ValueError:
+        # Names that have an order of their own, such as p_0, p_1.
+        return False
+    return list(map(key, found.names)) != list(map(key, turned.names[::-1]))
 
 
 def _warn_of_absent(

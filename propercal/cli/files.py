@@ -6,7 +6,7 @@ import dataclasses
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal.cli import formats
+from propercal.cli.class_names import in_order_of_names
 from propercal.cli.columns import (
     Columns,
+    check_categories,
     check_classes,
     codes_of,
     find_label_column,
@@ -45,14 +47,14 @@ class PredictionFile:
     path : pathlib.Path
         The file.
     y_true : numpy.ndarray
-        Labels, as stored in an npz file; from a table, the position of each row's class column,
-        shape (n,).
+        Labels, as stored in an npz file; from a table, or where the file names its classes, the
+        position of each row's class column, shape (n,).
     y_proba : numpy.ndarray
         Probabilities or logits, shape (n, k), or (n,) for the positive class of a binary problem.
     from_logits : bool
         Whether `y_proba` holds logits.
     class_names : tuple of str
-        Names of the class columns of a table; empty for arrays.
+        Names of the class columns of a table, or as an npz file has them; else empty.
     sample_weight : numpy.ndarray or None
         Weights of rows, shape (n,), where a column or an array was named.
     groups : numpy.ndarray or None
@@ -94,7 +96,9 @@ def read_predictions(
         ``.npz``
             The array ``labels``, and one of ``probs`` (n, k), ``logits`` (n, k) or ``confidence``
             (n,). The last is the probability that the predicted class is right, and ``labels``
-            then says whether it was. Other arrays are left unread, pickled ones refused.
+            then says whether it was. The names of classes, in the order of columns, may be in
+            ``classes``, ``class_names``, ``label_names``, ``target_names`` or ``names``. Other
+            arrays are left unread, pickled ones refused.
         ``.npy``
             One of these arrays, which the file's name says (``test_probs.npy``); its labels are in
             the file whose name has ``labels`` in that place (``test_labels.npy``).
@@ -104,8 +108,8 @@ def read_predictions(
             names where labels have them too; labels 0 to k − 1 count columns from the left; of a
             single column by its name, `pos_label`, or labels 0 and 1 (``false`` and ``true``).
         ``.jsonl``
-            One object a line: a label, and either a number per class, as columns of a table, or a
-            list under ``probs`` or ``logits``.
+            One object a line: a label, and either a number per class, as columns of a table in no
+            order, or a list under ``probs`` or ``logits``.
 
         Tables of text may be packed (``.csv.gz``). ``-`` is a table in csv from standard input.
     label_column : str, optional
@@ -189,12 +193,16 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
         weight, group = beside.values()
         (key,) = scores
         columns.check_logits(path, key)
+        y_true, y_proba = archive.array("labels"), archive.array(key)
+        class_names: tuple[str, ...] = ()
+        if key != "confidence":
+            y_true, class_names = in_order_of_names(archive, y_true, y_proba)
         return PredictionFile(
             path=path,
-            y_true=archive.array("labels"),
-            y_proba=archive.array(key),
+            y_true=y_true,
+            y_proba=y_proba,
             from_logits=key == "logits",
-            class_names=(),
+            class_names=class_names,
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
         )
@@ -226,7 +234,8 @@ def _read_separated(path: Path, packed: bool, columns: Columns) -> PredictionFil
 
 
 def _read_parquet(path: Path, _: bool, columns: Columns) -> PredictionFile:
-    return _from_table(path, formats.read_parquet(path), columns)
+    table, lost = formats.read_parquet(path)
+    return _from_table(path, table, columns, lost=lost)
 
 
 def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
@@ -235,7 +244,7 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
     found = formats.read_objects(path, formats.read_text(path, packed=packed))
     lists = [key for key in _SCORE_KEYS if key in found and isinstance(found[key][0], list)]
     if not lists:
-        return _from_table(path, pd.DataFrame(found, dtype=object), columns)
+        return _from_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
     (key, *others) = lists
     if others:
         raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
@@ -279,7 +288,15 @@ _READERS: Mapping[str, Callable[[Path, bool, Columns], PredictionFile]] = {
 }
 
 
-def _from_table(path: Path, table: pd.DataFrame, columns: Columns) -> PredictionFile:
+def _from_table(
+    path: Path,
+    table: pd.DataFrame,
+    columns: Columns,
+    *,
+    in_order: bool = True,
+    lost: Collection[str] = (),
+) -> PredictionFile:
+    """Read a table; `lost` are columns whose categories the file has not kept."""
     names = list(table.columns)
     columns.check_drop(path, names)
     label = find_label_column(path, names, columns.label)
@@ -293,9 +310,11 @@ def _from_table(path: Path, table: pd.DataFrame, columns: Columns) -> Prediction
     labels = [text_of(value) for value in table[label]]
     check_classes(path, class_names, labels)
     y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
+    if label in lost:
+        check_categories(path, label, labels, class_names)
     return PredictionFile(
         path=path,
-        y_true=codes_of(path, labels, class_names, columns, column=table[label]),
+        y_true=codes_of(path, labels, class_names, columns, column=table[label], in_order=in_order),
         y_proba=y_proba,
         from_logits=columns.from_logits,
         class_names=tuple(class_names),

@@ -7,6 +7,7 @@ ValueError that names the file.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -16,7 +17,7 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -223,8 +224,8 @@ def check_distinct(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
-    """Return the columns of a parquet file."""
+def read_parquet(path: Path) -> tuple[pd.DataFrame, set[str]]:
+    """Return the columns of a parquet file, and those of categories that it does not keep."""
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
@@ -235,12 +236,33 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     check_regular(path)
     with path.open("rb"), damage_said(path, "parquet"):
-        metadata = pq.ParquetFile(path).metadata
+        file = pq.ParquetFile(path)
+        metadata = file.metadata
         check_size(path, 8 * metadata.num_rows * metadata.num_columns)
         table = pd.read_parquet(path, engine="pyarrow")
-    names = [str(column).strip() for column in table.columns]
+        names = [str(column).strip() for column in table.columns]
+        lost = _lost_categories(metadata.metadata, file.schema_arrow)
     check_distinct(path, names)
-    return table.set_axis(names, axis="columns")
+    return table.set_axis(names, axis="columns"), lost
+
+
+def _lost_categories(metadata: Mapping[bytes, bytes] | None, schema: Any) -> set[str]:
+    """Return columns that were categorical when the file was written, and are no more.
+
+    Parquet keeps the categories of text alone.
+    """
+    import pyarrow as pa
+
+    written = (metadata or {}).get(b"ARROW:schema")
+    if written is None:
+        return set()
+    before = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+    kept = {each.name for each in schema if pa.types.is_dictionary(each.type)}
+    return {
+        each.name.strip()
+        for each in before
+        if pa.types.is_dictionary(each.type) and each.name not in kept
+    }
 
 
 def read_objects(path: Path, text: str) -> dict[str, list[Any]]:

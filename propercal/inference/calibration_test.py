@@ -255,7 +255,7 @@ def calibration_test(
     scores = _standardised(forms, forms)
     statistic = scores.max(axis=0)
     components = _standardised(forms[:, :1], forms[:, 1:], otherwise=scores[:, :1])[:, 0]
-    rows = predictions.rows[impossible]
+    rows = predictions.given(impossible)
     if rows.size:
         statistic[0] = np.inf
         warn(

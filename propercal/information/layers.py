@@ -17,7 +17,7 @@ from propercal._data.messages import bad_value, some_rows
 from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
 from propercal._data.reading import Names
-from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.tokens import is_permutation, plain
 from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
@@ -28,6 +28,8 @@ from propercal._progress import steps, with_progress
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
+
+_NAMES = Names(proba="a prediction")
 
 
 @with_progress
@@ -129,7 +131,7 @@ def layer_sharpness(
     names = _class_names(y_true, labels)
     called = [Names(proba=f"activations[{i}]") for i in range(len(activations))]
     layers = [
-        (_coordinates(name.proba, held.proba.values, held.labels.values.shape[:1]), held)
+        (_coordinates(name.proba, held.proba, held.labels.values.shape[:1]), held)
         for name, held in zip(
             called, align_all(y_true, activations, sample_weight, called=called), strict=True
         )
@@ -211,8 +213,9 @@ def _injective_log_softmax(values: Array) -> Array:
     return log_softmax(logits)
 
 
-def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Array:
+def _coordinates(argument: str, held: Held, n_labels: tuple[int, ...]) -> Array:
     """Return a layer as finite floating-point numbers of shape (n, d)."""
+    layer = held.values
     values: Array = layer if is_array(layer) else np.asarray(layer)
     xp = namespace(values)
     n = tuple(values.shape[:1])
@@ -229,13 +232,14 @@ def _coordinates(argument: str, layer: object, n_labels: tuple[int, ...]) -> Arr
             argument, f"values of type {values.dtype}", "real numbers", "convert them to floats"
         )
     values = xp.reshape(values, (values.shape[0], -1))
-    if not xp.isdtype(values.dtype, "real floating"):
+    # What has 8 bits has no arithmetic.
+    if not xp.isdtype(values.dtype, "real floating") or "float8" in str(values.dtype):
         values = xp.astype(values, xp.float64)
     odd = to_numpy(~xp.all(xp.isfinite(values), axis=1))
     if odd.any():
         raise bad_value(
             argument,
-            f"NaN or inf at {some_rows(np.flatnonzero(odd))}",
+            f"NaN or inf at {some_rows(held.given(np.flatnonzero(odd)))}",
             "finite numbers",
             "drop or repair these rows",
         )
@@ -254,7 +258,8 @@ def _sorted(names: Collection[Any], held: Held) -> list[Any]:
 def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     """Return the classes: as given, the columns of a one-hot matrix, or the labels that occur."""
     if labels is not None:
-        return labels
+        given = names_given(labels)
+        return check_names(given, len(given) if given.ndim else 1, _NAMES) or ()
     held = hold("y_true", y_true)
     outcomes = read_values(held)
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:

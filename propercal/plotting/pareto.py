@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value
+from propercal._data.rows import in_order_of
 from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names, units_of
 from propercal.plotting.lines import REPETITIONS, check_dataset, over_repetitions, variable
 from propercal.plotting.palette import COLOURS
@@ -20,18 +22,23 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-def on_front(accuracy: Floats, error: Floats) -> list[int]:
+def on_front(accuracy: npt.ArrayLike, error: npt.ArrayLike) -> list[int]:
     """Return the points that no other equals in both objectives and beats in one, by accuracy.
 
     Parameters
     ----------
-    accuracy, error : array of shape (n,)
-        What is to be large, and what is to be small.
+    accuracy, error : array-like of shape (n,)
+        What is to be large, and what is to be small. Series are matched by their index.
 
     Returns
     -------
     list of int
-        Positions of the points.
+        Positions of the points in `accuracy`.
+
+    Raises
+    ------
+    ValueError
+        If these are not numbers of the same points.
 
     Examples
     --------
@@ -39,6 +46,11 @@ def on_front(accuracy: Floats, error: Floats) -> list[int]:
     >>> on_front(np.array([0.9, 0.8, 0.7]), np.array([0.2, 0.1, 0.3]))
     [1, 0]
     """
+    x = _vector("accuracy", accuracy, None)
+    return _on_front(x, _vector("error", error, len(x), accuracy))
+
+
+def _on_front(accuracy: Floats, error: Floats) -> list[int]:
     better = (accuracy[:, None] >= accuracy) & (error[:, None] <= error)
     strictly = (accuracy[:, None] > accuracy) | (error[:, None] < error)
     dominated = (better & strictly).any(axis=0)
@@ -95,7 +107,7 @@ def pareto_front(
     if names is not None:
         points = points._replace(names=tuple(read_names(names, len(points.x))))
     axis = axes_for(ax)
-    front = on_front(points.x, points.y)
+    front = _on_front(points.x, points.y)
     chosen = np.isin(np.arange(len(points.x)), front)
     axis.plot(points.x[front], points.y[front], color=COLOURS[1], linewidth=1.0)
     for which, colour, marker, label in (
@@ -178,9 +190,9 @@ def _read(accuracy: Any, error: Any, accuracy_se: Any, error_se: Any) -> _Points
     x = _vector("accuracy", accuracy, None)
     return _Points(
         x,
-        _vector("calibration_error", error, len(x)),
-        None if accuracy_se is None else _vector("accuracy_se", accuracy_se, len(x)),
-        None if error_se is None else _vector("calibration_error_se", error_se, len(x)),
+        _vector("calibration_error", error, len(x), accuracy),
+        None if accuracy_se is None else _vector("accuracy_se", accuracy_se, len(x), accuracy),
+        None if error_se is None else _vector("calibration_error_se", error_se, len(x), accuracy),
     )
 
 
@@ -207,8 +219,23 @@ def _from_dataset(dataset: xr.Dataset) -> _Points:
     )
 
 
-def _vector(name: str, values: Any, n: int | None) -> Floats:
+def _has_index(values: Any) -> bool:
+    series = hasattr(values, "iloc") and hasattr(values, "index") and not hasattr(values, "columns")
+    return series or (is_labelled(values) and values.ndim == 1 and values.dims[0] in values.coords)
+
+
+def _as_series(values: Any) -> Any:
+    return values.to_series() if is_labelled(values) else values
+
+
+def _vector(name: str, values: Any, n: int | None, other: Any = None) -> Floats:
+    """Return numbers, in the order of those of `other` where both have an index."""
     expected = f"{'n' if n is None else n} finite numbers in one dimension"
+    if _has_index(values) and _has_index(other):
+        first, own = (
+            hold(each, _as_series(given)) for each, given in (("accuracy", other), (name, values))
+        )
+        values = in_order_of(own, first, name, "accuracy").held.values
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

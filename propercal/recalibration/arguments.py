@@ -16,12 +16,10 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
-from propercal._data.tokens import content, is_number, is_permutation, tokens
+from propercal._data.tokens import is_number, is_permutation, said_beside
 from propercal._typing import Array
 
 _NAMES = Names(labels="y", proba="X")
-#: Words in the name of a column that say which rows it holds.
-_SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held
     for name, value in scalars_of(X).items():
         fitted = known.scalars.get(name, value)
         texts = isinstance(value, str) and isinstance(fitted, str)
-        if texts and _said(value, classes[-1]) != _said(fitted, classes[-1]):
+        if texts and said_beside(value, classes[-1]) != said_beside(fitted, classes[-1]):
             raise bad_value(
                 "X",
                 f"an array selected by {name!r} = {value!r}",
@@ -199,7 +197,7 @@ def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held
 
 def _selected_by(X: Any) -> str | None:
     """Return the one word that a labelled array was selected by, if it says more than rows."""
-    found = [each for each in texts_of(X) if _said(each, None)] if is_labelled(X) else []
+    found = [each for each in texts_of(X) if said_beside(each, None)] if is_labelled(X) else []
     return found[0] if len(found) == 1 else None
 
 
@@ -209,7 +207,7 @@ def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:
     if held.name is None or keys([held.name]) == keys([name]):
         return
     positive = classes[-1]
-    alike = name is None or _said(held.name, positive) == _said(name, positive)
+    alike = name is None or said_beside(held.name, positive) == said_beside(name, positive)
     is_positive = keys([held.name]) == keys([positive])
     if not (alike or is_positive) or not _reads(classes, held, **known.settings):
         raise bad_value(
@@ -219,12 +217,6 @@ def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:
             + (", as in fit" if name is None else f", named {name!r} in fit"),
             "pass the column it was fitted to, or that without its name",
         )
-
-
-def _said(name: Any, positive: Any) -> set[Any]:
-    """Return what a name says but for the positive class, uses, and sets of rows."""
-    of_class, words = set(tokens(positive)), set(content(name)) - _SETS_OF_ROWS
-    return words - of_class if of_class <= set(tokens(name)) else words
 
 
 def _reads(classes: list[Any], held: Held, **settings: Any) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from propercal._array import like, namespace, to_numpy
+from propercal._data.columns import keys
+from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value
+from propercal._data.tokens import numberings
 from propercal._typing import Array
 from propercal.recalibration.family import Family, Recalibration, TrainingRows, TrainingSets
 from propercal.recalibration.parameters import Parameters
@@ -96,11 +100,48 @@ def _classes(argument: str, fitted: Any, seen: Any, n_classes: int) -> Any:
     return classes.astype(int)
 
 
+def _in_order(argument: str, name: str, returned: Any, classes: Any, n: int) -> Any:
+    """Return a table of predictions in the order of rows and classes, by their names, or raise."""
+    held = hold(f"{name}.predict_proba(X)", returned)
+    values = to_numpy(held.values)
+    columns = held.columns
+    if values.ndim != 2 or (columns is None and held.rows is None and not is_labelled(returned)):
+        return values
+    rows = None if held.rows is None else held.rows.tolist()
+    wanted = keys(classes.tolist())
+    numbers = None if columns is None else _numbers(columns)
+    if (
+        is_labelled(returned)
+        or (rows is not None and sorted(map(str, rows)) != sorted(map(str, range(n))))
+        or (numbers is not None and sorted(numbers) != sorted(wanted))
+    ):
+        raise bad_value(
+            argument,
+            f"{name}, whose predict_proba gave a {type(returned).__name__}"
+            + ("" if columns is None else f" of columns {list(columns)}"),
+            f"columns of the classes {classes.tolist()}, and rows 0 to {n - 1}",
+            "let it return an array, whose columns are in the order of classes_",
+        )
+    if rows is not None:
+        values = values[np.argsort([int(each) for each in rows])]
+    return values if numbers is None else values[:, [numbers.index(each) for each in wanted]]
+
+
+def _numbers(columns: Sequence[Any]) -> list[Any]:
+    """Return the numbers of classes in names of columns, or those names."""
+    found = numberings(columns)
+    counted = len(found) == 1 and None not in found[0]
+    return keys(found[0] if counted else columns)
+
+
 def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points: Points) -> Array:
     given = to_numpy(points.prob)
-    found = np.asarray(fitted.predict_proba(given), dtype=np.float64)
     n = len(given)
     name = type(fitted).__name__
+    returned = fitted.predict_proba(given)
+    if not isinstance(returned, np.ndarray):
+        returned = _in_order(argument, name, returned, classes, n)
+    found = np.asarray(returned, dtype=np.float64)
     if found.shape == (n, len(classes)):
         # In an order of its own, and without classes that do not occur in the rows of fit.
         prob = np.zeros((n, n_classes))

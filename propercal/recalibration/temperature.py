@@ -168,7 +168,7 @@ def _margins(predictions: Predictions) -> tuple[Floats, Floats]:
             "check that the columns are in the order of the classes",
         )
     if not possible.all():
-        rows = predictions.rows[~possible]
+        rows = predictions.given(~possible)
         warn(
             f"X has a probability of 0 for the class of {some_rows(rows)}: their log loss is "
             "infinite at any temperature, so they are left out of its fit."

@@ -24,6 +24,7 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import encode
+from propercal.sketch.first_class import check_for_zero
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
@@ -273,7 +274,12 @@ class CalibrationSketch:
         check_same(self._settings(), other._settings())
         others = other._seen
         with self._lock:
-            self._seen = self._seen.plus(others, self._frame)
+            self._seen = self._seen.plus(
+                others,
+                self._frame,
+                n_classes=self.n_classes,
+                said=self.labels is not None or self.pos_label is not None,
+            )
         return self
 
     def result(
@@ -304,13 +310,18 @@ class CalibrationSketch:
         UserWarning
             If a term is infinite; published methods: if the nodes may be off by more than 1e-6 of
             a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
-            the rows are different predictions in one bin.
+            the rows are different predictions in one bin; class-wise: if labels 1 to k − 1 are read
+            as numbers from 0, as in :func:`propercal.decompose`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
+        seen = self._seen
+        state, reading = seen.summed(self._frame), seen.reading
+        if self.labels is None and reading.columns is None:
+            check_for_zero(state, reading.names, self.n_classes)
         return decomposition(
-            self._state,
+            state,
             asked,
             notion=self.notion,
             n_classes=self.n_classes,

@@ -36,13 +36,16 @@ class Contents(NamedTuple):
         more = self._replace(reading=reading, waiting=(*self.waiting, rows), n_waiting=n)
         return more if n < ENOUGH else Contents(more.summed(frame), reading)
 
-    def plus(self, other: Contents, frame: Frame) -> Contents:
-        """Return this with what another sketch has seen; rows that wait go on waiting."""
+    def plus(self, other: Contents, frame: Frame, *, n_classes: int, said: bool) -> Contents:
+        """Return this with what another sketch has seen; rows that wait go on waiting.
+
+        `said` says that the caller named the classes.
+        """
         reading = self.reading
         if self.n_samples == 0:
             reading = other.reading
         elif other.n_samples:
-            reading = joined(reading, other.reading)
+            reading = joined(reading, other.reading, n_classes=n_classes, said=said)
         waiting = (*self.waiting, *other.waiting)
         n = self.n_waiting + other.n_waiting
         more = Contents(self.state.plus(other.state), reading, waiting, n)

@@ -27,7 +27,7 @@ from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
-from propercal._data.predictions import Predictions, _rounding, validate
+from propercal._data.predictions import Predictions, _rounding, check_marks, validate
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
@@ -36,6 +36,7 @@ from propercal.sketch.class_order import (
     same_order,
     under_names,
 )
+from propercal.sketch.column_names import Called, as_bytes_hold
 
 
 class Convention(NamedTuple):
@@ -49,6 +50,8 @@ class Convention(NamedTuple):
     """Names of the columns of the predictions; None where they had none so far."""
     unnamed: bool = False
     """Whether columns came without names."""
+    called: Called = Called()
+    """Names of a single column, and of labels that are numbers."""
 
     @property
     def words(self) -> bool:
@@ -62,8 +65,11 @@ class Convention(NamedTuple):
         return self._replace(separate=separate) if self.separate in (None, separate) else None
 
 
-def joined(mine: Convention, other: Convention) -> Convention:
-    """Return what the rows of two sketches settle together, or raise."""
+def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -> Convention:
+    """Return what the rows of two sketches settle together, or raise.
+
+    `said` says that the caller named the classes.
+    """
     if None not in (mine.names, other.names) and mine.names != other.names:
         raise bad_value(
             "other",
@@ -101,9 +107,14 @@ def joined(mine: Convention, other: Convention) -> Convention:
             "pass columns with names to both, or to none",
         )
     _check_order(mine, other)
+    names = other.names if mine.names is None else mine.names
+    called = mine.called
+    if n_classes == 2:
+        called = called.joined(other.called, (names or [0, 1])[-1], said, "other")
     return joined._replace(
+        called=called,
         unnamed=mine.unnamed or other.unnamed,
-        names=other.names if mine.names is None else mine.names,
+        names=names,
         columns=other.columns if mine.columns is None else mine.columns,
     )
 
@@ -177,12 +188,20 @@ def read_rows(
             f"the probability of {reading.names[-1]!r}, as in rows before",
             "pass the same column in each update",
         )
+    if not from_logits and reading.separate is not True:
+        _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     settled = _with_names(settled, held, list(rows.classes.names), reading)
+    if n_classes == 2:
+        said = labels is not None or pos_label is not None
+        called = Called.of(held.labels, proba, columns)
+        settled = settled._replace(
+            called=reading.called.joined(called, rows.classes.names[-1], said)
+        )
     return rows, settled, None if weight is None else weight[rows.rows]
 
 
@@ -219,6 +238,18 @@ def _one_by_one(
     return rows, False if indicator and depends else None
 
 
+def _check_marks(rows: Predictions) -> None:
+    """Raise where rows that mark no class are the only ones that tell that columns are separate."""
+    if not rows.multilabel:
+        return
+    sums = to_numpy(namespace(rows.prob).sum(rows.prob, axis=1))
+    fix = (
+        "; if columns are separate problems, let the first update hold a row that marks several "
+        "classes"
+    )
+    check_marks(rows.classes, np.abs(sums - 1), rows.dtype, fix=fix)
+
+
 def _as_before(
     held: Aligned, reading: Convention, labels: Sequence[Any] | None, pos_label: Any
 ) -> tuple[Held, Held, list[Any] | None]:
@@ -251,8 +282,7 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
         if reading.columns is not None and is_shuffled(reading.columns, words=words):
             raise _other_columns(None, reading.columns)
         return proba, reading.columns
-    # As bytes can hold them.
-    columns = [each if isinstance(each, str | int | float) else str(each) for each in proba.columns]
+    columns = [as_bytes_hold(each) for each in proba.columns]
     known = reading.columns
     if known is None and set(keys(reading.names or ())) == set(keys(columns)):
         known = reading.names

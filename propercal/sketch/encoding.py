@@ -20,8 +20,8 @@ from propercal._data.messages import bad_value
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-_FORMAT = b"propercal sketch 3\n"
-_EARLIER = b"PK", b"propercal sketch 2\n"
+_FORMAT = b"propercal sketch 4\n"
+_EARLIER = b"PK", b"propercal sketch 2\n", b"propercal sketch 3\n"
 _DIGEST = hashlib.sha256().digest_size
 #: Bytes that a sketch may unpack to: those written, and so many more for each of them. Compression
 #: of the sums of a sketch gains less than a factor 50.
@@ -172,7 +172,10 @@ def _check_kinds(data: object, settings: object) -> None:
     reading = settings["reading"]
     lists = [settings["values"], settings["labels"], *reading[0:3:2]]
     if not (
-        len(reading) == 4
+        len(reading) == 5
+        and type(reading[4]) is list
+        and len(reading[4]) == 2
+        and all(type(each) in (str, int, float, bool, type(None)) for each in reading[4])
         and type(reading[3]) is bool
         and type(reading[1]) in (bool, type(None))
         and all(type(each) in (list, type(None)) for each in lists)

@@ -10,6 +10,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import decode, unpack
 from propercal.sketch.grid import check_grid, frame_of
@@ -54,4 +55,6 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     arrays = unpack(data, numbers, shapes(data, frame, sizes))
     check_memory(data, frame)
     check_arrays(data, arrays, frame)
-    return Written(settings, chosen, frame, arrays, Convention(*reading))
+    names, separate, columns, unnamed, called = reading
+    convention = Convention(names, separate, columns, unnamed, Called(*called))
+    return Written(settings, chosen, frame, arrays, convention)

@@ -91,8 +91,9 @@ def test_labels_of_the_opposite_are_not_those_of_the_column(name: str) -> None:
         for given in (table, table.iloc[:, ::-1]):
             refused("y_true = .*named", labels, given)
     check(TWO, labels, TURNED.iloc[:, ::-1].set_axis(["fraud", name], axis=1))
-    # One that speaks of another thing is no opposite.
-    check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud)
+    # One that speaks of another thing is no opposite; yet which of the two the column is of is not said.
+    refused("y_true = .*named 'no_show'.* a column named 'fraud'", pd.Series(FRAUD, name="no_show"), F.fraud)
+    check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud, pos_label=1)
     check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud.rename("score"))
 
 

@@ -72,9 +72,9 @@ def test_bytes_are_read_with_the_key_that_signed_them() -> None:
             sketch.to_bytes(key=each)
 
 
-@pytest.mark.parametrize("data", [b"PK\x03\x04", b"propercal sketch 2\n" + bytes(200)])
+@pytest.mark.parametrize("data", [b"PK\x03\x04", b"propercal sketch 2\n" + bytes(200), b"propercal sketch 3\n" + bytes(200)])
 def test_a_sketch_of_an_earlier_format_is_named_as_such(data: bytes) -> None:
-    with pytest.raises(ValueError, match="of format 3, which an earlier version of this package"):
+    with pytest.raises(ValueError, match="of format 4, which an earlier version of this package"):
         CalibrationSketch.from_bytes(data)
 
 
@@ -107,7 +107,10 @@ def test_what_is_opened_and_closed_is_read() -> None:
         {"reading": None},
         {"reading": [None]},
         {"reading": [None, 3, None, False]},
-        {"reading": [["a"], None, None, False]}, {"reading": [None, None, None]}, {"reading": [None, None, None, 0]}, {"reading": [None, None, ["a"], False]}, {"pos_label": []}, {"link": "x"}, {"link": 3},
+        {"reading": [["a"], None, None, False]}, {"reading": [None, None, None]}, {"reading": [None, None, None, 0]}, {"reading": [None, None, ["a"], False]},
+        *({"reading": [["a"], None, None, False, [None, None]]}, {"reading": [None, None, ["a"], False, [None, None]]}),
+        {"reading": [None, None, None, False, None]}, {"reading": [None, None, None, False, [None]]}, {"reading": [None, None, None, False, [[], None]]},
+        {"pos_label": []}, {"link": "x"}, {"link": 3},
         {"bandwidth": None},
         {"n_folds": 4}, {"n_folds": 6}, {"n_folds": 10**9}, {"n_folds": -1}, {"n_folds": True}, {"n_folds": 5.0},
         {"random_state": -1}, {"random_state": None}, {"random_state": False}, {"random_state": 1.0},
@@ -149,7 +152,7 @@ def test_few_bytes_do_not_unpack_to_many() -> None:
 
 
 def test_few_bytes_do_not_ask_for_much_memory() -> None:
-    settings = opened()[0] | {"reading": [None, None, None, False]}
+    settings = opened()[0] | {"reading": [None, None, None, False, [None, None]]}
     n = 40_000
     numbers = np.zeros(8 + 3 + 2 * n + 3 + 2 * n).tobytes()
     with pytest.raises(ValueError, match="bytes of memory at most"):

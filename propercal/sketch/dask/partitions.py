@@ -20,6 +20,7 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES, read_numpy
+from propercal.sketch.dask.row_order import may_move
 from propercal.sketch.dask.shards import Columns
 
 _PACKAGES = ("dask", "dask_expr")
@@ -42,6 +43,8 @@ class Blocks:
     """Whether labels and predictions are tables, whose partitions name columns by themselves."""
     unknown: bool
     """Whether labels are categories that only their partitions know."""
+    may_move: bool
+    """Whether rows may come in another order each time, of one beside the others."""
 
     @property
     def weighted(self) -> bool:
@@ -124,6 +127,7 @@ def read_blocks(y_true: object, y_proba: object, sample_weight: object = None) -
         said=(of_labels, of_proba),
         frames=(_is_frame(labels), _is_frame(predictions)),
         unknown=_is_unknown(labels),
+        may_move=may_move(labels, predictions, *weights),
     )
 
 

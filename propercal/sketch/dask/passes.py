@@ -16,16 +16,17 @@ import numpy as np
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.notions import as_notion
+from propercal._data.reading import check_scalar
 from propercal._data.settings import check_flag
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
 from propercal.sketch.dask.partitions import Blocks, read_blocks
+from propercal.sketch.dask.row_order import check_fixed, check_in_place
 from propercal.sketch.dask.shards import (
     Plan,
     Shard,
-    check_in_place,
     choose,
     join,
     join_names,
@@ -34,6 +35,7 @@ from propercal.sketch.dask.shards import (
     plain,
     summarise,
 )
+from propercal.sketch.first_class import check_for_zero
 from propercal.sketch.settings import as_summed
 from propercal.sketch.together import results_together
 
@@ -47,6 +49,17 @@ _FEW_ROWS = 20_000
 _FAN_IN = 8
 
 _IN_MEMORY = "load the data by .compute()"
+_OF_XARRAY = "dimensions of Dask arrays have no names: pass DataArrays of xarray, which are loaded"
+_LEFT_OUT = (
+    "leave out rows without a label first: keep = y_true != ...; y_true[keep], y_proba[keep]"
+)
+#: What to do instead of settings that say how data lie.
+_INSTEAD = {
+    "class_axis": "bring the classes to the end, and all other axes into rows: "
+    "dask.array.moveaxis(y_proba, ..., -1).reshape(-1, k), y_true.reshape(-1)",
+    "class_dim": _OF_XARRAY,
+    "sample_dims": _OF_XARRAY,
+}
 
 
 def as_plan(
@@ -60,6 +73,7 @@ def as_plan(
     labels: Sequence[Any] | None,
     pos_label: Any = None,
     link: str | None = None,
+    ignore_index: Any = None,
     **layout: Any,
 ) -> Plan:
     """Return what is to be estimated, or raise if a setting is one that a sketch cannot heed."""
@@ -67,16 +81,21 @@ def as_plan(
     fix = f"leave it out, or {_IN_MEMORY}"
     for name, value in layout.items():
         if value is not None:
-            raise bad_value(name, repr(value), f"None {needs}", fix)
+            raise bad_value(name, repr(value), f"None {needs}", _INSTEAD[name])
     check_link(link, bool(from_logits))
+    check_scalar("ignore_index", ignore_index)
     summed = as_summed(method, None, needs, fix)
-    if sample_weight is not None and not summed.corrects_bias:
-        raise bad_value(
-            "sample_weight",
-            f"a {type(sample_weight).__name__}",
-            f"None {needs}, by a method whose nodes have no weights of rows",
-            f'use method="debiased", or {_IN_MEMORY}',
-        )
+    for name, value, found, otherwise in (
+        ("sample_weight", sample_weight, f"a {type(sample_weight).__name__}", _IN_MEMORY),
+        ("ignore_index", ignore_index, repr(ignore_index), _LEFT_OUT),
+    ):
+        if value is not None and not summed.corrects_bias:
+            raise bad_value(
+                name,
+                found,
+                f"None {needs}, by a method whose nodes have no weights of rows",
+                f'use method="debiased", or {otherwise}',
+            )
     given = summed.given()
     gammas: list[float | None] | None = None
     if summed.corrects_bias or "bandwidth" in given:
@@ -94,6 +113,7 @@ def as_plan(
         labels,
         pos_label,
         link,
+        ignore_index=ignore_index,
         **folds,
     )
 
@@ -130,17 +150,45 @@ def decompose_blocks(
             plan = replace(plan, labels=names, pos_label=None)
     if plan.bandwidths is not None:
         plan.sketches()
+    if blocks.may_move:
+        check_fixed(blocks.rows[0])
     if plan.labels is None and blocks.needs_all_labels():
-        plan = replace(plan, labels=_names(blocks, plan.pos_label), pos_label=None)
+        plan = replace(plan, labels=_names(blocks, plan, plan.pos_label), pos_label=None)
     elif plan.labels is None:
         # A partition that lacks a class could not tell numbers from 0 from others.
-        plan = replace(plan, labels=list(range(blocks.n_classes)))
+        counted = replace(plan, labels=list(range(blocks.n_classes)), counted=True)
+        try:
+            return _summed(blocks, counted, in_memory)
+        except ValueError:
+            others = _other_numbers(blocks, plan)
+            if others is None:
+                raise
+        plan = replace(plan, labels=others)
+    return _summed(blocks, plan, in_memory)
+
+
+def _other_numbers(blocks: Blocks, plan: Plan) -> list[Any] | None:
+    """Return the numbers of classes if they are others than those from 0 on; None if not."""
+    try:
+        names = _names(blocks, plan, None)
+    except ValueError:
+        # What is wrong was found in its row.
+        return None
+    return None if names == list(range(blocks.n_classes)) else names
+
+
+def _summed(
+    blocks: Blocks, plan: Plan, in_memory: Callable[..., list[Decomposition]]
+) -> list[Decomposition]:
+    """Decompose the risk of collections whose classes are known."""
     chosen: list[str] = []
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
     whole = _reduce(partial(summarise, plan), partial(join, plan), blocks.rows)
-    check_in_place(whole.unequal)
+    check_in_place(whole.numbered)
+    if plan.counted:
+        whole.labels.check(plan.n_classes, plan.ignore_index)
     return _results(whole, blocks, plan, chosen, in_memory)
 
 
@@ -153,9 +201,12 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
-    if n < 2 and blocks.weighted:
+    if plan.counted:
+        check_for_zero(sketches[0]._state, plan.labels, plan.n_classes)
+    if n < 2 and (blocks.weighted or plan.ignore_index is not None):
+        argument = "sample_weight" if plan.ignore_index is None else "y_true"
         found = f"{n} positive weights"
-        raise bad_value("sample_weight", found, "two or more", "let more rows count")
+        raise bad_value(argument, found, "two or more", "let more rows count")
     if n < 2:
         raise bad_value("y_proba", f"{n} rows", "n ≥ 2", "pass more than one prediction")
     mixed = len(whole.separate) > 1
@@ -203,9 +254,10 @@ def _most_rows(plan: Plan) -> int:
     return min(_MOST_ROWS if linear else _FEW_ROWS, _MOST_NUMBERS // plan.n_classes)
 
 
-def _names(blocks: Blocks, pos_label: Any) -> list[Any]:
+def _names(blocks: Blocks, plan: Plan, pos_label: Any) -> list[Any]:
     most = blocks.n_classes + 1
-    found = _reduce(partial(names_in, most), partial(join_names, most), blocks.labels)
+    names = partial(names_in, most, plan.ignore_index)
+    found = _reduce(names, partial(join_names, most), blocks.labels)
     return blocks.names(found, None, pos_label)
 
 

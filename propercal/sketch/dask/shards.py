@@ -19,6 +19,7 @@ from propercal._array import ignore_underflow, like, namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.holders import Held, hold
+from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, held_warnings
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
@@ -31,11 +32,10 @@ from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.dask.counted_labels import Counted
+from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
-
-Span = tuple[int, int]
-"""The smallest and the largest number of rows."""
 
 #: Warnings that are passed on; the others are counted.
 _MOST_NOTES = 3
@@ -72,6 +72,9 @@ class Plan:
     columns: Columns = Columns()
     n_folds: int = 5
     random_state: int = 0
+    ignore_index: Any = None
+    counted: bool = False
+    """Whether labels are taken for numbers from 0 because nothing says what they are."""
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
@@ -111,8 +114,10 @@ class Shard(NamedTuple):
     notes: Notes
     separate: frozenset[bool] = frozenset()
     """Whether columns were read as separate problems, of partitions where that matters."""
-    unequal: tuple[tuple[str, Span, Span], ...] = ()
-    """An argument, its rows and those of the predictions, of partitions where these differ."""
+    numbered: tuple[Numbered, ...] = ()
+    """Rows of two arguments, of partitions where both are numbered."""
+    labels: Counted = Counted()
+    """Where they are taken for numbers from 0."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -122,8 +127,12 @@ class Shard(NamedTuple):
         return sketches
 
 
-def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floats | None]:
+def plain(
+    columns: Columns, block: Sequence[object], ignore_index: Any = None
+) -> tuple[Array, Array, Floats | None]:
     """Return labels, predictions and weights of a partition, in the order of all partitions.
+
+    Rows whose label is to be ignored have a weight of 0.
 
     They lose the names of their columns, which name classes in the light of all labels alone; an
     indicator matrix has its columns in the order of those of the predictions.
@@ -141,7 +150,7 @@ def plain(columns: Columns, block: Sequence[object]) -> tuple[Array, Array, Floa
             f"{len(y_proba)}, one per row of y_proba",
             "let partitions of the two hold the same rows",
         )
-    return y_true, y_proba, weights_given(weight, len(y_true), smallest=0)
+    return y_true, y_proba, weights_given(weight, len(y_true), ignore_index, labels, smallest=0)
 
 
 def _as_all(argument: str, held: Held, said: Held | None) -> Held:
@@ -170,14 +179,17 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     """Return what a partition adds to the sketches."""
     sketches = plan.sketches()
     with held_warnings() as messages, located(partition):
-        y_true, y_proba, weight = plain(plan.columns, block)
+        y_true, y_proba, weight = plain(plan.columns, block, plan.ignore_index)
         if len(y_true) > 0:
             update_together(sketches, y_true, y_proba, weight)
+        counted = Counted()
+        if plan.counted:
+            counted = Counted.of(y_true, weight, plan.n_classes, plan.ignore_index)
     own = tuple((partition, message) for message in dict.fromkeys(messages))
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    return Shard(states, Notes(own, len(own)), separate, _unequal(block))
+    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block), counted)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -188,68 +200,25 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     ]
     notes = reduce(Notes.plus, (shard.notes for shard in shards))
     separate = frozenset[bool]().union(*(shard.separate for shard in shards))
-    unequal = tuple(pair for shard in shards for pair in shard.unequal)
-    return Shard(states, notes, separate, unequal)
+    numbered = tuple(pair for shard in shards for pair in shard.numbered)
+    labels = Counted.joined([shard.labels for shard in shards], plan.n_classes)
+    return Shard(states, notes, separate, numbered, labels)
 
 
-def _unequal(block: Sequence[object]) -> tuple[tuple[str, Span, Span], ...]:
-    """Return the rows of what has other numbers than the predictions of a partition.
-
-    A partition that is numbered from 0 may have been made without an index, or stand in the place
-    of the first: one partition does not tell.
-    """
-    y_true, y_proba, *weight = block
-    found = [("y_true", _spans(y_true, y_proba))]
-    found += [("sample_weight", _spans(each, y_proba)) for each in weight]
-    return tuple((argument, *spans) for argument, spans in found if spans is not None)
-
-
-def _spans(mine: object, other: object) -> tuple[Span, Span] | None:
-    """Return the rows of two if they are numbered, and differently."""
-    indices = [getattr(each, "index", None) for each in (mine, other)]
-    if not all(hasattr(each, "equals") for each in indices) or indices[0].equals(indices[1]):  # type: ignore[union-attr]
-        return None
-    numbers = [np.asarray(each) for each in indices]
-    if any(each.dtype.kind not in "iu" or not each.size for each in numbers):
-        return None
-    first, second = ((int(each.min()), int(each.max())) for each in numbers)
-    return first, second
-
-
-def check_in_place(unequal: Sequence[tuple[str, Span, Span]]) -> None:
-    """Raise if partitions have rows of each other."""
-    for argument in ("y_true", "sample_weight"):
-        spans = [each[1:] for each in unequal if each[0] == argument]
-        mine, proba = ([pair[i] for pair in spans] for i in range(2))
-        if mine != proba and sorted(mine) == sorted(proba):
-            rows = [", ".join(f"{a} to {b}" for a, b in each[:3]) for each in (mine, proba)]
-            raise bad_value(
-                argument,
-                f"partitions of the rows {rows[0]}",
-                f"those of y_proba, {rows[1]}",
-                "bring partitions of the two into one order",
-            )
-
-
-def names_in(most: int, partition: int, block: Sequence[object]) -> list[Any]:
+def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:
     """Return the different labels of a partition, but for those of rows that do not count."""
-    y_true, *weight = block
-    with located(partition):
-        values = read_numpy("y_true", y_true)
-        for each in weight:
-            given = _beside_labels(each, y_true)
-            if len(given) == len(values):
-                values = values[given > 0]
-        return _few(most, set(values.ravel().tolist()))
-
-
-def _beside_labels(sample_weight: object, y_true: object) -> Floats:
-    """Return weights in the order of the labels."""
+    y_true, *weights = block
     weight_name, labels_name = "sample_weight", "y_true"
-    given, labels = hold(weight_name, sample_weight), hold(labels_name, y_true)
-    held = in_order_of(given, labels, weight_name, labels_name).held
-    weight = weights_given(held, len(held.values), smallest=0)
-    return np.ones(len(held.values)) if weight is None else weight
+    with located(partition):
+        labels = hold(labels_name, y_true)
+        values = read_values(labels)
+        held = None
+        for each in weights:
+            held = in_order_of(hold(weight_name, each), labels, weight_name, labels_name).held
+        weight = weights_given(held, len(values), ignore_index, labels, smallest=0)
+        if weight is not None:
+            values = values[weight > 0]
+        return _few(most, set(values.ravel().tolist()))
 
 
 def join_names(most: int, names: Sequence[Sequence[Any]]) -> list[Any]:

@@ -1,0 +1,90 @@
+"""Labels 1 to k − 1 beside k columns without names: read as numbers from 0, with a warning where class 0 is missed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import CalibrationSketch, decompose, paired_difference
+
+N = 120
+CODES = np.arange(N) % 2 + 1
+#: 24 rows of class 0 are expected, and of class 2.
+PROBA = np.where(np.eye(3)[CODES] > 0, 0.6, 0.2)
+MESSAGE = r"^y_true holds 1 to 2 and no 0: read as numbers of columns, counted from 0, though y_proba lets 24 rows be of class 0\. .*range\(1, 4\).*range\(3\)"
+SETTINGS: dict[str, Any] = {"generator": "brier", "notion": "classwise", "method": "risk", "bandwidth": 0.1}
+
+
+def in_memory(y_true: Any, y_proba: Any, **options: Any) -> float:
+    return float(decompose(y_true, y_proba, **SETTINGS, **options).risk)
+
+
+def in_chunks(y_true: Any, y_proba: Any, **options: Any) -> float:
+    sketch = CalibrationSketch(3, generator="brier", notion="classwise", bandwidth=0.1, **options)
+    for rows in (slice(0, 1), slice(1, 70), slice(70, N)):
+        sketch.update(y_true[rows], y_proba[rows])
+    return float(CalibrationSketch.from_bytes(sketch.to_bytes()).result(method="risk").risk)
+
+
+def in_partitions(y_true: Any, y_proba: Any, **options: Any) -> float:
+    da = pytest.importorskip("dask.array", reason="needs Dask")
+    given = (da.from_array(np.asarray(each), chunks=(50, *each.shape[1:])) for each in (y_true, y_proba))
+    return in_memory(*given, **options)
+
+
+WAYS = [in_memory, in_chunks, in_partitions]
+#: Of three problems of a Brier score of two classes each: 2 · 0.2² or 2 · 0.4² by class.
+RIGHT = 2 * (0.2**2 * 2 + 0.4**2) / 3
+#: Of labels 1 and 2 that are the first two columns, (0.2, 0.6, 0.2) or (0.2, 0.2, 0.6): 1 is never right.
+OF_FIRST, OF_SECOND = 2 * (0.8**2 + 0.6**2 + 0.2**2) / 3, 2 * (0.2**2 + 0.8**2 + 0.6**2) / 3
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_warning_says_how_labels_were_read(way: Any) -> None:
+    for labels in (CODES, CODES.astype(float)):
+        with pytest.warns(UserWarning, match=MESSAGE):
+            assert way(labels, PROBA) == pytest.approx(RIGHT, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_labels_say_which_is_meant(way: Any) -> None:
+    assert way(CODES, PROBA, labels=[0, 1, 2]) == pytest.approx(RIGHT, rel=1e-9)
+    assert way(CODES, PROBA, labels=[1, 2, 3]) == pytest.approx((OF_FIRST + OF_SECOND) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_there_is_no_warning_where_nothing_is_in_doubt(way: Any) -> None:
+    rare = PROBA.copy()
+    rare[:, 0], rare[:, 1] = 0.05, rare[:, 1] + 0.15
+    some = CODES.copy()
+    some[77] = 0
+    for labels, proba in ((CODES, rare), (some, PROBA), (CODES * 0 + 1, PROBA), (CODES - 1, PROBA)):
+        way(labels, proba)
+
+
+def test_names_say_which_is_meant() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table = pd.DataFrame(PROBA)
+    for names in ([0, 1, 2], ["p_0", "p_1", "p_2"]):
+        named = table.set_axis(names, axis=1)
+        if names[0] != 0:
+            assert in_memory(CODES, named) == pytest.approx(RIGHT, rel=1e-9)
+            continue
+        # A table numbers its columns by itself.
+        with pytest.warns(UserWarning, match=MESSAGE):
+            in_memory(CODES, named)
+    assert in_memory(CODES, table.set_axis([1, 2, 3], axis=1)) == pytest.approx((OF_FIRST + OF_SECOND) / 2, rel=1e-9)
+    assert in_memory(pd.Categorical(CODES, categories=[0, 1, 2]), PROBA) == pytest.approx(RIGHT, rel=1e-9)
+
+
+def test_rows_that_do_not_count_are_not_missed() -> None:
+    weight = (np.arange(N) < 30) * 1.0
+    for labels, options in ((CODES, {"sample_weight": weight}), (np.where(weight > 0, CODES, -1), {"ignore_index": -1})):
+        in_memory(labels, PROBA, **options)
+
+
+def test_each_of_two_predictions_is_named() -> None:
+    with pytest.warns(UserWarning, match="though y_proba_a lets 24 rows"), pytest.warns(UserWarning, match="though y_proba_b lets 40 rows"):
+        paired_difference(CODES, PROBA, np.full((N, 3), 1 / 3), kernel=None)

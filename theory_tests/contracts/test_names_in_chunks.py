@@ -1,0 +1,199 @@
+"""What a sketch is told in one update, and contradicted in another: refused, or read as if it were one.
+
+One of two classes has 0.9, so that the Brier score is 2 · 0.1² = 0.02, and 2 · 0.9² = 1.62 where they are confused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propercal import CalibrationSketch, decompose
+from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, F
+
+HALF = len(FRAUD) // 2
+#: What columns of one class may be called.
+FRAUDS = ["fraud", "p_fraud", "fraud_prob", "P(fraud)", "fraud_test"]
+LEGITS = ["legit", "p_legit", "legit_prob", "P(legit)", "genuine"]
+Rows = tuple[Any, Any]
+
+
+def sketch_of(*chunks: Rows, **settings: Any) -> CalibrationSketch:
+    sketch = CalibrationSketch(**{"n_classes": 2, "generator": "brier", "bandwidth": 0.1, **settings})
+    for labels, proba in chunks:
+        sketch.update(labels, proba)
+    return sketch
+
+
+def updated(first: Rows, second: Rows, **settings: Any) -> CalibrationSketch:
+    return sketch_of(first, second, **settings)
+
+
+def merged(first: Rows, second: Rows, **settings: Any) -> CalibrationSketch:
+    sketch = sketch_of(first, **settings)
+    sketch.merge(sketch_of(second, **settings))
+    return sketch
+
+
+def written(first: Rows, second: Rows, **settings: Any) -> CalibrationSketch:
+    sketch = CalibrationSketch.from_bytes(sketch_of(first, **settings).to_bytes())
+    sketch.update(*second)
+    return sketch
+
+
+WAYS = pytest.mark.parametrize("way", [updated, merged, written])
+Way = Callable[..., CalibrationSketch]
+
+
+def check(way: Way, *chunks: Rows, **settings: Any) -> None:
+    assert way(*chunks, **settings).result().risk == pytest.approx(TWO, abs=1e-9)
+
+
+def column(name: Any, second: bool = False, proba: Any = SCORE) -> Any:
+    rows = slice(HALF, None) if second else slice(HALF)
+    return pd.Series(np.asarray(proba)[rows], name=name)
+
+
+def labels(name: Any = None, second: bool = False, values: Any = FRAUD) -> Any:
+    return column(name, second, values)
+
+
+# ---------------------------------------------------------------- the column of two classes
+
+@WAYS
+@pytest.mark.parametrize("settings", [{}, {"pos_label": 1}, {"labels": [0, 1]}], ids=str)
+def test_a_column_of_another_class_than_in_rows_before_is_refused(way: Way, settings: Any) -> None:
+    for first in FRAUDS:
+        for other in LEGITS:
+            with pytest.raises(ValueError, match=r"a column named '(p_|P\()?(legit|genuine)"):
+                way((labels(), column(first)), (labels(None, True), column(other, True, 1 - SCORE)), **settings)
+    for first in FRAUDS:
+        for same in (*FRAUDS, None, 1, "p_fraud"):
+            check(way, (labels(), column(first)), (labels(None, True), column(same, True)), **settings)
+
+
+@WAYS
+@pytest.mark.parametrize("kind", [bool, float, "one-hot"], ids=str)
+def test_so_it_is_beside_labels_of_other_types(way: Way, kind: Any) -> None:
+    values = np.eye(2)[FRAUD] if kind == "one-hot" else FRAUD.astype(kind)
+    first, second = values[:HALF], values[HALF:]
+    with pytest.raises(ValueError, match="a column named 'legit'"):
+        way((first, column("fraud")), (second, column("legit", True, 1 - SCORE)))
+    check(way, (first, column("fraud")), (second, column("p_fraud", True)))
+
+
+@WAYS
+def test_one_column_is_the_second_of_two_in_rows_before(way: Way) -> None:
+    turned = F[["legit", "fraud"]]
+    for first, name, second, proba in (
+        (turned, "legit", "fraud", 1 - SCORE), (turned.add_prefix("p_"), "legit", "fraud", 1 - SCORE),
+    ):
+        one, two = (labels(), first[:HALF]), (labels(None, True), first[HALF:])
+        with pytest.raises(ValueError, match=f"a column named {name!r}"):
+            way(one, (labels(None, True), column(name, True, proba)))
+        check(way, one, (labels(None, True), column(second, True)))
+        check(way, (labels(), column(second)), two)
+        with pytest.raises(ValueError, match=r"a column named '(p_)?fraud'"):
+            way((labels(), column(name, False, proba)), two)
+
+
+# ---------------------------------------------------------------- labels that are numbers
+
+@WAYS
+def test_labels_of_another_class_than_in_rows_before_are_refused(way: Way) -> None:
+    for name in ("legit", "no_fraud", "is_legit"):
+        other = labels(name, True, 1 - FRAUD)
+        with pytest.raises(ValueError, match=f"labels named {name!r}"):
+            way((labels("fraud"), column(None)), (other, column(None, True, 1 - SCORE)))
+        with pytest.raises(ValueError, match=f"named {name!r}.* a column named 'fraud'"):
+            way((labels(), column("fraud")), (other, column(None, True)))
+    for same in ("is_fraud", "fraud", "label", None):
+        check(way, (labels("fraud"), column(None)), (labels(same, True), column(None, True)))
+
+
+OTHERS = ["legit", "is_legit", "genuine", "ok", "legitFlag"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_labels_named_after_another_class_than_the_column_are_refused(name: str) -> None:
+    def risk(y_true: Any, y_proba: Any, **settings: Any) -> Any:
+        return decompose(y_true, y_proba, generator="brier", method="risk", bandwidth=0.1, **settings).risk
+
+    for given in (pd.Series(1 - FRAUD, name=name), pd.Series(FRAUD == 0, name=name), pd.DataFrame({name: 1 - FRAUD})):
+        for proba in (F.fraud, F[["fraud"]], F.fraud.rename("p_fraud"), F.fraud.rename("fraud_score")):
+            with pytest.raises(ValueError, match=f"y_true = .*named {name!r}.* a column named .*pos_label="):
+                risk(given, proba)
+            assert risk(given, proba, pos_label=0) == pytest.approx(TWO)
+        assert risk(given, 1 - SCORE) == pytest.approx(TWO)
+
+
+@pytest.mark.parametrize(
+    ("label", "column"),
+    [("female", "male"), ("is_female", "P(male)"), ("neg_label", "p_pos"), ("no_label", "yes"), ("is_a", "P(b)"), ("atypical", "typical"), ("control", "case")],
+)
+def test_words_that_end_alike_or_say_no_are_of_another_class(label: str, column: str) -> None:
+    settings: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    y_true, y_proba = pd.Series(1 - FRAUD, name=label), pd.Series(SCORE, name=column)
+    with pytest.raises(ValueError, match=f"^y_true = .*named {label!r}.* a column named"):
+        decompose(y_true, y_proba, **settings)
+    names = np.where(FRAUD == 1, "male", "female")
+    for said in ("male", "female"):
+        other = pd.Series(SCORE, name=f"P({'female' if said == 'male' else 'male'})")
+        with pytest.raises(ValueError, match=f"^pos_label = {said!r}"):
+            decompose(names, other, pos_label=said, **settings)
+    assert decompose(names, pd.Series(SCORE, name="P(male)"), pos_label="male", **settings).risk == pytest.approx(TWO)
+
+
+@pytest.mark.parametrize("name", ["label", "target", "Class", "outcome", "y_true", "event", "ground_truth", "is_fraud", "fraudulent", 0, None])
+def test_labels_and_columns_of_other_names_are_read(name: Any) -> None:
+    for proba in ("fraud", "p_fraud", "score", "xgb", "model_a", "risk_score", "p_hat", "fold_1"):
+        found = decompose(pd.Series(FRAUD, name=name), F.fraud.rename(proba), generator="brier", method="risk", bandwidth=0.1)
+        assert found.risk == pytest.approx(TWO)
+
+
+# ---------------------------------------------------------------- rows that mark no class
+
+def test_rows_without_a_label_are_no_sign_of_separate_columns() -> None:
+    """Where rows of y_proba sum to 1, as memory has it; weight 0 leaves them out."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([1.0] * 3, 60)
+    codes = rng.integers(0, 3, 60)
+    marks = np.eye(3)[codes]
+    marks[[5, 35]] = 0
+    settings = {"n_classes": 3, "notion": "classwise"}
+    whole = [(marks, proba)]
+    chunks = [(marks[:30], proba[:30]), (marks[30:], proba[30:])]
+    rows = [(marks[i : i + 1], proba[i : i + 1]) for i in range(60)]
+    full = marks.any(axis=1)
+    for given in (whole, chunks, rows[5:], [(codes, proba), *whole]):
+        with pytest.raises(ValueError, match=r"y_true = no class at row.*one in each row, as rows of y_proba sum to 1"):
+            sketch_of(*given, **settings)
+    with pytest.raises(ValueError, match="y_true = no class at row"):
+        sketch_of((marks[full], proba[full] / 2 + 1 / 6), (marks[~full], proba[~full]), **settings)
+    # Rounding, which sums of single-class rows may show, does not make columns separate.
+    for given in ([(marks, proba.round(2))], [(marks[:30], proba[:30].round(2)), (marks[30:], proba[30:])]):
+        with pytest.raises(ValueError, match="y_true = no class at row"):
+            sketch_of(*given, **settings)
+        with pytest.raises(ValueError, match="y_true = no class at row"):
+            decompose(*given[0], notion="classwise", kernel=None)
+    sketch = CalibrationSketch(3, generator="brier", notion="classwise")
+    sketch.update(marks, proba, full * 1.0)
+    kept = decompose(codes[full], proba[full], generator="brier", notion="classwise", kernel=None)
+    assert sketch.result().risk == pytest.approx(float(kept.risk))
+
+
+def test_rows_without_a_class_are_read_where_columns_are_separate() -> None:
+    rng = np.random.default_rng(1)
+    proba = rng.uniform(0.05, 0.95, (40, 3))
+    marks = (rng.uniform(size=(40, 3)) < proba) * 1
+    # One whose predictions happen to sum to 1.
+    proba[30], marks[30] = [0.5, 0.25, 0.25], 0
+    wanted = decompose(marks, proba, generator="brier", notion="classwise", method="risk", bandwidth=0.1).risk
+    for cuts in ([0, 40], [0, 20, 30, 31, 40]):
+        chunks = [(marks[a:b], proba[a:b]) for a, b in pairwise(cuts)]
+        assert sketch_of(*chunks, n_classes=3, notion="classwise").result().risk == pytest.approx(float(wanted))

@@ -1,0 +1,90 @@
+"""Objects that are no data, and data that libraries do not compute: refused in our words, never by a library's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import decompose
+from propercal.information import layer_sharpness
+
+CODES = np.arange(30) % 3
+PROBA = np.eye(3)[CODES] * 0.7 + 0.1
+LAYER = np.random.default_rng(0).normal(size=(30, 2))
+
+
+def risk(y_true: Any, y_proba: Any, **settings: Any) -> float:
+    return float(decompose(y_true, y_proba, generator="brier", method="risk", bandwidth=0.1, **settings).risk)
+
+
+ODD_LABELS: dict[str, Any] = {
+    "a number": 3, "a generator": (i for i in range(3)), "of no dimension": np.array(3), "a set": {0, 1, 2}, "text": "abc", "a dict": {0: 1, 1: 2, 2: 3},
+    "missing": [None, 1, 2], "NaN": [0, 1, np.nan], "twice": [0, 0, 1], "lists": [[0], [1], [2]], "a matrix": np.eye(3), "an object": object(), "a type": int, "a function": len, "bytes": b"abc",
+}
+
+
+@pytest.mark.parametrize("name", ODD_LABELS)
+def test_odd_names_of_classes_are_named(name: str) -> None:
+    for call in (lambda: layer_sharpness([LAYER], CODES, labels=ODD_LABELS[name], bandwidth=0.1), lambda: risk(CODES, PROBA, labels=ODD_LABELS[name])):
+        with pytest.raises(ValueError, match=r"^labels = "):
+            call()
+
+
+def test_names_of_classes_in_other_holders_are_read() -> None:
+    pd = pytest.importorskip("pandas")
+    names = [range(3), (0, 1, 2), np.arange(3), pd.Series([0, 1, 2]), pd.Index([0, 1, 2])]
+    assert {layer_sharpness([LAYER], CODES, labels=each, bandwidth=0.1)[0] for each in names} == {layer_sharpness([LAYER], CODES, bandwidth=0.1)[0]}
+    pa = pytest.importorskip("pyarrow")
+    words = np.array(["a", "b", "c"])[CODES]
+    assert risk(words, PROBA[:, [2, 0, 1]], labels=pa.array(["c", "a", "b"])) == pytest.approx(0.06)
+    with pytest.raises(ValueError, match=r"^labels = "):
+        risk(words, PROBA[:, [2, 0, 1]], labels=pa.array(["c", "a", None]))
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(ValueError, match=r"^labels = "):
+        layer_sharpness([LAYER], CODES, labels=sparse.csr_matrix([[0, 1, 2]]), bandwidth=0.1)
+
+
+def test_lazy_tables_that_fail_say_so() -> None:
+    pl = pytest.importorskip("polars")
+    lazy = pl.DataFrame({"a": [0.5, 0.5], "b": [0.5, 0.5]}).lazy().select("z")
+    for given, name in (((CODES, lazy), "y_proba"), ((lazy, PROBA), "y_true"), ((lazy.select("z"), lazy), "data")):
+        with pytest.raises(ValueError, match=f'^{name} = a lazy table that cannot be computed .*"z"'):
+            risk(*given)
+    with pytest.raises(ValueError, match=r"^sample_weight = a lazy table that cannot be computed"):
+        risk(CODES, PROBA, sample_weight=lazy)
+
+
+def test_labelled_arrays_without_values_are_refused() -> None:
+    xr = pytest.importorskip("xarray")
+    empty = xr.DataArray(np.empty((30, 0)), dims=("s", "k"))
+    for proba in (PROBA, xr.DataArray(PROBA, dims=("s", "k"))):
+        with pytest.raises(ValueError, match=r"^y_(true|proba) = "):
+            risk(empty, proba)
+    with pytest.raises(ValueError, match=r"^y_proba = "):
+        risk(CODES, empty)
+
+
+def test_rows_named_by_lists_are_matched_or_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    xr = pytest.importorskip("xarray")
+    lists = pd.Index([[i] for i in range(30)], dtype=object)
+    words = [f"r{i}" for i in range(30)]
+    labels, table = pd.Series(CODES, index=lists), pd.DataFrame(PROBA)
+    assert risk(labels, table.set_axis(lists, axis=0)) == pytest.approx(0.06)
+    for proba in (table.set_axis(words, axis=0), xr.DataArray(PROBA, dims=("s", "k"), coords={"s": words})):
+        with pytest.raises(ValueError, match=r"^y_true = rows of the index"):
+            risk(labels, proba)
+    with pytest.raises(ValueError, match=r"^sample_weight = rows of the index"):
+        risk(pd.Series(CODES, index=words), table.set_axis(words, axis=0), sample_weight=pd.Series(1.0, index=lists))
+
+
+def test_tensors_of_8_bits_are_read() -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        assert risk(torch.tensor(CODES).to(dtype), PROBA) == pytest.approx(0.06)
+        assert risk(CODES, PROBA, sample_weight=torch.ones(30).to(dtype)) == pytest.approx(0.06)
+        layer = torch.tensor(LAYER).to(dtype)
+        assert layer_sharpness([layer], CODES, bandwidth=0.1)[0] == pytest.approx(float(layer_sharpness([layer.double()], CODES, bandwidth=0.1)[0]))
+    assert risk(torch.tensor(CODES).to(torch.float16), PROBA) == pytest.approx(0.06)
