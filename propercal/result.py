@@ -63,8 +63,8 @@ class Decomposition:
         uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n
         (the debiased one is so corrected already), and the standard error.
     lower_bound : float or None
-        Debiased method: the calibration error without its correction V, whose expectation is at
-        most the truth, but for the effect of choosing a kernel.
+        Debiased method: the calibration error without its correction V. Its expectation is at most
+        the truth, but for the effect of choosing a kernel.
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
