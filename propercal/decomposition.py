@@ -232,15 +232,14 @@ def decompose(
     times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
     the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
     variance part of that. What no family has and the kernel cannot resolve makes the calibration
-    error too small, hardly ever too large: without V it is ``lower_bound``, whose expectation is
-    below the truth whatever r is, up to what the choice of the kernel makes of the row's own label
-    (of second order). At least 20 rows are needed, and a tensor that tracks no gradient. Where
-    canonical predictions of three or more classes have over 2000 rows, the kernel is chosen by
-    some of them, spread over all: a quarter, at least 2000, and from 2000 to 5000 where there are
-    over 20 000 rows. Then every row is corrected from 20 000 of them, fewer where k > 500
-    (``kernel_rows``). The
-    built-in recalibrations are fitted to 10⁷ probabilities at most, 10 000 rows of 1000 classes
-    (``training_rows``).
+    error too small, hardly ever too large: without V it is ``lower_bound``. Whatever r is, its
+    expectation is at most the truth, but for the effect of choosing a kernel (which is judged with
+    the V of other folds, whose fits have seen the row's own label). At least 20 rows are needed,
+    and a tensor that tracks no gradient. Where canonical predictions of three or more classes have
+    over 2000 rows, the kernel is chosen by some of them, spread over all: a quarter, at least 2000,
+    and from 2000 to 5000 where there are over 20 000 rows. Then every row is corrected from 20 000
+    of them, fewer where k > 500 (``kernel_rows``). The built-in recalibrations are fitted to 10⁷
+    probabilities at most, 10 000 rows of 1000 classes (``training_rows``).
 
     With `groups`, whole groups are dealt to folds and left out of kernel sums; standard errors are
     those of sums over groups, with the factor G / (G − 1); and V, as the counts that recalibrations

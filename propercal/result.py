@@ -63,8 +63,8 @@ class Decomposition:
         uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n
         (the debiased one is so corrected already), and the standard error.
     lower_bound : float or None
-        Debiased method: the calibration error without its correction V, whose expectation is at
-        most the truth, but for the effect of choosing a kernel.
+        Debiased method: the calibration error without its correction V. Its expectation is at most
+        the truth, but for the effect of choosing a kernel.
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
@@ -138,7 +138,8 @@ class Decomposition:
             an interval for sampling error: a bias, of what neither the recalibrations nor the
             kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
             divergence (calibration error, sharpness) grows like its square root, on whose scale it
-            is added; its lower end is at least 0.
+            is added where the term is large beside it. Its lower end is 0 up to z standard errors,
+            z the normal quantile, and both ends are continuous and increasing in the term.
 
         Raises
         ------
@@ -169,10 +170,7 @@ class Decomposition:
             return centre - half - missed, centre + half
         if name not in _DIVERGENCES:
             return centre - half, centre + half
-        if centre <= half:
-            return 0.0, max(centre + half, 0.0) + missed
-        root = math.sqrt(centre)
-        return (root - half / (2 * root)) ** 2, (root + half / (2 * root)) ** 2 + missed
+        return _lower_end(centre, half), _upper_end(centre, half) + missed
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals and settings.
@@ -285,6 +283,25 @@ def in_groups(n_groups: int | None) -> str:
 def half_width(standard_error: float, confidence_level: float) -> float:
     """Return how far a normal interval reaches to either side."""
     return NormalDist().inv_cdf(0.5 + confidence_level / 2) * standard_error
+
+
+#: In half-widths: where the lower end of a divergence is that on the scale of its square root.
+_JOINED = 1.5
+
+
+def _lower_end(centre: float, half: float) -> float:
+    """Return the lower end for a divergence: 0, a straight line, then normal for the root."""
+    if centre > _JOINED * half:
+        return centre - half + half**2 / (4 * centre)
+    # So steep that it meets the scale of the root, which does not reach 0 at z standard errors.
+    return max((centre - half) * 4 / 3, 0.0)
+
+
+def _upper_end(centre: float, half: float) -> float:
+    """Return the upper end for a divergence: normal below 0, a line, then normal for the root."""
+    if centre > half:
+        return centre + half + half**2 / (4 * centre)
+    return max(half + max(centre, centre * 5 / 4), 0.0)
 
 
 def _number(value: Any) -> float:

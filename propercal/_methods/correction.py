@@ -18,7 +18,7 @@ class Residuals(NamedTuple):
     observed: Array
     """(r, k)."""
     expected: Array
-    """(r, k)."""
+    """(r, k) by the base of the target's own fold, whatever the folds of its neighbours are."""
     size: Array
     """(r, 1) effective number of rows 1 / ΣW², 0 where no source is within reach."""
 

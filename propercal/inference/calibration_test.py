@@ -56,8 +56,8 @@ class CalibrationTest:
     statistic : float
         The largest of `components`; +inf where an outcome of predicted probability 0 occurred.
     pvalue : float
-        Probability of a statistic at least as large, were the predictions calibrated; a multiple of
-        1 / (n_resamples + 1).
+        Probability of a statistic at least as large under the null hypothesis of the notion, see
+        :func:`calibration_test`; a multiple of 1 / (n_resamples + 1).
     components : mapping of str to float
         Each part of the statistic, in standard deviations from its mean over the drawn label sets
         (√n_resamples if these are all alike). The largest hints at what is wrong; only their
@@ -125,7 +125,9 @@ def calibration_test(
         T_b = \max_m \frac{Q_m(y_b) - \text{mean } Q_m}{\text{sd } Q_m},
 
     with mean and standard deviation over all B + 1 sets. They are exchangeable if the labels are
-    independent and distributed as predicted, so that P(p ≤ α) ≤ α at every n, for any statistic.
+    independent and distributed as those that are drawn, which is the null hypothesis: then
+    P(p ≤ α) ≤ α at every n, for any statistic. What is drawn under each notion is in the Notes; for
+    "classwise" it says more than that each class is calibrated.
 
     Parameters
     ----------
@@ -179,17 +181,25 @@ def calibration_test(
       predictions, as many as leave out 1 % of its trace, at most 4096 / k in all. That costs power
       against irregular miscalibration among many classes, never validity.
 
-    Null hypotheses: "canonical" draws labels from g. "classwise" adds the forms of the one-vs-rest
-    problems up over the classes; labels are drawn from g jointly, so the null is that of
-    "canonical", but only class-wise miscalibration is looked for. Where an indicator matrix marks
-    several classes, or none, in some row, columns are drawn independently of each other: correlated
-    columns then make the test reject too often or too seldom. "top-label" draws whether the most
-    probable class occurs with probability max g.
+    Null hypotheses. "canonical" draws labels from g: E[Y | g] = g. "top-label" draws whether the
+    most probable class occurs, with probability max g, and looks at nothing else: the test is exact
+    for top-label calibration itself, E[top class occurs | max g] = max g. "classwise" adds the
+    forms of the one-vs-rest problems up over the classes. Labels are drawn from g jointly, so the
+    test is exact for the null of "canonical", while only class-wise miscalibration is looked for.
+    Predictions can be class-wise calibrated, E[Y_i | g_i] = g_i, and not canonically. Then the form
+    of each class still has the law that is drawn, but how classes depend on each other is taken
+    from g, and the test may reject a little more or less often than α. Exact for class-wise
+    calibration itself is the least of k p-values, one a class, times k:
+    ``min(1, k * min(calibration_test(y_true == i, y_proba[:, i]).pvalue for i in range(k)))``, with
+    k / (n_resamples + 1) well below α. Where an indicator matrix marks several classes, or none, in
+    some row, columns are drawn independently of each other: correlated columns then make the test
+    reject too often or too seldom, and again the least p-value is exact.
 
     Weights stand for how many rows of the population a row stands for. Where each class has a
     weight of its own, w_y, as after sampling classes at different rates, labels are drawn with
     probabilities proportional to g_y / w_y, those of calibrated predictions in such a sample, and
-    weigh as the class that was drawn. Weights that depend on the label otherwise are refused.
+    weigh as the class that was drawn: the null is that of "canonical" under every notion. Weights
+    that depend on the label otherwise are refused.
 
     With groups, labels of a group cannot be drawn: how they depend on each other is not known. Each
     set takes the observed residuals and changes the signs of all of a group together, with

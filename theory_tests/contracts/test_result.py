@@ -56,11 +56,46 @@ def test_intervals_are_normal_or_normal_for_the_square_root(level: float | None)
     assert result.interval("sharpness", level) == pytest.approx(((root - z * error) ** 2, (root + z * error) ** 2))
 
 
-@pytest.mark.parametrize(("value", "upper"), [(0.002, 0.002 + 0.008), (-0.005, 0.003), (-0.5, 0.0)])
+def of_one_error(value: float, error: float = 0.008) -> tuple[float, float]:
+    """Return the interval of one standard error to either side of a calibration error."""
+    errors = {"calibration_error": error}
+    result = made(calibration_error=value, centres={"calibration_error": value}, standard_errors=errors)
+    return result.interval("calibration_error", 2 * NormalDist().cdf(1) - 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "upper"), [(0.002, 1.25 * 0.002 + 0.008), (0.008, 2.25 * 0.008), (0, 0.008), (-0.005, 0.003), (-0.5, 0)]
+)
 def test_an_interval_that_reaches_zero(value: float, upper: float) -> None:
-    level = 2 * NormalDist().cdf(1) - 1
-    result = made(calibration_error=value, centres={"calibration_error": value})
-    assert result.interval("calibration_error", level) == pytest.approx((0.0, upper), abs=1e-12)
+    assert of_one_error(value) == pytest.approx((0.0, upper), abs=1e-12)
+
+
+def test_no_end_of_an_interval_jumps_or_turns_back() -> None:
+    """Both ends of a divergence increase with it, by at most 4/3 of its step; with the error they move apart."""
+    step = 0.001
+    low, high = np.array([of_one_error(value, 1.0) for value in np.arange(-3, 6, step)]).T
+    for ends in (low, high):
+        assert (np.diff(ends) >= -1e-12).all()
+        assert (np.diff(ends) <= 4 / 3 * step + 1e-12).all()
+    for value in (-0.5, 0.0, 0.3, 1.0):
+        low, high = np.array([of_one_error(value, error) for error in np.arange(0, 3, step)]).T
+        assert (np.diff(low) <= 1e-12).all()
+        assert (np.diff(high) >= -1e-12).all()
+        assert (np.abs(np.diff([low, high], axis=1)) <= 2 * step).all()
+        assert (low[0], high[0]) == (max(value, 0), max(value, 0))
+
+
+def test_an_interval_holds_the_normal_one_where_it_reaches_zero_and_that_of_the_root_elsewhere() -> None:
+    """For one half-width: 0 to T + 1 up to T = 1, then (√T ± 1 / (2 √T))²."""
+    for value in np.arange(-3, 6, 0.01):
+        low, high = of_one_error(value, 1.0)
+        if value <= 1:
+            assert low == 0
+            assert high >= value + 1
+        else:
+            root = math.sqrt(value)
+            assert low <= (root - 1 / (2 * root)) ** 2 + 1e-12
+            assert high == pytest.approx((root + 1 / (2 * root)) ** 2)
 
 
 @pytest.mark.parametrize("part", ["centres", "standard_errors"])

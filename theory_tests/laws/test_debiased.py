@@ -1,7 +1,7 @@
 """The debiased estimate: identities, symmetries, and that no row takes part in its own recalibration.
 
 r̂_h depends on the labels of other rows alone, so E[L_F(g, Y) − L_F(r̂, Y) | the rest] = D_F(r, g) − D_F(r, r̂):
-the lower bound, its mean, is below the calibration error in expectation, and equal to it where r̂ = r.
+the lower bound is its mean, whose expectation is at most the truth, but for the effect of choosing a kernel.
 
 Source: paper, Eq. 12; cross-fitting: Chernozhukov et al. (2018), doi:10.1111/ectj.12097.
 """
@@ -17,7 +17,10 @@ import pytest
 from scipy.stats import binom, norm
 
 from propercal import decompose
-from propercal._methods import cross_fitting, one_step, table
+from propercal._data.notions import as_notion
+from propercal._data.predictions import validate
+from propercal._methods import candidates, cross_fitting, one_step, table
+from propercal._methods.recipe import make_recipe
 from propercal.generators import BregmanGenerator, Brier, Log, from_function
 from propercal.inference.paired import paired_difference
 from propercal.simulation import TemperatureScaledSimplex
@@ -206,6 +209,29 @@ def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "_FEW_NUMBERS", 0)
     monkeypatch.setattr(one_step, "cross_fit_rows", leaking)
     assert not is_below_zero(lower_bounds(20)).any()
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_corrected_recalibration_does_not_depend_on_its_own_label(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A given kernel correction: exp(−L_log(r̂_h, y)), with r̂_h made anew for every y_h = y, sums to 1 over y.
+
+    This needs the base of the target's own fold at its neighbours too: those of other folds have seen y_h.
+    """
+    monkeypatch.setattr(candidates.Candidates, "_best", lambda self: [2] * len(self._labels))
+    recipe = make_recipe("dirichlet", 0.1, None, 4, 0)
+    y, g, _ = TemperatureScaledSimplex(k).sample(60, random_state=1)
+    moved = False
+    for h in (0, 17, 41):
+        total = 0.0
+        for label in range(k):
+            labels = np.where(np.arange(len(y)) == h, label, y)
+            (problem,) = as_notion("canonical").problems(validate(labels, g))
+            (found,) = one_step.one_step(problem, [Log()], recipe)
+            rows = found.rows
+            total += math.exp(-(rows.loss + rows.correction)[h])
+            moved |= bool(abs(rows.loss + rows.correction - rows.base_loss)[h] > 1e-6)
+        assert total == pytest.approx(1, rel=1e-9)
+    assert moved
 
 
 # ------------------------------------------------------------------ bias and coverage
