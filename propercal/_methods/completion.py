@@ -233,7 +233,7 @@ def _debiased(
     The correction V is itself an estimate: its whole size is taken as one standard error more.
     """
     xp = namespace(rows.loss)
-    refined, correction, base = rows
+    refined, correction, base = rows.loss, rows.correction, rows.base_loss
 
     def mean(values: Array) -> float:
         return float(xp.sum(predictions.weight * values))
