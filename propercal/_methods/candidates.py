@@ -17,7 +17,7 @@ from propercal._methods.correction import (
     without_fold,
 )
 from propercal._methods.fold_sums import FoldSums
-from propercal._methods.label_noise import label_moments
+from propercal._methods.label_noise import label_moments, temperature_moments
 from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread, half_trace
 from propercal._typing import Array
@@ -158,8 +158,9 @@ class Candidates:
             correction.append(self._correction[j][f])
             base.append(self._loss[0][f] - self._correction[0][f])
             moments.append(self._moments[j][f])
-        of_labels = (xp.concat(parts) for parts in zip(*moments, strict=True))
-        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base), *of_labels)
+        of_temperature = [temperature_moments(self._generator, each) for each in self._log_probs]
+        noise = xp.concat([xp.concat(moments), xp.concat(of_temperature)], axis=1)
+        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base), noise)
 
     def _best(self) -> list[int]:
         weights = [to_numpy(weight) for weight in self._weights]
@@ -201,11 +202,9 @@ class Candidates:
         losses = xp.reshape(losses_of(self._generator, prob, label), (n_folds, -1))
         self._loss[candidate][fold] = losses[0, :]
         self._correction[candidate][fold] = correction
+        own = prob[: correction.shape[0], :]
         self._moments[candidate][fold] = label_moments(
-            self._generator,
-            prob[: correction.shape[0], :],
-            self._log_probs[fold],
-            self._labels[fold],
+            self._generator, own, self._log_probs[fold]
         )
         weight, others = self._weights[fold], self._others(fold)
         self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._methods.dependence import standard_error_of_groups
+from propercal._methods.label_noise import noise_floor, variance_of_labels
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
@@ -246,9 +248,24 @@ def _debiased(
         "kernel": base - refined,
     }
     errors = {name: standard_error(each, predictions) for name, each in of_rows.items()}
-    return debiased_errors(
+    noise, weight = to_numpy(rows.noise), to_numpy(predictions.weight)
+    squares = weight**2 * _effect_of_groups(saved, errors["calibration_error"], predictions)
+    if predictions.multilabel:
+        # How labels of a row go together is not known.
+        noise = np.zeros_like(noise)
+    errors["labels"] = math.sqrt(variance_of_labels(noise, squares))
+    found = debiased_errors(
         mean(saved), mean(base - refined), mean(correction), errors, extra_variance
     )
+    return found | {"noise_floor": noise_floor(noise, weight, squares)}
+
+
+def _effect_of_groups(saved: Array, error: float, predictions: Predictions) -> float:
+    """Return by how much rows of one group that resemble each other raise a variance."""
+    if predictions.groups is None:
+        return 1.0
+    alone = standard_error(saved, replace(predictions, groups=None))
+    return max(1.0, (error / alone) ** 2) if 0 < alone < math.inf else 1.0
 
 
 def debiased_errors(
@@ -258,9 +275,14 @@ def debiased_errors(
     errors: Mapping[str, float],
     extra_variance: float,
 ) -> dict[str, Any]:
-    """Return the same from means over rows, and their standard errors."""
+    """Return the same from means over rows, and their standard errors.
+
+    That of the loss saved is at least what labels drawn from the recalibrated predictions would
+    make of it ("labels"): where few events count, those that occurred may tell nothing of others.
+    """
+    saved_error = max(errors["calibration_error"], errors["labels"])
     error = {
-        "calibration_error": math.hypot(errors["calibration_error"], correction),
+        "calibration_error": math.hypot(saved_error, correction),
         "refinement": math.hypot(errors["refinement"], correction),
     }
     if "sharpness" in errors:

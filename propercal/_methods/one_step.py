@@ -95,7 +95,7 @@ def one_step(
         fits = cross_fit_rows(sources, trained, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
     return [
-        found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
+        found._replace(rows=OneStepRows(*(xp.take(each, back, axis=0) for each in found.rows)))
         for found in results
     ]
 
@@ -130,7 +130,7 @@ def _of_rows(
     cell = like(table.cell, problem.prob)
     results = []
     for generator, found in zip(generators, by_cell, strict=True):
-        rows = OneStepRows(*(xp.take(each, cell) for each in found.rows))
+        rows = OneStepRows(*(xp.take(each, cell, axis=0) for each in found.rows))
         if not table.exact:
             moved = _within_bins(problem, table, generator, cell)
             rows = rows._replace(loss=rows.loss + moved, base_loss=rows.base_loss + moved)

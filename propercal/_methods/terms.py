@@ -28,12 +28,8 @@ class OneStepRows(NamedTuple):
     """(n,) V, the estimate of E D_F(r, r̂)."""
     base_loss: Array
     """(n,) the first, before the kernel correction."""
-    surprise: Array
-    """(n,) by how much L_F(g, y) − L_F(r̂, y) exceeds its mean under labels drawn from r̂."""
-    label_mean: Array
-    """(n,) first moment of the part of it that depends on the label, see `label_noise`."""
-    label_square: Array
-    """(n,) second moment of the same."""
+    noise: Array
+    """(n, 5) noise of the labels as predictions have it, see `label_noise`."""
 
 
 class Terms(NamedTuple):

@@ -6,6 +6,7 @@ known, since the mean loss of the rows is summed up beside the tables.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from propercal._methods.completion import (
     warn_of_kernel,
 )
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights
+from propercal._methods.label_noise import noise_floor, variance_of_labels
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
 from propercal._methods.table import Table
@@ -62,9 +64,15 @@ class Cells(NamedTuple):
             "sharpness": self.marginal - rows.loss,
             "kernel": rows.base_loss - rows.loss,
         }
+        of_labels = variance_of_labels(np.asarray(rows.noise), self.squares)
         return {
             name: error_of_mean(each, self.weight, self.squares, n) for name, each in values.items()
-        }
+        } | {"labels": math.sqrt(of_labels)}
+
+    @property
+    def floor(self) -> float:
+        """The noise floor of the calibration error."""
+        return noise_floor(np.asarray(self.step.rows.noise), self.weight, self.squares)
 
 
 class Found(NamedTuple):
@@ -99,6 +107,7 @@ def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_varianc
         errors,
         extra_variance,
     )
+    completed["noise_floor"] = _mean([each.floor for each in found])
     used = {
         "kernel": recipe.kernel_name,
         "bandwidth": lower_median([gamma for each in found for gamma in each.step.bandwidths]),
