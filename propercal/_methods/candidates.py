@@ -203,9 +203,7 @@ class Candidates:
         self._loss[candidate][fold] = losses[0, :]
         self._correction[candidate][fold] = correction
         own = prob[: correction.shape[0], :]
-        self._moments[candidate][fold] = label_moments(
-            self._generator, own, self._log_probs[fold]
-        )
+        self._moments[candidate][fold] = label_moments(self._generator, own, self._log_probs[fold])
         weight, others = self._weights[fold], self._others(fold)
         self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)
         if self._missing == 0:

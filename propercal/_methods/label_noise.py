@@ -30,9 +30,7 @@ Floats = npt.NDArray[np.float64]
 COLUMNS = 5
 
 
-def label_moments(
-    generator: BregmanGenerator, recalibrated: Array, log_prob: Array
-) -> Array:
+def label_moments(generator: BregmanGenerator, recalibrated: Array, log_prob: Array) -> Array:
     """(r, 2) Σ r̂ s and Σ r̂ s² of r̂ (r, k) at predictions with these logarithms (r, k)."""
 
     def moments(r: Array, log_g: Array) -> Array:

@@ -20,6 +20,8 @@ from propercal._methods.candidates import OneStep
 from propercal._methods.completion import (
     debiased_errors,
     error_of_mean,
+    events,
+    warn_few_events,
     warn_few_rows,
     warn_of_kernel,
 )
@@ -131,10 +133,12 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
         warn_unequal_weights(totals.effective, totals.n_samples)
     warn_of_kernel(kernel_share, generator)
     unbounded = np.isinf(generator.loss(np.eye(2)[0], np.eye(2)[1]))
-    finite = np.isfinite(totals.sums).all()
+    finite, said = np.isfinite(totals.sums).all(), False
     if unbounded and finite and totals.bounds[2] >= 0 and totals.sums[2] > 0:
         few = float(totals.sums[2] / totals.sums[4] * totals.sums[2])
-        warn_few_rows(few, totals.effective, generator)
+        said = warn_few_rows(few, totals.effective, generator)
+    if not said:
+        warn_few_events(_events(state), generator)
     crowded = [
         (*found, i)
         for i, table in enumerate(state.tables)
@@ -149,6 +153,17 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
             "tell apart: a recalibration that bends there is not seen. Use decompose() if the data "
             "fit into memory."
         )
+
+
+def _events(state: State) -> int:
+    """Count rows whose outcome was given less than one half, as in memory."""
+    found = 0
+    for each in state.tables:
+        table = each.as_in_memory().table(uniform=state.totals.uniform)
+        prob, label = np.asarray(table.sources.points.prob), np.asarray(table.sources.label)
+        rows = events(prob, label, len(state.tables))
+        found += int(np.asarray(table.sources.count)[rows].sum())
+    return found
 
 
 def _refinement(state: State, found: Sequence[Cells]) -> float:
