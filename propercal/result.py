@@ -83,6 +83,10 @@ class Decomposition:
     training_rows : int or None
         Debiased method: the rows that the recalibrations are fitted to and averaged on,
         ``n_samples`` as long as these have no more than 10⁷ probabilities.
+    noise_floor : float or None
+        Debiased method: what noise alone makes of a calibration error of 0 if one coefficient, the
+        temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
+        Intervals that begin at 0 do not end nearer to it than that much noise allows.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
 
@@ -118,6 +122,7 @@ class Decomposition:
     kernel_rows: int | None = None
     training_rows: int | None = None
     n_groups: int | None = None
+    noise_floor: float | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
@@ -170,7 +175,13 @@ class Decomposition:
             return centre - half - missed, centre + half
         if name not in _DIVERGENCES:
             return centre - half, centre + half
-        return _lower_end(centre, half), _upper_end(centre, half) + missed
+        above = _upper_end(centre, half)
+        if name == "calibration_error" and self.noise_floor is not None:
+            noisy = _end_of_noise(centre, self.noise_floor, level)
+            # Of no account any more where the lower end is that on the scale of the root.
+            share = 1.0 if half <= 0 else min(max(2 * (_JOINED - centre / half), 0.0), 1.0)
+            above += share * max(noisy - above, 0.0)
+        return _lower_end(centre, half), above + missed
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals and settings.
@@ -278,6 +289,12 @@ class Decomposition:
 def in_groups(n_groups: int | None) -> str:
     """Return how many groups rows are in, in words; empty for none."""
     return "" if n_groups is None else f" in {n_groups} groups"
+
+
+def _end_of_noise(centre: float, floor: float, level: float) -> float:
+    """Return the upper end of an interval by the noise of one coefficient that is fitted."""
+    half = half_width(math.sqrt(floor), level)
+    return (math.sqrt(max(centre, 0.0) + floor) + half) ** 2
 
 
 def half_width(standard_error: float, confidence_level: float) -> float:

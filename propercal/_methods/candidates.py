@@ -17,6 +17,7 @@ from propercal._methods.correction import (
     without_fold,
 )
 from propercal._methods.fold_sums import FoldSums
+from propercal._methods.label_noise import label_moments, temperature_moments
 from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread, half_trace
@@ -76,6 +77,8 @@ class Candidates:
         F.
     labels, weights : sequence of array (r,)
         Labels and weights of the judged rows of each fold.
+    log_probs : sequence of array (r, k)
+        Logarithms of their predictions.
     missing : float
         Share of all rows that is not judged.
     """
@@ -85,16 +88,19 @@ class Candidates:
         generator: BregmanGenerator,
         labels: Sequence[Array],
         weights: Sequence[Array],
+        log_probs: Sequence[Array],
         missing: float = 0.0,
     ) -> None:
         self._generator = generator
         self._labels = labels
         self._weights = weights
+        self._log_probs = log_probs
         self._missing = missing
         n_folds = len(labels)
         # By candidate, then by fold.
         self._loss: list[list[Any]] = []
         self._correction: list[list[Any]] = []
+        self._moments: list[list[Any]] = []
         # (judged fold, fold left out) for each candidate: weighted loss.
         self._inner: list[np.ndarray[Any, Any]] = []
         # The same: variance of its difference to the base that rows which are not judged leave.
@@ -149,12 +155,15 @@ class Candidates:
     def rows(self) -> OneStepRows:
         """Return what the choices make of the judged rows."""
         xp = namespace(self._weights[0])
-        loss, correction, base = [], [], []
+        loss, correction, base, moments = [], [], [], []
         for f, j in enumerate(self._best()):
             loss.append(self._loss[j][f] - self._correction[j][f])
             correction.append(self._correction[j][f])
             base.append(self._loss[0][f] - self._correction[0][f])
-        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base))
+            moments.append(self._moments[j][f])
+        of_temperature = [temperature_moments(self._generator, each) for each in self._log_probs]
+        noise = xp.concat([xp.concat(moments), xp.concat(of_temperature)], axis=1)
+        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base), noise)
 
     def _best(self) -> list[int]:
         weights = [to_numpy(weight) for weight in self._weights]
@@ -187,6 +196,7 @@ class Candidates:
         if candidate == len(self._loss):
             self._loss.append([None] * n_folds)
             self._correction.append([None] * n_folds)
+            self._moments.append([None] * n_folds)
             self._inner.append(np.zeros((n_folds, n_folds)))
             self._noise.append(np.zeros((n_folds, n_folds)))
             self._choices.append(choice)
@@ -195,6 +205,8 @@ class Candidates:
         losses = xp.reshape(losses_of(self._generator, prob, label), (n_folds, -1))
         self._loss[candidate][fold] = losses[0, :]
         self._correction[candidate][fold] = correction
+        own = prob[: correction.shape[0], :]
+        self._moments[candidate][fold] = label_moments(self._generator, own, self._log_probs[fold])
         weight, others = self._weights[fold], self._others(fold)
         self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)
         if self._missing == 0:

@@ -22,6 +22,7 @@ from propercal._methods.correction import correct
 from propercal._methods.cross_fitting import CrossFits
 from propercal._methods.fold_sums import FoldSums, Sources, fold_sums
 from propercal._methods.grouped_sums import grouped_row_sums
+from propercal._methods.label_noise import noise_of
 from propercal._methods.terms import OneStepRows
 from propercal._methods.variance import half_spread
 from propercal._typing import Array
@@ -57,14 +58,16 @@ def rows_as_chosen(
             spread = half_spread(generator, [by_generator[i] for by_generator in fitted])
             base_loss = losses_of(generator, base, label) - spread
             if i not in sums:
-                found[i].append(OneStepRows(base_loss, spread, base_loss))
+                noise = noise_of(generator, base, points.log_prob)
+                found[i].append(OneStepRows(base_loss, spread, base_loss, noise))
                 continue
             residuals = all_residuals(sums[i], sums[i].columns[:, :-1])
             corrected = correct(base, residuals, choices[i][e].prior)
             alike = homogeneity(residuals, sums[i])
             variance = corrected_variance(generator, corrected, spread, alike)
             loss = losses_of(generator, corrected.prob, label) - variance
-            found[i].append(OneStepRows(loss, variance, base_loss))
+            noise = noise_of(generator, corrected.prob, points.log_prob)
+            found[i].append(OneStepRows(loss, variance, base_loss, noise))
     return [OneStepRows(*(xp.concat(parts) for parts in zip(*each, strict=True))) for each in found]
 
 

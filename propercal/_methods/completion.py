@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._methods.dependence import standard_error_of_groups
+from propercal._methods.label_noise import noise_floor, variance_of_labels
 from propercal._methods.method import Method
 from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
@@ -23,6 +25,9 @@ from propercal.result import TERMS, Decomposition
 
 Floats = npt.NDArray[np.float64]
 
+#: Rows with the less expected outcome, below which no interval holds: those that occurred say next
+#: to nothing of where others would (shared scenarios of rare events, 50 to 80 % of coverage).
+_FEW_EVENTS = 5
 #: A share of the calibration error that only the kernel sees, above which the estimate is suspect.
 _LARGE_SHARE = 0.05
 #: Effective rows that make the loss, below which neither estimate nor interval can be relied on
@@ -104,8 +109,10 @@ def _warn_doubtful(
     """Say where a debiased calibration error is likely to be too small."""
     if not predictions.repeated:
         warn_of_kernel(kernel_share, generator)
-    if math.isinf(_largest_loss(generator, predictions, notion)):
-        _warn_few_rows(terms.loss, predictions, generator)
+    unbounded = math.isinf(_largest_loss(generator, predictions, notion))
+    if unbounded and _warn_few_rows(terms.loss, predictions, generator):
+        return
+    warn_few_events(_events(predictions, notion), generator)
 
 
 def _of_misfit(misfit: Misfit) -> dict[str, Any]:
@@ -177,27 +184,60 @@ def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion:
     return float(generator.loss(vertices[:1, :], vertices[1:2, :])[0])
 
 
-def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> None:
-    """Say so if few of many rows make the mean of an unbounded loss."""
+def _events(predictions: Predictions, notion: Notion) -> int:
+    """Count rows whose outcome was given less than one half; of a group, one."""
+    found = []
+    n_problems = notion.n_problems(predictions.n_classes)
+    for problem in notion.problems(predictions):
+        prob, label = to_numpy(problem.prob), to_numpy(problem.label)
+        rows = np.flatnonzero(events(prob, label, n_problems))
+        found.append(rows if problem.groups is None else np.unique(problem.groups[rows]))
+    return sum(map(len, found))
+
+
+def events(prob: Floats, label: npt.NDArray[np.intp], n_problems: int) -> npt.NDArray[np.bool_]:
+    """(n,) whether a label was given less than one half; if there are more problems, 1 only.
+
+    Of one class against the rest, label 0 is one that another problem has as 1.
+    """
+    unlikely: npt.NDArray[np.bool_] = prob[np.arange(len(label)), label] < 0.5
+    return unlikely if n_problems == 1 else unlikely & (label == 1)
+
+
+def warn_few_events(number: int, generator: BregmanGenerator) -> None:
+    """Say so if next to nothing happened that was not expected."""
+    if number < _FEW_EVENTS:
+        warn(
+            f"only {number} row{'s' * (number != 1)} had an outcome of predicted probability "
+            "below 1/2: with fewer than "
+            f"{_FEW_EVENTS} such events neither the {generator.name} calibration error nor its "
+            "interval can be relied on. Collect more rows."
+        )
+
+
+def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> bool:
+    """Say so, and return True, if few of many rows make the mean of an unbounded loss."""
     weight = to_numpy(predictions.weight)
     rows = weight * to_numpy(loss)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and rows.any()):
-        return
+        return False
     if predictions.groups is not None:
         # Rows of a group may be one row, repeated.
         rows, weight = (np.bincount(predictions.groups, each) for each in (rows, weight))
     few, all_ = (float(x.sum() ** 2 / (x @ x)) for x in (rows, weight))
-    warn_few_rows(few, all_, generator)
+    return warn_few_rows(few, all_, generator)
 
 
-def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> None:
-    """Say so if the loss is that of effectively few of all rows."""
-    if few < min(_FEW_ROWS, all_ / 3):
+def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> bool:
+    """Say so, and return True, if the loss is that of effectively few of all rows."""
+    doubtful = few < min(_FEW_ROWS, all_ / 3)
+    if doubtful:
         warn(
             f"the {generator.name} loss is that of about {few:.0f} of the rows, the others having "
             "next to none: the calibration error is likely to be too small, and its interval too "
             "narrow. Collect more rows, or use a bounded loss such as 'brier'."
         )
+    return doubtful
 
 
 def standard_error(values: Array, predictions: Predictions) -> float:
@@ -251,7 +291,7 @@ def _debiased(
     The correction V is itself an estimate: its whole size is taken as one standard error more.
     """
     xp = namespace(rows.loss)
-    refined, correction, base = rows
+    refined, correction, base = rows.loss, rows.correction, rows.base_loss
 
     def mean(values: Array) -> float:
         return float(xp.sum(predictions.weight * values))
@@ -264,9 +304,24 @@ def _debiased(
         "kernel": base - refined,
     }
     errors = {name: standard_error(each, predictions) for name, each in of_rows.items()}
-    return debiased_errors(
+    noise, weight = to_numpy(rows.noise), to_numpy(predictions.weight)
+    squares = weight**2 * _effect_of_groups(saved, errors["calibration_error"], predictions)
+    if predictions.multilabel:
+        # How labels of a row go together is not known.
+        noise = np.zeros_like(noise)
+    errors["labels"] = math.sqrt(variance_of_labels(noise, squares))
+    found = debiased_errors(
         mean(saved), mean(base - refined), mean(correction), errors, extra_variance
     )
+    return found | {"noise_floor": noise_floor(noise, weight, squares)}
+
+
+def _effect_of_groups(saved: Array, error: float, predictions: Predictions) -> float:
+    """Return by how much rows of one group that resemble each other raise a variance."""
+    if predictions.groups is None:
+        return 1.0
+    alone = standard_error(saved, replace(predictions, groups=None))
+    return max(1.0, (error / alone) ** 2) if 0 < alone < math.inf else 1.0
 
 
 def debiased_errors(
@@ -276,9 +331,14 @@ def debiased_errors(
     errors: Mapping[str, float],
     extra_variance: float,
 ) -> dict[str, Any]:
-    """Return the same from means over rows, and their standard errors."""
+    """Return the same from means over rows, and their standard errors.
+
+    That of the loss saved is at least what labels drawn from the recalibrated predictions would
+    make of it ("labels"): where few events count, those that occurred may tell nothing of others.
+    """
+    saved_error = max(errors["calibration_error"], errors["labels"])
     error = {
-        "calibration_error": math.hypot(errors["calibration_error"], correction),
+        "calibration_error": math.hypot(saved_error, correction),
         "refinement": math.hypot(errors["refinement"], correction),
     }
     if "sharpness" in errors:

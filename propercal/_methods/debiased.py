@@ -14,6 +14,7 @@ from propercal._data.messages import bad_value, warn
 from propercal._data.notions import Problem, Problems
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
+from propercal._methods.label_noise import of_problems
 from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
@@ -62,12 +63,13 @@ class _Total:
 
     def terms(self, recipe: Recipe) -> Terms:
         """Return the mean over problems."""
+        rows = OneStepRows(*(each / self._n_problems for each in self._rows))
         return complete_terms(
             self._terms.over(self._n_problems),
             recipe.kernel_name,
             lower_median(self._bandwidths),
             joint_algorithm(self._algorithms),
-            one_step=OneStepRows(*(each / self._n_problems for each in self._rows)),
+            one_step=rows._replace(noise=of_problems(self._rows.noise, self._n_problems)),
         )._replace(
             kernel_rows=self._kernel_rows,
             training_rows=self._training_rows,

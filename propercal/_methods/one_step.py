@@ -96,7 +96,7 @@ def one_step(
         fits = cross_fit_rows(sources, trained, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
     return [
-        found._replace(rows=OneStepRows(*(xp.take(each, back) for each in found.rows)))
+        found._replace(rows=OneStepRows(*(xp.take(each, back, axis=0) for each in found.rows)))
         for found in results
     ]
 
@@ -131,10 +131,10 @@ def _of_rows(
     cell = like(table.cell, problem.prob)
     results = []
     for generator, found in zip(generators, by_cell, strict=True):
-        rows = OneStepRows(*(xp.take(each, cell) for each in found.rows))
+        rows = OneStepRows(*(xp.take(each, cell, axis=0) for each in found.rows))
         if not table.exact:
             moved = _within_bins(problem, table, generator, cell)
-            rows = OneStepRows(rows.loss + moved, rows.correction, rows.base_loss + moved)
+            rows = rows._replace(loss=rows.loss + moved, base_loss=rows.base_loss + moved)
         n = len(table.cell)
         kernel_rows = None if found.kernel_rows is None else n
         results.append(found._replace(rows=rows, kernel_rows=kernel_rows, training_rows=n))
@@ -221,8 +221,9 @@ def _judge(
     ]
     labels = [_at(sources.label, part) for part in parts]
     weights = [part.weight for part in parts]
+    log_probs = [_at(sources.points.log_prob, part) for part in parts]
     missing = 1 - sum(weight.shape[0] for weight in weights) / len(fits.sources.fold)
-    candidates = [Candidates(g, labels, weights, missing) for g in generators]
+    candidates = [Candidates(g, labels, weights, log_probs, missing) for g in generators]
     bases_of = _Bases(fits, stacks, sources, parts, rows)
     for e, part in enumerate(steps(parts)):
         bases, columns = bases_of(e)

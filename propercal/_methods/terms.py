@@ -29,6 +29,8 @@ class OneStepRows(NamedTuple):
     """(n,) V, the estimate of E D_F(r, r̂)."""
     base_loss: Array
     """(n,) the first, before the kernel correction."""
+    noise: Array
+    """(n, 5) noise of the labels as predictions have it, see `label_noise`."""
 
 
 class Terms(NamedTuple):

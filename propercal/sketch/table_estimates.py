@@ -6,6 +6,7 @@ known, since the mean loss of the rows is summed up beside the tables.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,10 +20,13 @@ from propercal._methods.candidates import OneStep
 from propercal._methods.completion import (
     debiased_errors,
     error_of_mean,
+    events,
+    warn_few_events,
     warn_few_rows,
     warn_of_kernel,
 )
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights
+from propercal._methods.label_noise import noise_floor, variance_of_labels
 from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
@@ -63,9 +67,15 @@ class Cells(NamedTuple):
             "sharpness": self.marginal - rows.loss,
             "kernel": rows.base_loss - rows.loss,
         }
+        of_labels = variance_of_labels(np.asarray(rows.noise), self.squares)
         return {
             name: error_of_mean(each, self.weight, self.squares, n) for name, each in values.items()
-        }
+        } | {"labels": math.sqrt(of_labels)}
+
+    @property
+    def floor(self) -> float:
+        """The noise floor of the calibration error."""
+        return noise_floor(np.asarray(self.step.rows.noise), self.weight, self.squares)
 
 
 class Found(NamedTuple):
@@ -100,6 +110,7 @@ def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_varianc
         errors,
         extra_variance,
     )
+    completed["noise_floor"] = _mean([each.floor for each in found])
     misfit = joint_misfit([each.step.misfit for each in found])
     used = {
         "misfit_pvalue": misfit.p_value,
@@ -126,10 +137,12 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
         warn_unequal_weights(totals.effective, totals.n_samples)
     warn_of_kernel(kernel_share, generator)
     unbounded = np.isinf(generator.loss(np.eye(2)[0], np.eye(2)[1]))
-    finite = np.isfinite(totals.sums).all()
+    finite, said = np.isfinite(totals.sums).all(), False
     if unbounded and finite and totals.bounds[2] >= 0 and totals.sums[2] > 0:
         few = float(totals.sums[2] / totals.sums[4] * totals.sums[2])
-        warn_few_rows(few, totals.effective, generator)
+        said = warn_few_rows(few, totals.effective, generator)
+    if not said:
+        warn_few_events(_events(state), generator)
     crowded = [
         (*found, i)
         for i, table in enumerate(state.tables)
@@ -144,6 +157,17 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
             "tell apart: a recalibration that bends there is not seen. Use decompose() if the data "
             "fit into memory."
         )
+
+
+def _events(state: State) -> int:
+    """Count rows whose outcome was given less than one half, as in memory."""
+    found = 0
+    for each in state.tables:
+        table = each.as_in_memory().table(uniform=state.totals.uniform)
+        prob, label = np.asarray(table.sources.points.prob), np.asarray(table.sources.label)
+        rows = events(prob, label, len(state.tables))
+        found += int(np.asarray(table.sources.count)[rows].sum())
+    return found
 
 
 def _refinement(state: State, found: Sequence[Cells]) -> float:

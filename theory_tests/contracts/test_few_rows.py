@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from propercal import decompose
+from propercal import CalibrationSketch, decompose
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 
 
@@ -43,3 +44,23 @@ def test_no_warning_where_many_rows_count() -> None:
     # Few rows because of their weights: that is said elsewhere.
     weight = np.r_[np.ones(5), np.full(295, 1e-9)]
     assert not warned(y, p, sample_weight=weight)
+
+
+@pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
+@pytest.mark.parametrize("events", [0, 1, 4, 5])
+def test_events_are_counted_where_they_are_few(events: int, notion: str) -> None:
+    """Under any loss, and in a sketch too; five are no longer few."""
+    p = np.random.default_rng(0).uniform(0.001, 0.05, 400)
+    y = np.r_[np.ones(events, dtype=int), np.zeros(400 - events, dtype=int)]
+    message = f"only {events} row{'s' * (events != 1)} had an outcome"
+    sketch = CalibrationSketch(2, notion=notion, generator="brier")
+    sketch.update(y, np.stack([1 - p, p], axis=1))
+    calls: list[Callable[[], object]] = [
+        lambda: decompose(y, np.stack([1 - p, p], axis=1), notion=notion, generator="brier"),
+        sketch.result,
+    ]
+    for call in calls:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        assert any(message in str(each.message) for each in caught) == (events < 5)

@@ -13,7 +13,7 @@ import pytest
 import propercal
 from propercal import CalibrationSketch, decompose, paired_difference
 from propercal._array import namespace
-from propercal._data import predictions
+from propercal._data import groups
 from propercal._data.notions import Notion, Problems, as_notion
 from propercal._methods.terms import ProblemTerms, Terms, complete_terms, mean_terms
 from propercal.generators import BregmanGenerator
@@ -71,13 +71,13 @@ def test_several_methods_give_what_each_gives_alone(generator: Any) -> None:
 
 def test_several_methods_read_the_data_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = predictions.validate
+    real = groups.validate_groups
 
     def counting(*given: Any, **options: Any) -> Any:
         calls.append(1)
         return real(*given, **options)
 
-    monkeypatch.setattr("propercal.decomposition.validate", counting)
+    monkeypatch.setattr("propercal.decomposition.validate_groups", counting)
     decompose(Y, P, method=["risk", "direct"], bandwidth=0.1)
     assert len(calls) == 1
 

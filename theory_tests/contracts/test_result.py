@@ -33,7 +33,11 @@ def made(**changes: Any) -> Decomposition:
         "confidence_level": 0.9,
         "centres": {"risk": 0.5, "calibration_error": 0.04, "refinement": 0.46, "sharpness": 0.2, "uncertainty": 0.66},
         "standard_errors": {
-            "risk": 0.01, "calibration_error": 0.008, "refinement": 0.02, "sharpness": 0.03, "uncertainty": 0.04
+            "risk": 0.01,
+            "calibration_error": 0.008,
+            "refinement": 0.02,
+            "sharpness": 0.03,
+            "uncertainty": 0.04,
         },
         "lower_bound": 0.03,
         "kernel_share": 0.25,
@@ -98,6 +102,20 @@ def test_an_interval_holds_the_normal_one_where_it_reaches_zero_and_that_of_the_
             assert high == pytest.approx((root + 1 / (2 * root)) ** 2)
 
 
+@pytest.mark.parametrize("value", [0.002, -0.005, 0.04])
+@pytest.mark.parametrize("floor", [0.0001, 0.01])
+def test_an_interval_that_reaches_zero_ends_above_what_noise_hides(value: float, floor: float) -> None:
+    """One coefficient of size x, known up to a normal error e, makes x² − e² on average, and e² = `noise_floor`."""
+    level = 2 * NormalDist().cdf(1) - 1
+    result = made(calibration_error=value, centres={"calibration_error": value, "sharpness": value}, noise_floor=floor)
+    plain = made(calibration_error=value, centres={"calibration_error": value, "sharpness": value})
+    x = math.sqrt(max(value, 0.0) + floor)
+    low, high = plain.interval("calibration_error", level)
+    wanted = (low, max(high, (x + math.sqrt(floor)) ** 2)) if value < 0.008 else (low, high)
+    assert result.interval("calibration_error", level) == pytest.approx(wanted, abs=1e-12)
+    assert result.interval("sharpness", level) == plain.interval("sharpness", level)
+
+
 @pytest.mark.parametrize("part", ["centres", "standard_errors"])
 def test_an_infinite_term_has_no_interval(part: str) -> None:
     with pytest.raises(ValueError, match="name = 'risk': expected a finite term"):
@@ -113,8 +131,15 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
     assert list(data["bound"].values) == ["lower", "upper"]
     assert data.attrs == {
-        "generator": "Log()", "notion": "canonical", "method": "debiased", "kernel": "dirichlet",
-        "algorithm": "exact", "bandwidth": 0.06, "n_samples": 100, "n_classes": 3, "confidence_level": 0.9,
+        "generator": "Log()",
+        "notion": "canonical",
+        "method": "debiased",
+        "kernel": "dirichlet",
+        "algorithm": "exact",
+        "bandwidth": 0.06,
+        "n_samples": 100,
+        "n_classes": 3,
+        "confidence_level": 0.9,
         "infinite_loss_rows": "3, 8",
     }
     # Numbers that differ from result to result, so that they can be lined up.

@@ -171,7 +171,8 @@ def test_a_correction_has_to_beat_none_by_the_noise_of_the_sample(missing: float
     labels = [rng.integers(0, K, r) for _ in range(n_folds)]
     weights = [rng.uniform(0.5, 1.5, r) for _ in range(n_folds)]
     weights = [w / np.sum(weights) for w in weights]
-    found = Candidates(generator, labels, weights, missing)
+    log_probs = [np.full((r, K), -np.log(K))] * n_folds  # the choice does not depend on these
+    found = Candidates(generator, labels, weights, log_probs, missing)
     score, gains = np.zeros((2, n_folds)), np.zeros((n_folds, n_folds))
     for e in range(n_folds):
         base = rng.dirichlet([5.0] * K, (n_folds, r))
