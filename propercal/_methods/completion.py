@@ -68,7 +68,8 @@ def complete(
     if terms.one_step is not None:
         debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
         debiased |= _of_misfit(terms.misfit or NOTHING)
-        warn_of_misfit(terms.misfit or NOTHING, generator)
+        if math.isfinite(values["calibration_error"]):
+            warn_of_misfit(terms.misfit or NOTHING, generator)
         _warn_doubtful(debiased["kernel_share"], terms, predictions, notion, generator)
     errors = {
         "risk": standard_error(terms.loss, predictions),

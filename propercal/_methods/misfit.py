@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc
 
-from propercal._array import namespace, one_hot, to_numpy
+from propercal._array import device, namespace, one_hot, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.terms import Terms
@@ -112,7 +112,20 @@ def find_misfit(
         for each, p in zip(found, p_values, strict=True)
         if p * len(found) < LEVEL
     )
-    return Misfit(p_value, float(missed))
+    return Misfit(p_value, min(float(missed), _most(generator, rows)))
+
+
+def _most(generator: BregmanGenerator, rows: Sequence[JudgedRows]) -> float:
+    """Return what E D_F(r, b) is at most: E L_F(b, y) less the loss of the best certain prediction.
+
+    Where labels occur to which b gives next to no probability, the quadratic U is far above it.
+    """
+    k = rows[0].own.shape[1]
+    xp = namespace(rows[0].own)
+    losses = (generator.loss(each.own, one_hot(each.label, k, each.own.dtype)) for each in rows)
+    total = sum(float(xp.sum(each.weight * loss)) for each, loss in zip(rows, losses, strict=True))
+    corners = generator.value(xp.eye(k, dtype=rows[0].own.dtype, device=device(rows[0].own)))
+    return total + float(xp.max(corners))
 
 
 def joint_misfit(found: Sequence[Misfit]) -> Misfit:

@@ -10,7 +10,8 @@ import numpy as np
 
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
-from propercal._methods.completion import error_of_mean, undefined_terms
+from propercal._methods.completion import error_of_mean, undefined_terms, warn_of_misfit
+from propercal._methods.misfit import Misfit
 from propercal._methods.recipe import Recipe
 from propercal._methods.terms import by_identities
 from propercal._methods.uncertainty import second_order_of_counts, second_order_of_sums
@@ -172,6 +173,8 @@ def _debiased(
     )
     _warn_infinite(terms, state, asked.generator)
     more = found.errors | found.settings
+    if math.isfinite(terms["calibration_error"]):
+        warn_of_misfit(Misfit(more["misfit_pvalue"], more["missed"]), asked.generator)
     warn_doubtful(state, asked.generator, more["kernel_share"])
     return terms, more.pop("standard_errors"), more
 

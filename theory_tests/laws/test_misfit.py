@@ -109,6 +109,23 @@ def test_problems_are_averaged_and_adjusted_for() -> None:
     assert found.missed == pytest.approx(0.1)
 
 
+def test_what_is_missed_is_no_more_than_the_loss_that_is_left() -> None:
+    """Labels of next to no probability occur, and the quadratic form is far above any divergence."""
+    rng = np.random.default_rng(7)
+    small = 10.0 ** -rng.uniform(3, 3.5, 3000)
+    base = np.stack([1 - small, small / 2, small / 2], axis=1)
+    label = np.where(rng.random(3000) < 0.05, 1, 0)
+    terms = terms_at(base, vector_terms)
+    left = float(Log().loss(base, np.eye(K)[label]).mean())
+    assert statistic(Log(), rows_of(label, base), terms).value > 1.5 * left
+    found = find_misfit(Log(), rows_of(label, base), [terms])
+    assert found.p_value < 1e-6
+    assert found.missed == pytest.approx(left)
+    # Under a loss of which no part is lost at the corners, and another of which some is.
+    brier = find_misfit(Brier(), rows_of(label, base), [terms])
+    assert brier.missed <= float(Brier().loss(base, np.eye(K)[label]).mean()) + 1e-12
+
+
 def test_a_result_says_what_may_be_missed() -> None:
     """By a recalibration that is not the built-in one, of a shape that it cannot follow."""
     rng = np.random.default_rng(5)
