@@ -220,7 +220,8 @@ def decompose(
     UserWarning
         If a term is infinite (with the rows that make it so), if rows do not quite sum to 1, if
         the bandwidth search ends at a bound, or if the debiased calibration error leans on the
-        kernel correction (then it is likely to be too small), if very unequal weights leave an
+        kernel correction, or the recalibrated predictions are seen not to be calibrated (then it
+        is likely to be too small), if very unequal weights leave an
         effective number of rows below 20, if rows of equal predictions have equal labels so often
         that they must be repetitions, and no `groups` are given, or if labels 1 to k − 1 are read
         as numbers from 0, though seven rows or more should be of class 0 by their predictions.
@@ -232,7 +233,8 @@ def decompose(
     times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
     the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
     variance part of that. What no family has and the kernel cannot resolve makes the calibration
-    error too small, hardly ever too large: without V it is ``lower_bound``. Whatever r is, its
+    error too small, hardly ever too large: without V it is ``lower_bound``. What the
+    recalibrations leave unexplained is looked for (``misfit_pvalue``). Whatever r is, its
     expectation is at most the truth, but for the effect of choosing a kernel (which is judged with
     the V of other folds, whose fits have seen the row's own label). At least 20 rows are needed,
     and a tensor that tracks no gradient. Where canonical predictions of three or more classes have
