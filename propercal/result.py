@@ -74,6 +74,10 @@ class Decomposition:
     training_rows : int or None
         Debiased method: the rows that the recalibrations are fitted to and averaged on,
         ``n_samples`` as long as these have no more than 10⁷ probabilities.
+    label_error : float or None
+        Debiased method: the standard error that the calibration error would have if labels were
+        drawn from the recalibrated predictions. Intervals take the larger of the two: where few
+        events count, those that occurred say little of what others would do.
     noise_floor : float or None
         Debiased method: what noise alone makes of a calibration error of 0 if one coefficient, the
         temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
@@ -111,6 +115,7 @@ class Decomposition:
     kernel_rows: int | None = None
     training_rows: int | None = None
     n_groups: int | None = None
+    label_error: float | None = None
     noise_floor: float | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
@@ -132,7 +137,8 @@ class Decomposition:
             an interval for sampling error: a bias, of what neither the recalibrations nor the
             kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
             divergence (calibration error, sharpness) grows like its square root, on whose scale it
-            is added; its lower end is at least 0.
+            is added; its lower end is at least 0. With few events the calibration error's takes
+            `label_error`, and where it begins at 0 it ends at least where `noise_floor` lets it.
 
         Raises
         ------
@@ -157,6 +163,8 @@ class Decomposition:
             raise bad_value(
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
             )
+        if name == "calibration_error" and self.label_error is not None:
+            error = max(error, self.label_error)
         half = half_width(error, level)
         if name not in _DIVERGENCES:
             return centre - half, centre + half

@@ -315,12 +315,11 @@ def debiased_errors(
 ) -> dict[str, Any]:
     """Return the same from means over rows, and their standard errors.
 
-    That of the loss saved is at least what labels drawn from the recalibrated predictions would
-    make of it ("labels"): where few events count, those that occurred may tell nothing of others.
+    "labels" is what labels drawn from the recalibrated predictions would make of that of the loss
+    saved: where few events count, those that occurred may tell nothing of others.
     """
-    saved_error = max(errors["calibration_error"], errors["labels"])
     error = {
-        "calibration_error": math.hypot(saved_error, correction),
+        "calibration_error": math.hypot(errors["calibration_error"], correction),
         "refinement": math.hypot(errors["refinement"], correction),
     }
     if "sharpness" in errors:
@@ -331,6 +330,7 @@ def debiased_errors(
     sure = sure and saved > 2 * error["calibration_error"]
     return {
         "standard_errors": error,
+        "label_error": math.hypot(errors["labels"], correction),
         "lower_bound": saved - correction,
         "kernel_share": of_kernel / saved if sure else 0.0,
     }

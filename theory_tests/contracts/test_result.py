@@ -67,6 +67,13 @@ def test_an_interval_that_reaches_zero(value: float, upper: float) -> None:
     assert result.interval("calibration_error", level) == pytest.approx((0.0, upper), abs=1e-12)
 
 
+@pytest.mark.parametrize("error", [0.001, 0.012])
+def test_an_interval_takes_the_larger_error(error: float) -> None:
+    larger = made(standard_errors={"calibration_error": max(error, 0.008)})
+    assert made(label_error=error).interval("calibration_error") == larger.interval("calibration_error")
+    assert made(label_error=error).interval("refinement") == made().interval("refinement")
+
+
 @pytest.mark.parametrize("value", [0.002, -0.005, 0.04])
 @pytest.mark.parametrize("floor", [0.0001, 0.01])
 def test_an_interval_that_reaches_zero_ends_above_what_noise_hides(value: float, floor: float) -> None:
