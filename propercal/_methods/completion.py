@@ -167,7 +167,7 @@ def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion:
 
 
 def _events(predictions: Predictions, notion: Notion) -> int:
-    """Count rows whose outcome was given less than one half; of a group, one."""
+    """Count rows whose outcome was given one half or less; of a group, one."""
     found = []
     n_problems = notion.n_problems(predictions.n_classes)
     for problem in notion.problems(predictions):
@@ -178,11 +178,11 @@ def _events(predictions: Predictions, notion: Notion) -> int:
 
 
 def events(prob: Floats, label: npt.NDArray[np.intp], n_problems: int) -> npt.NDArray[np.bool_]:
-    """(n,) whether a label was given less than one half; if there are more problems, 1 only.
+    """(n,) whether a label was given one half or less; if there are more problems, 1 only.
 
     Of one class against the rest, label 0 is one that another problem has as 1.
     """
-    unlikely: npt.NDArray[np.bool_] = prob[np.arange(len(label)), label] < 0.5
+    unlikely: npt.NDArray[np.bool_] = prob[np.arange(len(label)), label] <= 0.5
     return unlikely if n_problems == 1 else unlikely & (label == 1)
 
 
@@ -191,7 +191,7 @@ def warn_few_events(number: int, generator: BregmanGenerator) -> None:
     if number < _FEW_EVENTS:
         warn(
             f"only {number} row{'s' * (number != 1)} had an outcome of predicted probability "
-            "below 1/2: with fewer than "
+            "at most 1/2: with fewer than "
             f"{_FEW_EVENTS} such events neither the {generator.name} calibration error nor its "
             "interval can be relied on. Collect more rows."
         )

@@ -156,7 +156,7 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
 
 
 def _events(state: State) -> int:
-    """Count rows whose outcome was given less than one half, as in memory."""
+    """Count rows whose outcome was given one half or less, as in memory."""
     found = 0
     for each in state.tables:
         table = each.as_in_memory().table(uniform=state.totals.uniform)
