@@ -81,7 +81,7 @@ class Decomposition:
     noise_floor : float or None
         Debiased method: what noise alone makes of a calibration error of 0 if one coefficient, the
         temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
-        Intervals that begin at 0 do not end nearer to it than that much noise allows.
+        Intervals begin at 0 where that of this noise does, and then end no nearer to it.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
 
@@ -138,7 +138,7 @@ class Decomposition:
             kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
             divergence (calibration error, sharpness) grows like its square root, on whose scale it
             is added; its lower end is at least 0. With few events the calibration error's takes
-            `label_error`, and where it begins at 0 it ends at least where `noise_floor` lets it.
+            `label_error`; near 0 it holds all that the noise of `noise_floor` would hide.
 
         Raises
         ------
@@ -168,11 +168,11 @@ class Decomposition:
         half = half_width(error, level)
         if name not in _DIVERGENCES:
             return centre - half, centre + half
-        if centre <= half:
-            above = max(centre + half, 0.0)
-            if name == "calibration_error" and self.noise_floor is not None:
-                above = max(above, _upper_end(centre, self.noise_floor, level))
-            return 0.0, above
+        low, high = math.inf, 0.0
+        if name == "calibration_error" and self.noise_floor is not None:
+            low, high = _of_one_coefficient(centre, self.noise_floor, level)
+        if centre <= half or low == 0:
+            return 0.0, max(centre + half, high, 0.0)
         root = math.sqrt(centre)
         return (root - half / (2 * root)) ** 2, (root + half / (2 * root)) ** 2
 
@@ -281,10 +281,10 @@ def in_groups(n_groups: int | None) -> str:
     return "" if n_groups is None else f" in {n_groups} groups"
 
 
-def _upper_end(centre: float, floor: float, level: float) -> float:
-    """Return the upper end of an interval by the noise of one coefficient that is fitted."""
-    half = half_width(math.sqrt(floor), level)
-    return (math.sqrt(max(centre, 0.0) + floor) + half) ** 2
+def _of_one_coefficient(centre: float, floor: float, level: float) -> tuple[float, float]:
+    """Return the interval that the noise of one coefficient would give, if that were all."""
+    root, half = math.sqrt(max(centre, 0.0) + floor), half_width(math.sqrt(floor), level)
+    return max(root - half, 0.0) ** 2, (root + half) ** 2
 
 
 def half_width(standard_error: float, confidence_level: float) -> float:

@@ -109,7 +109,8 @@ def _warn_doubtful(
     unbounded = math.isinf(_largest_loss(generator, predictions, notion))
     if unbounded and _warn_few_rows(terms.loss, predictions, generator):
         return
-    warn_few_events(_events(predictions, notion), generator)
+    if np.isfinite(to_numpy(terms.loss)).all():
+        warn_few_events(_events(predictions, notion), generator)
 
 
 def warn_of_kernel(kernel_share: float, generator: BregmanGenerator) -> None:

@@ -137,7 +137,7 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
     if unbounded and finite and totals.bounds[2] >= 0 and totals.sums[2] > 0:
         few = float(totals.sums[2] / totals.sums[4] * totals.sums[2])
         said = warn_few_rows(few, totals.effective, generator)
-    if not said:
+    if finite and not said:
         warn_few_events(_events(state), generator)
     crowded = [
         (*found, i)
