@@ -83,10 +83,14 @@ class Decomposition:
     training_rows : int or None
         Debiased method: the rows that the recalibrations are fitted to and averaged on,
         ``n_samples`` as long as these have no more than 10⁷ probabilities.
+    label_error : float or None
+        Debiased method: the standard error that the calibration error would have if labels were
+        drawn from the recalibrated predictions. Intervals take the larger of the two: where few
+        events count, those that occurred say little of what others would do.
     noise_floor : float or None
         Debiased method: what noise alone makes of a calibration error of 0 if one coefficient, the
         temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
-        Intervals that begin at 0 do not end nearer to it than that much noise allows.
+        Intervals begin at 0 where that of this noise does, and then end no nearer to it.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
 
@@ -122,6 +126,7 @@ class Decomposition:
     kernel_rows: int | None = None
     training_rows: int | None = None
     n_groups: int | None = None
+    label_error: float | None = None
     noise_floor: float | None = None
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
@@ -144,7 +149,9 @@ class Decomposition:
             kernel see, is not in it (:func:`propercal.decompose`, Notes). The standard error of a
             divergence (calibration error, sharpness) grows like its square root, on whose scale it
             is added where the term is large beside it. Its lower end is 0 up to z standard errors,
-            z the normal quantile, and both ends are continuous and increasing in the term.
+            z the normal quantile, and both ends are continuous and increasing in the term. With few
+            events the calibration error's takes `label_error`, and it is no narrower than the noise
+            of one coefficient makes it (`noise_floor`).
 
         Raises
         ------
@@ -169,19 +176,19 @@ class Decomposition:
             raise bad_value(
                 "name", repr(name), "a finite term", f"the {name} is {centre}: it has no interval"
             )
+        if name == "calibration_error" and self.label_error is not None:
+            error = max(error, self.label_error)
         half = half_width(error, level)
         missed = self.missed or 0.0
         if name == "refinement":
             return centre - half - missed, centre + half
         if name not in _DIVERGENCES:
             return centre - half, centre + half
-        above = _upper_end(centre, half)
+        low, high = _lower_end(centre, half), _upper_end(centre, half)
         if name == "calibration_error" and self.noise_floor is not None:
-            noisy = _end_of_noise(centre, self.noise_floor, level)
-            # Of no account any more where the lower end is that on the scale of the root.
-            share = 1.0 if half <= 0 else min(max(2 * (_JOINED - centre / half), 0.0), 1.0)
-            above += share * max(noisy - above, 0.0)
-        return _lower_end(centre, half), above + missed
+            ends = _of_one_coefficient(centre, self.noise_floor, level)
+            low, high = min(low, ends[0]), max(high, ends[1])
+        return low, high + missed
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals and settings.
@@ -291,10 +298,10 @@ def in_groups(n_groups: int | None) -> str:
     return "" if n_groups is None else f" in {n_groups} groups"
 
 
-def _end_of_noise(centre: float, floor: float, level: float) -> float:
-    """Return the upper end of an interval by the noise of one coefficient that is fitted."""
-    half = half_width(math.sqrt(floor), level)
-    return (math.sqrt(max(centre, 0.0) + floor) + half) ** 2
+def _of_one_coefficient(centre: float, floor: float, level: float) -> tuple[float, float]:
+    """Return the interval that the noise of one coefficient would give, if that were all."""
+    root, half = math.sqrt(max(centre, 0.0) + floor), half_width(math.sqrt(floor), level)
+    return max(root - half, 0.0) ** 2, (root + half) ** 2
 
 
 def half_width(standard_error: float, confidence_level: float) -> float:

@@ -113,7 +113,8 @@ def _warn_doubtful(
     unbounded = math.isinf(_largest_loss(generator, predictions, notion))
     if unbounded and _warn_few_rows(terms.loss, predictions, generator):
         return
-    warn_few_events(_events(predictions, notion), generator)
+    if np.isfinite(to_numpy(terms.loss)).all():
+        warn_few_events(_events(predictions, notion), generator)
 
 
 def _of_misfit(misfit: Misfit) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def _largest_loss(generator: BregmanGenerator, predictions: Predictions, notion:
 
 
 def _events(predictions: Predictions, notion: Notion) -> int:
-    """Count rows whose outcome was given less than one half; of a group, one."""
+    """Count rows whose outcome was given one half or less; of a group, one."""
     found = []
     n_problems = notion.n_problems(predictions.n_classes)
     for problem in notion.problems(predictions):
@@ -197,11 +198,11 @@ def _events(predictions: Predictions, notion: Notion) -> int:
 
 
 def events(prob: Floats, label: npt.NDArray[np.intp], n_problems: int) -> npt.NDArray[np.bool_]:
-    """(n,) whether a label was given less than one half; if there are more problems, 1 only.
+    """(n,) whether a label was given one half or less; if there are more problems, 1 only.
 
     Of one class against the rest, label 0 is one that another problem has as 1.
     """
-    unlikely: npt.NDArray[np.bool_] = prob[np.arange(len(label)), label] < 0.5
+    unlikely: npt.NDArray[np.bool_] = prob[np.arange(len(label)), label] <= 0.5
     return unlikely if n_problems == 1 else unlikely & (label == 1)
 
 
@@ -210,7 +211,7 @@ def warn_few_events(number: int, generator: BregmanGenerator) -> None:
     if number < _FEW_EVENTS:
         warn(
             f"only {number} row{'s' * (number != 1)} had an outcome of predicted probability "
-            "below 1/2: with fewer than "
+            "at most 1/2: with fewer than "
             f"{_FEW_EVENTS} such events neither the {generator.name} calibration error nor its "
             "interval can be relied on. Collect more rows."
         )
@@ -334,12 +335,11 @@ def debiased_errors(
 ) -> dict[str, Any]:
     """Return the same from means over rows, and their standard errors.
 
-    That of the loss saved is at least what labels drawn from the recalibrated predictions would
-    make of it ("labels"): where few events count, those that occurred may tell nothing of others.
+    "labels" is what labels drawn from the recalibrated predictions would make of that of the loss
+    saved: where few events count, those that occurred may tell nothing of others.
     """
-    saved_error = max(errors["calibration_error"], errors["labels"])
     error = {
-        "calibration_error": math.hypot(saved_error, correction),
+        "calibration_error": math.hypot(errors["calibration_error"], correction),
         "refinement": math.hypot(errors["refinement"], correction),
     }
     if "sharpness" in errors:
@@ -350,6 +350,7 @@ def debiased_errors(
     sure = sure and saved > 2 * error["calibration_error"]
     return {
         "standard_errors": error,
+        "label_error": math.hypot(errors["labels"], correction),
         "lower_bound": saved - correction,
         "kernel_share": of_kernel / saved if sure else 0.0,
     }

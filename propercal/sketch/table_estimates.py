@@ -141,7 +141,7 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
     if unbounded and finite and totals.bounds[2] >= 0 and totals.sums[2] > 0:
         few = float(totals.sums[2] / totals.sums[4] * totals.sums[2])
         said = warn_few_rows(few, totals.effective, generator)
-    if not said:
+    if finite and not said:
         warn_few_events(_events(state), generator)
     crowded = [
         (*found, i)
@@ -160,7 +160,7 @@ def warn_doubtful(state: State, generator: BregmanGenerator, kernel_share: float
 
 
 def _events(state: State) -> int:
-    """Count rows whose outcome was given less than one half, as in memory."""
+    """Count rows whose outcome was given one half or less, as in memory."""
     found = 0
     for each in state.tables:
         table = each.as_in_memory().table(uniform=state.totals.uniform)

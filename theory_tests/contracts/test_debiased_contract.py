@@ -32,7 +32,10 @@ from theory_tests.instances import NOTIONS, TERMS, written
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"exclude_self": False}, r"""^exclude_self = False: expected a setting of method="debiased".*method='direct' or 'risk'"""),
+        (
+            {"exclude_self": False},
+            r"""^exclude_self = False: expected a setting of method="debiased".*method='direct' or 'risk'""",
+        ),
         ({"kernel": "uniform-bins"}, r'^kernel = uniform-bins.*method="direct" or "risk" for bins'),
         ({"kernel": "dirichlett"}, r"^kernel = 'dirichlett'.*dirichlet"),
         ({"n_folds": 2}, r"^n_folds = 2: expected a whole number from 3 to 20"),
@@ -128,7 +131,9 @@ def test_very_unequal_weights_are_a_warning() -> None:
 
 
 @leans_on_the_kernel
-@pytest.mark.filterwarnings("ignore:.*infinite, since the loss is infinite", "ignore:.*an effective number")
+@pytest.mark.filterwarnings(
+    "ignore:.*infinite, since the loss is infinite", "ignore:.*an effective number", "ignore:only 0 rows"
+)
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("name", HARD)
 def test_hard_data_have_an_estimate(name: str, notion: str) -> None:
@@ -242,7 +247,9 @@ def test_single_precision_is_read_in_double() -> None:
 
 def test_a_pair_of_any_library_has_numbers_of_python(xp: Backend) -> None:
     """Which ones is in test_transforms.py."""
-    found = paired_difference(xp.integers(Y), xp.array(P), xp.array(P**2 / (P**2).sum(axis=1, keepdims=True)), kernel=None)
+    found = paired_difference(
+        xp.integers(Y), xp.array(P), xp.array(P**2 / (P**2).sum(axis=1, keepdims=True)), kernel=None
+    )
     assert [type(getattr(found, name)) for name in ("difference", "standard_error", "pvalue")] == [float] * 3
 
 
@@ -279,7 +286,12 @@ def test_a_pair_of_other_shapes_is_named_and_the_result_is_readable() -> None:
     with pytest.raises(ValueError, match=r"^confidence_level = "):
         found.interval(1)
     low, high = found.interval()
-    for words in ("brier loss, canonical", f"[{low:.6g}, {high:.6g}]", f"p = {found.pvalue:.3g}", "95% interval, n = 60"):
+    for words in (
+        "brier loss, canonical",
+        f"[{low:.6g}, {high:.6g}]",
+        f"p = {found.pvalue:.3g}",
+        "95% interval, n = 60",
+    ):
         assert words in str(found)
 
 

@@ -102,6 +102,25 @@ def test_an_interval_holds_the_normal_one_where_it_reaches_zero_and_that_of_the_
             assert high == pytest.approx((root + 1 / (2 * root)) ** 2)
 
 
+def test_rounding_dust_is_hidden_by_noise() -> None:
+    """r̂ = g leaves an estimate and an error of 1e-19: 0 is not outside, nor is what noise hides."""
+    dust = made(
+        calibration_error=6e-19,
+        centres={"calibration_error": 6e-19},
+        standard_errors={"calibration_error": 1e-20},
+        noise_floor=1e-4,
+    )
+    z = NormalDist().inv_cdf(0.95)
+    assert dust.interval("calibration_error") == pytest.approx((0.0, (1 + z) ** 2 * 1e-4), rel=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.001, 0.012])
+def test_an_interval_takes_the_larger_error(error: float) -> None:
+    larger = made(standard_errors={"calibration_error": max(error, 0.008)})
+    assert made(label_error=error).interval("calibration_error") == larger.interval("calibration_error")
+    assert made(label_error=error).interval("refinement") == made().interval("refinement")
+
+
 @pytest.mark.parametrize("value", [0.002, -0.005, 0.04])
 @pytest.mark.parametrize("floor", [0.0001, 0.01])
 def test_an_interval_that_reaches_zero_ends_above_what_noise_hides(value: float, floor: float) -> None:
@@ -111,7 +130,8 @@ def test_an_interval_that_reaches_zero_ends_above_what_noise_hides(value: float,
     plain = made(calibration_error=value, centres={"calibration_error": value, "sharpness": value})
     x = math.sqrt(max(value, 0.0) + floor)
     low, high = plain.interval("calibration_error", level)
-    wanted = (low, max(high, (x + math.sqrt(floor)) ** 2)) if value < 0.008 else (low, high)
+    hidden = x <= math.sqrt(floor)  # at this level z = 1; for value ≤ 0 only
+    wanted = (0.0, max(high, (x + math.sqrt(floor)) ** 2)) if value < 0.008 or hidden else (low, high)
     assert result.interval("calibration_error", level) == pytest.approx(wanted, abs=1e-12)
     assert result.interval("sharpness", level) == plain.interval("sharpness", level)
 
