@@ -30,6 +30,8 @@ Floats = npt.NDArray[np.float64]
 _FEW_EVENTS = 5
 #: A share of the calibration error that only the kernel sees, above which the estimate is suspect.
 _LARGE_SHARE = 0.05
+#: What is missed is said if it is more than this share of the standard error.
+_NOTEWORTHY = 0.1
 #: Effective rows that make the loss, below which neither estimate nor interval can be relied on
 #: (studies/bias_on_networks.py).
 _FEW_ROWS = 15.0
@@ -69,7 +71,8 @@ def complete(
         debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
         debiased |= _of_misfit(terms.misfit or NOTHING)
         if math.isfinite(values["calibration_error"]):
-            warn_of_misfit(terms.misfit or NOTHING, generator)
+            error = debiased["standard_errors"]["calibration_error"]
+            warn_of_misfit(terms.misfit or NOTHING, error, generator)
         _warn_doubtful(debiased["kernel_share"], terms, predictions, notion, generator)
     errors = {
         "risk": standard_error(terms.loss, predictions),
@@ -121,9 +124,9 @@ def _of_misfit(misfit: Misfit) -> dict[str, Any]:
     return {"misfit_pvalue": misfit.p_value, "missed": misfit.missed}
 
 
-def warn_of_misfit(misfit: Misfit, generator: BregmanGenerator) -> None:
-    """Say so if recalibrated predictions are not calibrated."""
-    if misfit.missed > 0:
+def warn_of_misfit(misfit: Misfit, error: float, generator: BregmanGenerator) -> None:
+    """Say so if recalibrated predictions are not calibrated by more than next to no error."""
+    if misfit.missed > _NOTEWORTHY * error:
         warn(
             f"the recalibrations behind the {generator.name} calibration error leave structure "
             f"that they do not follow (p = {misfit.p_value:.2g}): the estimate is likely to be too "

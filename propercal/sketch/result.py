@@ -174,7 +174,8 @@ def _debiased(
     _warn_infinite(terms, state, asked.generator)
     more = found.errors | found.settings
     if math.isfinite(terms["calibration_error"]):
-        warn_of_misfit(Misfit(more["misfit_pvalue"], more["missed"]), asked.generator)
+        error = more["standard_errors"]["calibration_error"]
+        warn_of_misfit(Misfit(more["misfit_pvalue"], more["missed"]), error, asked.generator)
     warn_doubtful(state, asked.generator, more["kernel_share"])
     return terms, more.pop("standard_errors"), more
 

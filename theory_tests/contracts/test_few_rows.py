@@ -58,4 +58,4 @@ def test_events_are_counted_where_they_are_few(events: int, notion: str) -> None
         warnings.simplefilter("always")
         decompose(y, np.stack([1 - p, p], axis=1), notion=notion, generator="brier")
         sketch.result()
-    assert [message in str(each.message) for each in caught] == [True, True] * (events < 5)
+    assert sum(message in str(each.message) for each in caught) == 2 * (events < 5)

@@ -123,15 +123,15 @@ def test_an_interval_takes_the_larger_error(error: float) -> None:
 
 @pytest.mark.parametrize("value", [0.002, -0.005, 0.04])
 @pytest.mark.parametrize("floor", [0.0001, 0.01])
-def test_an_interval_that_reaches_zero_ends_above_what_noise_hides(value: float, floor: float) -> None:
+def test_an_interval_holds_that_of_the_noise_of_one_coefficient(value: float, floor: float) -> None:
     """One coefficient of size x, known up to a normal error e, makes x² − e² on average, and e² = `noise_floor`."""
     level = 2 * NormalDist().cdf(1) - 1
     result = made(calibration_error=value, centres={"calibration_error": value, "sharpness": value}, noise_floor=floor)
     plain = made(calibration_error=value, centres={"calibration_error": value, "sharpness": value})
     x = math.sqrt(max(value, 0.0) + floor)
     low, high = plain.interval("calibration_error", level)
-    hidden = x <= math.sqrt(floor)  # at this level z = 1; for value ≤ 0 only
-    wanted = (0.0, max(high, (x + math.sqrt(floor)) ** 2)) if value < 0.008 or hidden else (low, high)
+    ends = [max(x - math.sqrt(floor), 0) ** 2, (x + math.sqrt(floor)) ** 2]  # at this level z = 1
+    wanted = (min(low, ends[0]), max(high, ends[1]))
     assert result.interval("calibration_error", level) == pytest.approx(wanted, abs=1e-12)
     assert result.interval("sharpness", level) == plain.interval("sharpness", level)
 
