@@ -192,8 +192,7 @@ def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family
         return [train.fit(family) for family in families]
 
     if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS:
-        # The first also fits to all rows what the others start from.
-        fits = [fitted(left_out[0]), *map_threads(fitted, left_out[1:], share=0.3)]
+        fits = map_threads(fitted, left_out, share=0.3)
     else:
         fits = [fitted(out) for out in steps(left_out, share=0.3)]
     found = _OfRows(dict(zip(left_out, fits, strict=True)))

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from propercal._array import device, namespace, one_hot, to_numpy
 from propercal._typing import Array
@@ -27,7 +26,7 @@ from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.terms import Terms
 
 #: A misfit is reported if chance shows one as large in fewer samples than this.
-LEVEL = 0.05
+LEVEL = 0.01
 #: Quantile of the normal law: what is left may be larger than it looks by as many errors.
 _UPPER = 1.6448536269514722
 #: Rows that each coefficient of a direction is drawn to 0 by.
@@ -137,6 +136,8 @@ def joint_misfit(found: Sequence[Misfit]) -> Misfit:
 
 
 def _p_value(found: _Direction) -> float:
+    from scipy.special import chdtrc
+
     excess = math.sqrt(2 * found.dimension) * (found.value - found.noise) / found.error
     return float(chdtrc(found.dimension, max(found.dimension + excess, 0.0)))
 
@@ -151,22 +152,28 @@ def _direction(
     inverse = np.linalg.inv(information + _RIDGE / n * np.eye(d))
     metric = inverse @ curvature @ inverse
     total = 0.0
-    covariance = np.zeros((d, d))
     for f, part in enumerate(parts):
         total += part.own @ metric @ part.own - float(np.sum(metric * part.covariance))
-        covariance += part.covariance
         for e, other in enumerate(parts):
             if e != f:
                 total += part.without(e, f) @ metric @ other.without(f, e)
     moved = np.stack([sum(each) for each in zip(*(part.outer for part in parts), strict=True)])
     moved = moved - moved.mean(axis=0)
     noise = 0.5 * _FEWER_ROWS * float(np.sum((moved @ metric) * moved))
-    product = metric @ covariance
+    # Where few labels are surprising, those that occurred are a poor sample of those that could.
+    laws = [
+        _law(metric @ sum(each)) for each in zip(*(part.variances for part in parts), strict=True)
+    ]
+    error, dimension = max(laws)
+    return _Direction(0.5 * total, error, dimension, noise)
+
+
+def _law(product: Floats) -> tuple[float, float]:
+    """Return the standard deviation and the dimension of half a form with this M A."""
     square = float(np.sum(product * product.T))
     if not square > 0:
-        return _Direction(0.0, 0.0, 1.0, 0.0)
-    dimension = float(np.trace(product)) ** 2 / square
-    return _Direction(0.5 * total, math.sqrt(0.5 * square), dimension, noise)
+        return 0.0, 1.0
+    return math.sqrt(0.5 * square), float(np.trace(product)) ** 2 / square
 
 
 class _Part(NamedTuple):
@@ -179,11 +186,18 @@ class _Part(NamedTuple):
     outer: list[Floats]
     """The same with bases fitted without each fold in turn."""
     covariance: Floats
-    """(d, d) Σ w² ψ ψᵀ."""
+    """(d, d) Σ w² ψ ψᵀ of the labels that occurred."""
+    expected: Floats
+    """(d, d) the same of labels drawn from the base."""
     forms: tuple[Floats, Floats]
     """(d, d) those of the log loss and of F."""
     squares: float
     """Σ w² of the rows, or of the groups."""
+
+    @property
+    def variances(self) -> tuple[Floats, Floats]:
+        """The covariance, and what was to be expected of it."""
+        return self.covariance, self.expected
 
     def without(self, fold: int, own: int) -> Floats:
         """Return the sums under the base that saw neither `fold` nor the `own` fold."""
@@ -216,6 +230,7 @@ class _Part(NamedTuple):
             [to_numpy(sums(base)) for base in rows.inner],
             [to_numpy(sums(base)) for base in rows.outer],
             _covariance(psi, rows),
+            to_numpy(xp.reshape(moved * rows.squares, (d, k * r)) @ flat.T),
             (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
             _squares(rows),
         )

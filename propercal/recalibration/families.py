@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -98,7 +98,6 @@ class Scores:
     make_terms: MakeTerms
     coefficients: Array
     base: Scores | None = None
-    _kept: dict[str, Array] = field(default_factory=dict)
 
     @classmethod
     def fitted(
@@ -114,39 +113,33 @@ class Scores:
     ) -> Scores:
         """Fit the coefficients of a family, drawn to `start`.
 
-        The search begins at `near`, or at the fit to all rows where the sets are parts of them.
+        The search begins at `near` if that is given. Its first steps take their curvature from
+        there, or from all rows, with labels as the predictions have them: what a fit comes to must
+        not depend on labels that it is not to see, not even in its last digits.
         """
-        near_train = train
-        if near is None and train.whole is not None:
-            near, near_train = train.whole.fit(family), train.whole
+        terms = make_terms(train.points)
+        few = start.shape[1] <= logit.LARGEST_SYSTEM
+        curvature = None
+        if few and near is not None:
+            curvature = logit.Curvature(near.information(train), 1.0)
+        elif few and train.whole is not None:
+            curvature = _expected_curvature(train, family, make_terms)
         coefficients = logit.fit(
-            make_terms(train.points),
+            terms,
             train.by_class,
             start=start,
             ridge=ridge,
             offset=None if base is None else base.scores(train.points),
-            near=None if near is None else near.near(near_train, start.shape[0]),
+            begin=None if near is None else near.coefficients,
+            curvature=curvature,
         )
         return cls(make_terms, coefficients, base)
 
     def information(self, train: TrainingSets) -> Array:
         """(b, d, d) Fisher information of the coefficients in the sets that they were fitted to."""
-        if "information" not in self._kept:
-            xp = namespace(train.counts)
-            prob = xp.exp(logit.log_softmax_of(self.scores(train.points)))
-            terms = self.make_terms(train.points)
-            self._kept["information"] = terms.information(prob, xp.sum(train.by_class, axis=1))
-        return self._kept["information"]
-
-    def near(self, train: TrainingSets, n_sets: int) -> logit.Near:
-        """Return where fits to `n_sets` sets begin that differ little from those to `train`."""
-        xp = namespace(self.coefficients)
-        d = self.coefficients.shape[1]
-        return logit.Near(
-            xp.broadcast_to(self.coefficients, (n_sets, d)),
-            self.information(train) if d <= logit.LARGEST_SYSTEM else None,
-            xp.sum(train.counts, axis=(1, 2)),
-        )
+        xp = namespace(train.counts)
+        prob = xp.exp(logit.log_softmax_of(self.scores(train.points)))
+        return self.make_terms(train.points).information(prob, xp.sum(train.by_class, axis=1))
 
     def scores(self, points: Points) -> Array:
         """(b, k, n)."""
@@ -157,6 +150,21 @@ class Scores:
         """(b, n, k) recalibrated probabilities."""
         scores = self.scores(points)
         return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
+
+
+def _expected_curvature(
+    train: TrainingSets, family: Family, make_terms: MakeTerms
+) -> logit.Curvature:
+    """Return the curvature of a fit to all rows, if their predictions are right."""
+    whole = train.whole or train
+
+    def expected(_: TrainingSets) -> Array:
+        weight = namespace(whole.counts).sum(whole.by_class, axis=1)
+        return make_terms(whole.points).information(whole.points.prob.T[None, ...], weight)
+
+    xp = namespace(train.counts)
+    share = xp.sum(train.counts, axis=(1, 2)) / xp.sum(whole.counts)
+    return logit.Curvature(whole.keep((family, "curvature"), expected), share)
 
 
 @dataclass(frozen=True)

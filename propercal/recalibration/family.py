@@ -46,7 +46,7 @@ class TrainingSets:
     uniform: bool
     """Whether all rows have one weight."""
     whole: TrainingSets | None = None
-    """All rows as one set, of which these are parts: fits to parts start from that to all."""
+    """All rows as one set, of which these are parts. Nothing may be taken of its labels."""
     _fitted: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -73,9 +73,13 @@ class TrainingSets:
 
     def fit(self, family: Family) -> Any:
         """Return the recalibrations of a family, fitted to these sets."""
-        if family not in self._fitted:
-            self._fitted[family] = family(self)
-        return self._fitted[family]
+        return self.keep(family, family)
+
+    def keep(self, key: Any, make: Callable[[TrainingSets], Any]) -> Any:
+        """Return what is made of these sets, made once."""
+        if key not in self._fitted:
+            self._fitted[key] = make(self)
+        return self._fitted[key]
 
 
 Family = Callable[[TrainingSets], Recalibration]

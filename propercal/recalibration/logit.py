@@ -14,8 +14,8 @@ from propercal.recalibration.terms import Terms
 
 #: Log likelihood, in nats of the whole sample, that a further step may still be worth.
 _TOLERANCE = 1e-4
-#: Steps with the curvature of another fit, before that of the fit itself is worth its time.
-_CHORDS = 8
+#: Steps with a curvature that is known, before that of the fit itself is worth its time.
+_CHORDS = 5
 #: Larger systems of equations are not solved: steps are then quasi-Newton ones.
 LARGEST_SYSTEM = 512
 #: At most as many of these are taken,
@@ -24,15 +24,20 @@ _MANY_STEPS = 200
 _MEMORY = 10
 
 
-class Near(NamedTuple):
-    """What is known of fits from one that differs little."""
+class Curvature(NamedTuple):
+    """Curvature of a log likelihood that differs little from that of a fit."""
 
-    coefficients: Array
-    """(b, d)."""
-    information: Array | None
-    """(1 or b, d, d) its Fisher information, where that is small enough."""
-    weight: Array
-    """(1 or b,) rows that it rests on."""
+    information: Array
+    """(1 or b, d, d)."""
+    share: Array | float
+    """(b,) share of the rows that the fit has."""
+
+    def inverse(self, ridge: Array) -> Array:
+        """(b, d, d) inverse of the curvature with the ridges (b, d)."""
+        xp = namespace(ridge)
+        eye = xp.eye(ridge.shape[1], dtype=ridge.dtype, device=device(ridge))
+        share = self.share * xp.ones_like(ridge[:, 0])
+        return xp.linalg.inv(self.information * share[:, None, None] + eye * ridge[:, :, None])
 
 
 def log_softmax_of(scores: Array) -> Array:
@@ -49,7 +54,8 @@ def fit(
     start: Array,
     ridge: Array,
     offset: Array | None = None,
-    near: Near | None = None,
+    begin: Array | None = None,
+    curvature: Curvature | None = None,
 ) -> Array:
     """Minimise Σ counts · log loss + ½ Σ_d ridge_d (θ_d − start_d)², by Newton steps.
 
@@ -63,8 +69,10 @@ def fit(
         Where the coefficients are drawn to, and how strongly (> 0).
     offset : array (b, k, n), optional
         What is added to the scores.
-    near : Near, optional
-        Where to begin. The first steps take their curvature from there.
+    begin : array (b, d), optional
+        Where to begin, in place of `start`.
+    curvature : Curvature, optional
+        That of the first steps.
 
     Returns
     -------
@@ -87,7 +95,14 @@ def fit(
         return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
 
     large = start.shape[1] > LARGEST_SYSTEM
-    steps = _LimitedMemory(terms, ridge) if large else _NewtonSteps(terms, weight, ridge, near)
+    # Of one fit, steps from the last few need the curvature but once; of several side by side,
+    # Newton steps take less time than these one by one.
+    limited = large or (b == 1 and curvature is not None)
+    steps: _LimitedMemory | _NewtonSteps
+    if limited:
+        steps = _LimitedMemory(terms, ridge, curvature)
+    else:
+        steps = _NewtonSteps(terms, ridge, curvature)
 
     def propose(coefficients: Array, log_prob: Array, number: Numbers) -> tuple[Floats, Array]:
         prob, own = xp.exp(log_prob), of(weight, number)
@@ -96,28 +111,23 @@ def fit(
         step = steps(coefficients, gradient, prob, own, number)
         return to_numpy(xp.sum(gradient * step, axis=1)), -step
 
-    begin = start if near is None else near.coefficients
     return descend(
-        begin,
+        start if begin is None else begin,
         evaluate,
         propose,
         lambda gain, _: gain < _TOLERANCE,
-        max_steps=_MANY_STEPS if large else MAX_STEPS,
+        max_steps=_MANY_STEPS if limited else MAX_STEPS,
     )
 
 
 class _NewtonSteps:
-    """Newton steps; the first ones with the curvature of a fit that differs little, if any."""
+    """Newton steps; the first ones with a curvature that is known already, if one is."""
 
-    def __init__(self, terms: Terms, weight: Array, ridge: Array, near: Near | None) -> None:
+    def __init__(self, terms: Terms, ridge: Array, curvature: Curvature | None) -> None:
         self._terms, self._ridge, self._taken = terms, ridge, 0
         xp = namespace(ridge)
         self._eye = xp.eye(ridge.shape[1], dtype=ridge.dtype, device=device(ridge))
-        self._inverse = None
-        if near is not None and near.information is not None:
-            share = xp.sum(weight, axis=1) / near.weight
-            curvature = near.information * share[:, None, None]
-            self._inverse = xp.linalg.inv(curvature + self._eye * ridge[:, :, None])
+        self._inverse = None if curvature is None else curvature.inverse(ridge)
 
     def __call__(
         self, _: Array, gradient: Array, prob: Array, weight: Array, number: Numbers
@@ -133,13 +143,15 @@ class _NewtonSteps:
 
 
 class _LimitedMemory:
-    """Quasi-Newton steps from the last few, scaled by the diagonal of the curvature (L-BFGS).
+    """Quasi-Newton steps from the last few, in the metric of a curvature that is known (L-BFGS).
 
-    Nocedal 1980, doi:10.1090/S0025-5718-1980-0572855-7.
+    If none is, that of the diagonal where the search begins. Nocedal 1980,
+    doi:10.1090/S0025-5718-1980-0572855-7.
     """
 
-    def __init__(self, terms: Terms, ridge: Array) -> None:
+    def __init__(self, terms: Terms, ridge: Array, curvature: Curvature | None) -> None:
         self._terms, self._ridge = terms, ridge
+        self._inverse = None if curvature is None else curvature.inverse(ridge)
         self._scale: Array | None = None
         # By descent: where it was last, with the gradient there, and the last steps.
         self._last: dict[int, tuple[Array, Array]] = {}
@@ -149,7 +161,7 @@ class _LimitedMemory:
         self, at: Array, gradient: Array, prob: Array, weight: Array, number: Numbers
     ) -> Array:
         xp = namespace(gradient)
-        if self._scale is None:
+        if self._inverse is None and self._scale is None:
             self._scale = 1 / (self._terms.variances(prob, weight) + self._ridge)
         return xp.stack(
             [self._step(int(i), at[j, :], gradient[j, :]) for j, i in enumerate(number)]
@@ -169,8 +181,11 @@ class _LimitedMemory:
             share = xp.sum(moved * step) / xp.sum(moved * turned)
             shares.append(share)
             step = step - share * turned
-        assert self._scale is not None  # noqa: S101
-        step = step * self._scale[i, :]
+        if self._inverse is not None:
+            step = self._inverse[i, ...] @ step
+        else:
+            assert self._scale is not None  # noqa: S101
+            step = step * self._scale[i, :]
         for (moved, turned), share in zip(history, reversed(shares), strict=True):
             step = step + (share - xp.sum(turned * step) / xp.sum(moved * turned)) * moved
         return step

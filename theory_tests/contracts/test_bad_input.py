@@ -321,6 +321,7 @@ def test_a_weight_that_requires_a_gradient_is_refused() -> None:
         by_risk(Y_HARD, torch.tensor(P_HARD), bandwidth=0.05, sample_weight=torch.ones(len(Y_HARD), requires_grad=True))
 
 
+@pytest.mark.filterwarnings("ignore:600 of 600 rows share their prediction")
 def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "many")
     p = np.repeat(P_HARD, 10, axis=0)

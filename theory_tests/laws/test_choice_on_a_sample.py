@@ -292,8 +292,8 @@ def test_only_folds_that_chose_a_kernel_are_summed_again(
     budget(300)
     y, g, _ = TemperatureScaledSimplex(3).sample(900, random_state=0)
     decompose(y, g, random_state=0)
-    # Once for its own rows, with its own base alone.
-    assert targets == [(180, 3)] * np.isfinite(gammas).sum()
+    # Once for its own rows, with its own base and the sum of its squares alone.
+    assert targets == [(180, 3 + 1)] * np.isfinite(gammas).sum()
 
 
 # ------------------------------------------------------------------ fits
