@@ -52,14 +52,14 @@ def adaptive(train: TrainingSets) -> Scores:
     zero = 0 * xp.broadcast_to(base.coefficients[:, :1], (train.counts.shape[0], _BLOCKS[-1]))
     free = train.fit(_free)
     ridge = _damping(train, free)
-    return Scores.fitted(train, adaptive, waves, start=zero, ridge=ridge, base=base, near=free)
+    return Scores.fitted(train, waves, start=zero, ridge=ridge, base=base, near=free)
 
 
 def _free(train: TrainingSets) -> Scores:
     base = train.fit(vector)
     xp = namespace(base.coefficients)
     zero = 0 * xp.broadcast_to(base.coefficients[:, :1], (train.counts.shape[0], _BLOCKS[-1]))
-    return Scores.fitted(train, _free, _waves(train), start=zero, ridge=zero + _FREE, base=base)
+    return Scores.fitted(train, _waves(train), start=zero, ridge=zero + _FREE, base=base)
 
 
 def _damping(train: TrainingSets, free: Scores) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
-from propercal.recalibration.family import Family, Recalibration, TrainingSets
+from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points, softmax
 from propercal.recalibration.terms import ClassTerms, MakeTerms, SharedTerms
 
@@ -28,6 +28,9 @@ _N_WAVES = 5
 EQUIVARIANT_RIDGE = (1e-3, 0.25, 0.25)
 SMOOTH_RIDGE = (0.5, 0.5, *(0.5 * s * s for s in range(1, _N_WAVES + 1)))
 _MIXTURE_STEPS = 30
+#: So many rows, or up to twice as many, are enough to tell where a step should lead; with fewer,
+#: the curvature of each step is that of all of them.
+_CURVATURE_ROWS = 2000
 _MIXTURE_TOLERANCE = 1e-4
 
 
@@ -49,7 +52,7 @@ def identity(_: TrainingSets) -> Recalibration:
 def temperature(train: TrainingSets) -> Scores:
     """Scores a log g_i (Guo et al. 2017, arXiv:1706.04599)."""
     one = namespace(train.counts).ones_like(train.counts[:, :1, 0])
-    return Scores.fitted(train, temperature, _temperature_terms, start=one, ridge=1e-3 * one)
+    return Scores.fitted(train, _temperature_terms, start=one, ridge=1e-3 * one)
 
 
 def equivariant(train: TrainingSets) -> Scores:
@@ -57,14 +60,14 @@ def equivariant(train: TrainingSets) -> Scores:
     slope = train.fit(temperature).coefficients
     start = slope * like([[1.0, 0.0, 0.0]], slope, slope.dtype)
     ridge = _each(train, EQUIVARIANT_RIDGE)
-    return Scores.fitted(train, equivariant, equivariant_terms, start=start, ridge=ridge)
+    return Scores.fitted(train, equivariant_terms, start=start, ridge=ridge)
 
 
 def vector(train: TrainingSets) -> Scores:
     """Scores a_i log g_i + c_i, drawn to temperature scaling (Guo et al. 2017)."""
     slope = train.fit(temperature).coefficients
     start = slope * _each(train, (1.0, 0.0) * train.n_classes)
-    return Scores.fitted(train, vector, vector_terms, start=start, ridge=0 * start + 1.0)
+    return Scores.fitted(train, vector_terms, start=start, ridge=0 * start + 1.0)
 
 
 def smooth(train: TrainingSets) -> Scores:
@@ -77,7 +80,7 @@ def smooth(train: TrainingSets) -> Scores:
     in_logs = _each(train, (1.0, *(0.0 for _ in SMOOTH_RIDGE[1:])) * k)
     ridge = ridge * (1 + in_logs * (spreads(train)[:, None] ** 2 - 1))
     base = train.fit(equivariant)
-    return Scores.fitted(train, smooth, smooth_terms, start=0 * ridge, ridge=ridge, base=base)
+    return Scores.fitted(train, smooth_terms, start=0 * ridge, ridge=ridge, base=base)
 
 
 def mixture(train: TrainingSets) -> Recalibration:
@@ -103,7 +106,6 @@ class Scores:
     def fitted(
         cls,
         train: TrainingSets,
-        family: Family,
         make_terms: MakeTerms,
         *,
         start: Array,
@@ -113,17 +115,17 @@ class Scores:
     ) -> Scores:
         """Fit the coefficients of a family, drawn to `start`.
 
-        The search begins at `near` if that is given. Its first steps take their curvature from
-        there, or from all rows, with labels as the predictions have them: what a fit comes to must
-        not depend on labels that it is not to see, not even in its last digits.
+        The search begins at `near` if that is given, else at `start`. Its first steps take their
+        curvature from there: never from a fit to other rows, on whose labels this one would then
+        depend in its last digits.
         """
         terms = make_terms(train.points)
         few = start.shape[1] <= logit.LARGEST_SYSTEM
         curvature = None
-        if few and near is not None:
-            curvature = logit.Curvature(near.information(train), 1.0)
-        elif few and train.whole is not None:
-            curvature = _expected_curvature(train, family, make_terms)
+        if near is not None:
+            curvature = logit.Curvature(near.information(train))
+        elif train.counts.shape[0] == 1 and few and train.points.prob.shape[0] > _CURVATURE_ROWS:
+            curvature = _curvature_at(start, train, make_terms, base)
         coefficients = logit.fit(
             terms,
             train.by_class,
@@ -152,19 +154,20 @@ class Scores:
         return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
 
 
-def _expected_curvature(
-    train: TrainingSets, family: Family, make_terms: MakeTerms
+def _curvature_at(
+    start: Array, train: TrainingSets, make_terms: MakeTerms, base: Scores | None
 ) -> logit.Curvature:
-    """Return the curvature of a fit to all rows, if their predictions are right."""
-    whole = train.whole or train
-
-    def expected(_: TrainingSets) -> Array:
-        weight = namespace(whole.counts).sum(whole.by_class, axis=1)
-        return make_terms(whole.points).information(whole.points.prob.T[None, ...], weight)
-
+    """Return the curvature at `start`, by some of the rows: it decides where steps lead alone."""
     xp = namespace(train.counts)
-    share = xp.sum(train.counts, axis=(1, 2)) / xp.sum(whole.counts)
-    return logit.Curvature(whole.keep((family, "curvature"), expected), share)
+    n = int(train.points.prob.shape[0])
+    step = max(1, n // _CURVATURE_ROWS)
+    rows = like(np.arange(0, n, step), train.counts)
+    points, counts = train.points.take(rows), xp.take(train.counts, rows, axis=1)
+    terms = make_terms(points)
+    scores = terms.scores(start)
+    scores = scores if base is None else base.scores(points) + scores
+    prob = xp.exp(logit.log_softmax_of(scores))
+    return logit.Curvature(step * terms.information(prob, xp.sum(counts, axis=2)))
 
 
 @dataclass(frozen=True)

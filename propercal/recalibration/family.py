@@ -73,13 +73,9 @@ class TrainingSets:
 
     def fit(self, family: Family) -> Any:
         """Return the recalibrations of a family, fitted to these sets."""
-        return self.keep(family, family)
-
-    def keep(self, key: Any, make: Callable[[TrainingSets], Any]) -> Any:
-        """Return what is made of these sets, made once."""
-        if key not in self._fitted:
-            self._fitted[key] = make(self)
-        return self._fitted[key]
+        if family not in self._fitted:
+            self._fitted[family] = family(self)
+        return self._fitted[family]
 
 
 Family = Callable[[TrainingSets], Recalibration]

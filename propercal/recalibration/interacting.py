@@ -101,7 +101,7 @@ class VaryingTemperature:
         d = terms(train.points.part(slice(0, 1))).n_terms
         first = like([[1.0] + [0.0] * (d - 1)], slope, slope.dtype)
         ridge = self.ridge + (_SLOPE_RIDGE - self.ridge) * first + 0 * slope
-        return Scores.fitted(train, self, terms, start=slope * first, ridge=ridge)
+        return Scores.fitted(train, terms, start=slope * first, ridge=ridge)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class LeadingPairs:
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
+        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 def _within_leading_pair(points: Points) -> ContextTerms:
@@ -170,7 +170,7 @@ class LogSums:
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
+        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class Ranks:
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self, self.terms(train.reference), self.ridge)
+        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class ShiftsByConfidence:
         slope = train.fit(temperature).coefficients
         start = slope * like([[1.0, 0.0, 0.0] * train.n_classes], slope, slope.dtype)
         terms = self.terms(train.reference)
-        return Scores.fitted(train, self, terms, start=start, ridge=0 * start + self.ridge)
+        return Scores.fitted(train, terms, start=start, ridge=0 * start + self.ridge)
 
 
 @dataclass(frozen=True)
@@ -277,13 +277,11 @@ class _ByConfidence:
         return ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))
 
 
-def _beside_equivariant(
-    train: TrainingSets, family: Family, terms: MakeTerms, ridge: float
-) -> Scores:
+def _beside_equivariant(train: TrainingSets, terms: MakeTerms, ridge: float) -> Scores:
     base = train.fit(equivariant)
     d = terms(train.points.part(slice(0, 1))).n_terms
     start = base.coefficients[:, :1] * like([[0.0] * d], base.coefficients, base.coefficients.dtype)
-    return Scores.fitted(train, family, terms, start=start, ridge=start + ridge, base=base)
+    return Scores.fitted(train, terms, start=start, ridge=start + ridge, base=base)
 
 
 def _scale(train: TrainingSets) -> float:

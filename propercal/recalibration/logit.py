@@ -28,16 +28,13 @@ class Curvature(NamedTuple):
     """Curvature of a log likelihood that differs little from that of a fit."""
 
     information: Array
-    """(1 or b, d, d)."""
-    share: Array | float
-    """(b,) share of the rows that the fit has."""
+    """(b, d, d)."""
 
     def inverse(self, ridge: Array) -> Array:
         """(b, d, d) inverse of the curvature with the ridges (b, d)."""
         xp = namespace(ridge)
         eye = xp.eye(ridge.shape[1], dtype=ridge.dtype, device=device(ridge))
-        share = self.share * xp.ones_like(ridge[:, 0])
-        return xp.linalg.inv(self.information * share[:, None, None] + eye * ridge[:, :, None])
+        return xp.linalg.inv(self.information + eye * ridge[:, :, None])
 
 
 def log_softmax_of(scores: Array) -> Array:

@@ -43,7 +43,7 @@ def by_predicted_class(train: TrainingSets) -> Scores:
         slope * like([pair * k], slope, slope.dtype) for pair in ([1.0, 0.0], [0.0, 0.0])
     )
     ridge = ridge + like([list(_RIDGE) * k], ridge, ridge.dtype)
-    return Scores.fitted(train, by_predicted_class, _terms, start=start, ridge=ridge)
+    return Scores.fitted(train, _terms, start=start, ridge=ridge)
 
 
 def monotone_confidence(train: TrainingSets) -> Recalibration:

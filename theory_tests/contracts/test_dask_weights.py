@@ -216,7 +216,7 @@ def test_partitions_without_weight() -> None:
     check_same(found, propercal.decompose(*lazy(Y_TRUE[kept], Y_PROBA[kept], chunks=chunks), notion="classwise"))
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
+@pytest.mark.filterwarnings("ignore:the recalibrations behind", "ignore:.* only the kernel sees")
 def test_what_partitions_read_differently_is_weighted_in_memory() -> None:
     # By itself the first partition looks like one class in each row, and is read otherwise.
     one_hot = np.eye(K)[Y_TRUE]
