@@ -167,7 +167,7 @@ def _curvature_at(
     scores = terms.scores(start)
     scores = scores if base is None else base.scores(points) + scores
     prob = xp.exp(logit.log_softmax_of(scores))
-    return logit.Curvature(step * terms.information(prob, xp.sum(counts, axis=2)))
+    return logit.Curvature(step * terms.information(prob, xp.sum(counts, axis=2)), rough=True)
 
 
 @dataclass(frozen=True)

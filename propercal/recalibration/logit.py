@@ -29,6 +29,8 @@ class Curvature(NamedTuple):
 
     information: Array
     """(b, d, d)."""
+    rough: bool = False
+    """Whether it rests on a part of the rows."""
 
     def inverse(self, ridge: Array) -> Array:
         """(b, d, d) inverse of the curvature with the ridges (b, d)."""
@@ -92,9 +94,7 @@ def fit(
         return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
 
     large = start.shape[1] > LARGEST_SYSTEM
-    # Of one fit, steps from the last few need the curvature but once; of several side by side,
-    # Newton steps take less time than these one by one.
-    limited = large or (b == 1 and curvature is not None)
+    limited = large or (curvature is not None and curvature.rough)
     steps: _LimitedMemory | _NewtonSteps
     if limited:
         steps = _LimitedMemory(terms, ridge, curvature)
