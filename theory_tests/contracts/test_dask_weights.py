@@ -93,6 +93,7 @@ def test_equal_weights_change_nothing() -> None:
         check_same(propercal.decompose(y_true, y_proba, notion="classwise", sample_weight=weight), plain)
 
 
+@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 def test_a_weight_is_so_many_rows() -> None:
     rows = np.repeat(np.arange(N), WEIGHT.astype(int))
     wanted = propercal.decompose(*lazy(Y_TRUE[rows], Y_PROBA[rows]), notion="classwise")

@@ -72,6 +72,8 @@ def check(sample: Sample, plains: tuple[Plain, ...], notion: str, method: str, *
     k = sample.p.shape[1] if notion == "canonical" else 2
     made = [plain.make(k) for plain in plains]
     options: dict[str, Any] = {"notion": notion, "method": method, "exclude_self": exclude_self, **sample.options}
+    # Labels that are drawn without regard to the predictions may lack class 0.
+    options["labels"] = list(range(sample.p.shape[1]))
     for plain, found in zip(plains, propercal.decompose(sample.y, sample.p, generator=made, **options), strict=True):
         settings = (notion, method, sample.bandwidth, sample.weights)
         assert_agree(found, expected(sample.p, sample.y, plain, *settings, exclude_self=exclude_self))
