@@ -287,12 +287,11 @@ def test_a_name_has_booleans_in_words_or_in_digits(name: str) -> None:
     event = FRAUD == 1
     for forms in (("False", "True"), ("0", "1"), ("false", "true")):
         negative, positive = (name.format(form) for form in forms)
-        for truth in (True, 1, np.True_):
-            refused("pos_label = ", event, pd.Series(1 - SCORE, name=negative), pos_label=truth)
-            check(TWO, event, pd.Series(SCORE, name=positive), pos_label=truth)
-        for truth in (False, 0, np.False_):
-            refused("pos_label = ", event, pd.Series(SCORE, name=positive), pos_label=truth)
-            check(TWO, event, pd.Series(1 - SCORE, name=negative), pos_label=truth)
+        for true, false in ((True, False), (1, 0), (np.True_, np.False_)):
+            refused("pos_label = ", event, pd.Series(1 - SCORE, name=negative), pos_label=true)
+            check(TWO, event, pd.Series(SCORE, name=positive), pos_label=true)
+            refused("pos_label = ", event, pd.Series(SCORE, name=positive), pos_label=false)
+            check(TWO, event, pd.Series(1 - SCORE, name=negative), pos_label=false)
         refused("y_true = ", event, pd.Series(1 - SCORE, name=negative), labels=[False, True])
         # All rows are of one class.
         refused("pos_label = ", event | True, pd.Series(1 - SCORE, name=negative), pos_label=True)
@@ -307,8 +306,8 @@ def test_words_of_use_before_a_class_are_no_names_of_it(yes: str, no: str) -> No
         refused("y_true = the names", words, 1 - other, labels=[no, yes])
         check(TWO, words, right, pos_label=yes)
         check(TWO, words, right, labels=[no, yes])
-    for name in (None, "score", "y_prob", "y_pred", "p"):
-        check(TWO, words, pd.Series(SCORE, name=name), labels=[no, yes])
+    for plain in (None, "score", "y_prob", "y_pred", "p"):
+        check(TWO, words, pd.Series(SCORE, name=plain), labels=[no, yes])
 
 
 # ---------------------------------------------------------------- rows of one class

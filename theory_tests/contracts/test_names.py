@@ -391,7 +391,7 @@ def test_a_sketch_of_one_column_keeps_to_its_class() -> None:
             sketch.update(labels, fraud.to_numpy())
         else:
             # As in memory, where nothing but a name says the class.
-            for given in (labels, pd.get_dummies(labels)):
+            for given in (labels, pd.get_dummies(np.array(labels))):
                 with pytest.raises(ValueError, match="to know of which class y_proba is the probability"):
                     sketch.update(given, fraud.to_numpy())
         assert sketch.result(method="risk").risk == pytest.approx(0.02, rel=1e-9)
