@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
 from propercal._data.tokens import (
     are_of_others,
+    are_other_letters,
     content,
     contradicts,
     is_negation,
@@ -95,7 +96,7 @@ class OneColumn:
                 f"a class like those of {self.called.labels}, {some_names(uniques)}",
                 f"pass it as {self.called.labels} would have it",
             )
-        negative = others[0] if others else _opposite(positive)
+        negative = others[0] if others else _opposite(found[0] if found else positive)
         if self.pos_label is not None:
             self._check_name(found[0] if found else positive, negative, uniques)
         return (negative, *(found or [positive]))
@@ -110,7 +111,7 @@ class OneColumn:
         else:
             odd = contradicts(self.name, positive, negative)
             # What the other class is called is not known.
-            odd = odd or (len(uniques) == 1 and are_opposed(positive, self.name))
+            odd = odd or (len(uniques) == 1 and _is_of_another(self.name, positive))
         if odd:
             raise self._other_class()
 
@@ -226,6 +227,14 @@ def _is_numbered_beyond_1(name: Any) -> bool:
     return len(said) == 1 and is_number(said[0]) and said[0] not in (0, 1)
 
 
+def _is_of_another(name: Any, positive: Any) -> bool:
+    """Tell whether the name of a column is not that of the only class that is known."""
+    said, number = content(name), plain(positive)
+    differ = len(said) == 1 and is_number(said[0]) and is_number(number) and said[0] != number
+    differ = differ or are_other_letters(name, positive)
+    return differ or are_opposed(positive, name) or are_opposed(name, positive)
+
+
 def _may_be_one_of_two(positive: Any, other: Any) -> bool:
     """Tell whether two classes may be of one kind: both numbers, in digits too, or both words."""
     if isinstance(other, bool):
@@ -237,6 +246,8 @@ def _may_be_one_of_two(positive: Any, other: Any) -> bool:
 
 def _opposite(positive: Any) -> Any:
     """Name the class that did not occur."""
+    if isinstance(positive, bool):
+        return not positive
     if is_number(positive):
         return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
     return f"not {positive}"

@@ -223,6 +223,15 @@ def are_of_others(first: Any, second: Any) -> bool:
     return bool(own and other) and not alike
 
 
+def are_other_letters(name: Any, other: Any) -> bool:
+    """Tell whether two names are different letters, such as P(y=N) beside Y."""
+    found = [_after_use(tokens(each)) for each in (name, other)]
+    if any(len(each) != 1 or len(str(*each)) > 1 or is_number(*each) for each in found):
+        return False
+    (first,), (second,) = found
+    return first != second and (first not in _OF_USE or (first, second) in _PAIRS)
+
+
 def _words_of_class(name: Any) -> set[str]:
     """Return the words of a name that may be of a class; a letter says that only by itself."""
     words = {each for each in content(name) if isinstance(each, str) and each.isalpha()}

@@ -295,6 +295,7 @@ def test_a_name_has_booleans_in_words_or_in_digits(name: str) -> None:
         refused("y_true = ", event, pd.Series(1 - SCORE, name=negative), labels=[False, True])
         # All rows are of one class.
         refused("pos_label = ", event | True, pd.Series(1 - SCORE, name=negative), pos_label=True)
+        refused("pos_label = ", event & False, pd.Series(SCORE, name=positive), pos_label=False)
 
 
 @pytest.mark.parametrize(("yes", "no"), [("Y", "N"), ("P", "N"), ("p", "other"), ("y", "no")])
@@ -332,13 +333,15 @@ def test_a_positive_class_of_another_kind_than_labels_is_refused(labels: Any, po
 
 @pytest.mark.parametrize(("label", "name"), [
     ("fraud", "legit"), ("fraud", "p_legit"), ("fraud", "not_fraud"), ("yes", "no"), ("yes", "p_no"), ("1", "0"), ("1", "p_0"), ("1", "prob_0"),
+    ("neg", "P(y=pos)"), ("no", "yes"), ("not cat", "prob_cat"), ("1", "P(y=-1)"), ("1", "2_prob"), ("2", "p_1"),
+    ("Y", "N"), ("Y", "P(y=N)"), ("P", "p_N"), ("A", "B"), ("N", "Y"), ("N", "P(y=Y)"),
 ])
 def test_a_column_of_another_class_than_the_only_one_is_refused(label: str, name: str) -> None:
     column = pd.Series(1 - SCORE, name=name)
     refused("pos_label = ", [label] * 20, column, pos_label=label)
     with pytest.raises(ValueError, match="pos_label = "):
         CalibrationSketch(2, pos_label=label).update([label] * 20, column)
-    for own in (label, f"p_{label}", "score", "xgboost", None):
+    for own in (label, f"p_{label}", "score", "y_proba", None):
         check(ONES, [label] * 20, pd.Series(SCORE, name=own), pos_label=label)
 
 
@@ -346,7 +349,9 @@ def test_a_column_of_another_class_than_the_only_one_is_refused(label: str, name
 def test_rows_of_class_1_beside_a_column_of_class_2_are_in_doubt(name: Any) -> None:
     column = pd.Series(SCORE, name=name)
     refused(r"y_true = the labels \[1\].*pos_label=", [1] * 20, column)
-    check(ONES, [1] * 20, column.rename("p_2"), pos_label=1)
+    refused("pos_label = 1: expected", [1] * 20, column, pos_label=1)
+    check(ONES, [1] * 20, column.rename(None), pos_label=1)
+    check(ONES, [1] * 20, column.rename("model_2"), pos_label=1)
     check(float(np.mean(2 * SCORE**2)), [1] * 20, column, pos_label=2)
     check(TWO, FRAUD + 1, column.rename(2))
 
