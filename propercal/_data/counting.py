@@ -7,14 +7,26 @@ ascending order, and strings in alphabetical order, unless their type lists them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
-from propercal._data.tokens import count_up, is_number
+from propercal._data.tokens import count_up, is_number, key
 
 Given = tuple[Any, ...]
+
+
+def without_void(held: Held, k: int, ignore_index: Any) -> Held:
+    """Return labels whose type lists more than k classes without the one that is no class."""
+
+    def left(names: Given | None) -> Given | None:
+        if ignore_index is None or names is None or len(names) <= k:
+            return names
+        return tuple(each for each in names if key(each) != key(ignore_index))
+
+    return replace(held, categories=left(held.categories), unordered=left(held.unordered))
 
 
 def in_order(uniques: Sequence[Any], held: Held, k: int, called: Names) -> Given:

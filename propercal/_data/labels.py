@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.from_zero import are_in_doubt
+from propercal._data.counting import without_void
+from propercal._data.from_zero import are_in_doubt, are_numbered_from_0
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
@@ -140,6 +141,7 @@ def _read(
     values = _checked(values, held, called)
     found, inverse = np.unique(values, return_inverse=True)
     uniques = found.tolist()
+    held = without_void(held, naming.n_classes, ignore_index)
     names = naming.of_values(uniques, values, held)
     counted = names == tuple(range(naming.n_classes)) and naming.labels is None
     if counted:
@@ -155,8 +157,9 @@ def _read(
     if unknown:
         raise _unknown_labels(values, unknown, names, naming, held)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
-    named = naming.columns is not None or 0 in (held.categories or held.unordered or ())
-    in_doubt = counted and not named and are_in_doubt(set(uniques), naming.n_classes)
+    known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
+    in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
+    in_doubt = counted and in_doubt
     return Classes(codes[inverse.ravel()], None, names, in_doubt=in_doubt)
 
 

@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
 from propercal._data.tokens import (
     are_of_others,
+    are_other_letters,
     content,
     contradicts,
     is_negation,
@@ -88,18 +89,37 @@ class OneColumn:
                 "pass a column for each class",
             )
         found = [each for each in uniques if key(each) == key(positive)]
-        negative = others[0] if others else _opposite(positive)
-        counted = self._is_counted or self._is_second(uniques)
-        if self.pos_label is not None and not counted:
-            named = self.name is not None and key(self.name) == key(positive)
-            if self.name is not None and not named and contradicts(self.name, positive, negative):
-                raise self._other_class()
+        if others and not found and not _may_be_one_of_two(positive, others[0]):
+            raise bad_value(
+                "pos_label",
+                repr(positive),
+                f"a class like those of {self.called.labels}, {some_names(uniques)}",
+                f"pass it as {self.called.labels} would have it",
+            )
+        negative = others[0] if others else _opposite(found[0] if found else positive)
+        if self.pos_label is not None:
+            self._check_name(found[0] if found else positive, negative, uniques)
         return (negative, *(found or [positive]))
+
+    def _check_name(self, positive: Any, negative: Any, uniques: Sequence[Any]) -> None:
+        """Raise where the name of the column is none of the class that the caller says."""
+        if self.name is None or self._is_counted or key(self.name) == key(positive):
+            return
+        if self._is_second(uniques):
+            # Of labels of one class, the column may have the number of the other.
+            odd = len(uniques) == 1 and is_number(plain(positive))
+        else:
+            odd = contradicts(self.name, positive, negative)
+            # What the other class is called is not known.
+            odd = odd or (len(uniques) == 1 and _is_of_another(self.name, positive))
+        if odd:
+            raise self._other_class()
 
     @property
     def _is_counted(self) -> bool:
         """Whether the column may have its name because it is the only one."""
-        return self.name == "column_0" or (is_number(self.name) and self.name == 0)
+        number = is_number(self.name) and not isinstance(self.name, bool)
+        return self.name == "column_0" or (number and self.name == 0)
 
     def _is_second(self, uniques: Sequence[Any]) -> bool:
         """Tell whether the column may be numbered 1 as the second of two, not as class 1."""
@@ -134,7 +154,7 @@ class OneColumn:
         is_class = name is not None and key(name, booleans=booleans) in map(key, uniques)
         if self.pos_label is not None:
             other = key(name, booleans=booleans) != key(self.pos_label)
-            if is_class and other and not (self._is_counted or self._is_second(uniques)):
+            if is_class and other and not self._is_counted:
                 raise self._other_class()
             return self.pos_label
         if name is None:
@@ -144,9 +164,13 @@ class OneColumn:
         if numbers and not exact and (of_class_0(name) or is_class):
             raise self._of_class_0()
         if not is_class:
+            if list(uniques) == [1] and _is_numbered_beyond_1(name):
+                raise self._unknown_positive(uniques)
             return None
         if self._is_second(uniques):
-            raise self._unknown_positive(uniques)
+            raise self._unknown_positive(
+                uniques, "pass pos_label=..., and the column without its name, or under that class"
+            )
         return next(each for each in uniques if key(each) == key(name, booleans=booleans))
 
     # ------------------------------------------------------------ errors
@@ -167,13 +191,17 @@ class OneColumn:
             "rename it, or pass it without a name",
         )
 
-    def _unknown_positive(self, uniques: Sequence[Any]) -> ValueError:
+    def _unknown_positive(
+        self,
+        uniques: Sequence[Any],
+        fix: str = "pass pos_label=..., or a column for each class",
+    ) -> ValueError:
         kind = "labels" if all(is_number(each) for each in uniques) else "names"
         return bad_value(
             self.called.labels,
             f"the {kind} {some_names(uniques)}",
             f"0 and 1, or to know of which class {self.called.proba} is the probability",
-            "pass pos_label=..., or a column for each class",
+            fix,
         )
 
 
@@ -193,8 +221,33 @@ def _is_of_class_0(name: Any) -> bool:
     return len(said) == 1 and isinstance(said[0], str) and of_class_0(name)
 
 
+def _is_numbered_beyond_1(name: Any) -> bool:
+    """Tell whether a name says nothing but a number that may be that of a class other than 0, 1."""
+    said = content(name)
+    return len(said) == 1 and is_number(said[0]) and said[0] not in (0, 1)
+
+
+def _is_of_another(name: Any, positive: Any) -> bool:
+    """Tell whether the name of a column is not that of the only class that is known."""
+    said, number = content(name), plain(positive)
+    differ = len(said) == 1 and is_number(said[0]) and is_number(number) and said[0] != number
+    differ = differ or are_other_letters(name, positive)
+    return differ or are_opposed(positive, name) or are_opposed(name, positive)
+
+
+def _may_be_one_of_two(positive: Any, other: Any) -> bool:
+    """Tell whether two classes may be of one kind: both numbers, in digits too, or both words."""
+    if isinstance(other, bool):
+        return key(positive) in ("0", "1")
+    if is_number(other):
+        return is_number(plain(positive))
+    return isinstance(positive, str) or is_number(plain(other))
+
+
 def _opposite(positive: Any) -> Any:
     """Name the class that did not occur."""
+    if isinstance(positive, bool):
+        return not positive
     if is_number(positive):
         return 1 - positive if positive in (0, 1) else 0 if positive != 0 else 1
     return f"not {positive}"

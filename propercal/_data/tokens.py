@@ -105,7 +105,7 @@ def tokens(name: Any) -> tuple[Token, ...]:
 
 
 def _token(text: str) -> Token:
-    return plain(float(text)) if text[-1].isdigit() else text
+    return plain(float(text)) if text[-1].isdecimal() else text
 
 
 def distinct(names: Sequence[Any]) -> list[tuple[Token, ...]]:
@@ -188,13 +188,26 @@ def negates(name: Any, other: Any) -> bool:
 
 def contradicts(name: Any, positive: Any, negative: Any) -> bool:
     """Tell whether the name of a column says that it is of `negative` rather than `positive`."""
+    if isinstance(positive, bool) or isinstance(negative, bool):
+        # A name may have them in digits or in words.
+        pairs = ([form(each) for each in (positive, negative)] for form in (plain, str))
+        return any(contradicts(name, *pair) for pair in pairs)
     own, yes, no = (set(tokens(each)) for each in (name, positive, negative))
     words = no - yes or no
+    if yes <= own and words <= own:
+        # Of classes y and n, p(y=n) has words of both.
+        own = set(_after_use(tokens(name)))
     of_negative = bool(words) and words <= own and not yes <= own
     if not (yes <= own or words <= own):
         of_negative = bool(words) and _fit(words, own) and not _fit(yes, own)
     reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
     return negates(name, positive) or (of_negative and not reversed_)
+
+
+def _after_use(said: Sequence[Token]) -> Sequence[Token]:
+    """Return the words of a name without those that it begins with that are of use alone."""
+    first = next((i for i, each in enumerate(said) if each not in _OF_USE), len(said) - 1)
+    return said[first:]
 
 
 def said_beside(name: Any, positive: Any) -> set[Token]:
@@ -208,6 +221,15 @@ def are_of_others(first: Any, second: Any) -> bool:
     own, other = (_words_of_class(each) for each in (first, second))
     alike = any(a == b or are_alike(a, b) for a in own for b in other)
     return bool(own and other) and not alike
+
+
+def are_other_letters(name: Any, other: Any) -> bool:
+    """Tell whether two names are different letters, such as P(y=N) beside Y."""
+    found = [_after_use(tokens(each)) for each in (name, other)]
+    if any(len(each) != 1 or len(str(*each)) > 1 or is_number(*each) for each in found):
+        return False
+    (first,), (second,) = found
+    return first != second and (first not in _OF_USE or (first, second) in _PAIRS)
 
 
 def _words_of_class(name: Any) -> set[str]:

@@ -318,8 +318,9 @@ class CalibrationSketch:
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
         seen = self._seen
         state, reading = seen.summed(self._frame), seen.reading
-        if self.labels is None and reading.columns is None:
-            check_for_zero(state, reading.names, self.n_classes)
+        several = self.n_classes > 2 or reading.unnamed or reading.columns is not None
+        if self.labels is None and several:
+            check_for_zero(state, self.notion, self.n_classes, reading.names, reading.columns)
         return decomposition(
             state,
             asked,

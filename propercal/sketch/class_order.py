@@ -49,7 +49,10 @@ def check_as_before(
     k = len(names)
     if proba.values.ndim == 1 or proba.values.shape[1] == 1:
         if proba.name is None and alone:
-            return
+            # Memory refuses one of which nothing says the class.
+            if keys(names_of(names, proba, pos_label=pos_label)) == keys(names):
+                return
+            raise _other_classes("a column without a name", f"the probability of {names[-1]!r}")
         (name,), (_, positive) = keys([proba.name]), keys(names)
         if name == positive:
             return

@@ -258,8 +258,106 @@ def test_a_column_that_a_table_has_numbered_is_no_class_of_that_number() -> None
         for column in (two[1], two[[1]]):
             refused("y_true = .*pos_label=", labels, column)
             positive = "2" if getattr(labels, "dtype", None) is not None and labels.dtype.kind == "U" else 2
-            check(TWO, labels, column, pos_label=positive)
+            # Under names of classes, which a table may have too, it would be that of class 1.
+            refused("pos_label = .*rename it, or pass it without a name", labels, column, pos_label=positive)
+            check(TWO, labels, column.to_numpy(), pos_label=positive)
         check(TWO, labels, two[1].rename("2"))
         check(TWO, labels, two[0].rename("1"))
     for labels in (FRAUD, FRAUD == 1, FRAUD * 2 - 1):
         check(TWO, labels, two[1])
+    check(TWO, FRAUD * 2 + 2, two[1], pos_label=4)
+    check(TWO, WORDS, two[1], pos_label="fraud")
+    twos = np.full(20, 2)
+    refused("pos_label = 2: expected 1", twos, two[0].rename(1), pos_label=2)
+    check(float(np.mean(2 * (1 - SCORE) ** 2)), twos, two[1].rename("2"))
+
+
+def test_false_is_the_name_of_a_class() -> None:
+    event = FRAUD == 1
+    for column in (pd.Series(1 - SCORE, name=False), pd.DataFrame({False: 1 - SCORE})):
+        refused("pos_label = True: expected False", event, column, pos_label=True)
+        check(TWO, event, column, pos_label=False)
+        with pytest.raises(ValueError, match="pos_label = True"):
+            CalibrationSketch(2, pos_label=True).update(event, column)
+    check(TWO, event, pd.Series(SCORE, name=0), pos_label=True)
+
+
+@pytest.mark.parametrize("name", ["p_{}", "prob_{}", "P(y={})", "P(y = {})", "{}_prob"])
+def test_a_name_has_booleans_in_words_or_in_digits(name: str) -> None:
+    event = FRAUD == 1
+    for forms in (("False", "True"), ("0", "1"), ("false", "true")):
+        negative, positive = (name.format(form) for form in forms)
+        for true, false in ((True, False), (1, 0), (np.True_, np.False_)):
+            refused("pos_label = ", event, pd.Series(1 - SCORE, name=negative), pos_label=true)
+            check(TWO, event, pd.Series(SCORE, name=positive), pos_label=true)
+            refused("pos_label = ", event, pd.Series(SCORE, name=positive), pos_label=false)
+            check(TWO, event, pd.Series(1 - SCORE, name=negative), pos_label=false)
+        refused("y_true = ", event, pd.Series(1 - SCORE, name=negative), labels=[False, True])
+        # All rows are of one class.
+        refused("pos_label = ", event | True, pd.Series(1 - SCORE, name=negative), pos_label=True)
+        refused("pos_label = ", event & False, pd.Series(SCORE, name=positive), pos_label=False)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("Y", "N"), ("P", "N"), ("p", "other"), ("y", "no")])
+def test_words_of_use_before_a_class_are_no_names_of_it(yes: str, no: str) -> None:
+    words = np.where(FRAUD == 1, yes, no)
+    for name in ("P(y={})", "P(Y = {})", "p_{}", "y_{}", "p({})", "prob[{}]"):
+        other, right = (pd.Series(SCORE, name=name.format(each)) for each in (no, yes))
+        refused("pos_label = ", words, 1 - other, pos_label=yes)
+        refused("y_true = the names", words, 1 - other, labels=[no, yes])
+        check(TWO, words, right, pos_label=yes)
+        check(TWO, words, right, labels=[no, yes])
+    for plain in (None, "score", "y_prob", "y_pred", "p"):
+        check(TWO, words, pd.Series(SCORE, name=plain), labels=[no, yes])
+
+
+# ---------------------------------------------------------------- rows of one class
+
+#: Of rows that are all of the positive class.
+ONES = float(np.mean(2 * (1 - SCORE) ** 2))
+
+
+@pytest.mark.parametrize(("labels", "positive"), [
+    ([1] * 20, "fraud"), ([0] * 20, "fraud"), ([True] * 20, "fraud"), ([True] * 20, "True"), ([True] * 20, 2), (["fraud"] * 20, 1), (["fraud"] * 20, True),
+])
+def test_a_positive_class_of_another_kind_than_labels_is_refused(labels: Any, positive: Any) -> None:
+    match = r"pos_label = .*: expected a class like those of y_true"
+    refused(match, labels, SCORE, pos_label=positive)
+    with pytest.raises(ValueError, match=match):
+        CalibrationSketch(2, pos_label=positive).update(labels, SCORE)
+    for given, same in (([1] * 20, "1"), (["1"] * 20, 1), ([True] * 20, 1), ([2] * 20, 2), (["fraud"] * 20, "fraud")):
+        check(ONES, given, SCORE, pos_label=same)
+    for given, other in (([0] * 20, 1), ([False] * 20, True), (["0"] * 20, 1), ([1] * 20, 2), (["legit"] * 20, "fraud")):
+        check(float(np.mean(2 * SCORE**2)), given, SCORE, pos_label=other)
+
+
+@pytest.mark.parametrize(("label", "name"), [
+    ("fraud", "legit"), ("fraud", "p_legit"), ("fraud", "not_fraud"), ("yes", "no"), ("yes", "p_no"), ("1", "0"), ("1", "p_0"), ("1", "prob_0"),
+    ("neg", "P(y=pos)"), ("no", "yes"), ("not cat", "prob_cat"), ("1", "P(y=-1)"), ("1", "2_prob"), ("2", "p_1"),
+    ("Y", "N"), ("Y", "P(y=N)"), ("P", "p_N"), ("A", "B"), ("N", "Y"), ("N", "P(y=Y)"),
+])
+def test_a_column_of_another_class_than_the_only_one_is_refused(label: str, name: str) -> None:
+    column = pd.Series(1 - SCORE, name=name)
+    refused("pos_label = ", [label] * 20, column, pos_label=label)
+    with pytest.raises(ValueError, match="pos_label = "):
+        CalibrationSketch(2, pos_label=label).update([label] * 20, column)
+    for own in (label, f"p_{label}", "score", "y_proba", None):
+        check(ONES, [label] * 20, pd.Series(SCORE, name=own), pos_label=label)
+
+
+@pytest.mark.parametrize("name", [2, "2", "prob_2", "p_2"])
+def test_rows_of_class_1_beside_a_column_of_class_2_are_in_doubt(name: Any) -> None:
+    column = pd.Series(SCORE, name=name)
+    refused(r"y_true = the labels \[1\].*pos_label=", [1] * 20, column)
+    refused("pos_label = 1: expected", [1] * 20, column, pos_label=1)
+    check(ONES, [1] * 20, column.rename(None), pos_label=1)
+    check(ONES, [1] * 20, column.rename("model_2"), pos_label=1)
+    check(float(np.mean(2 * SCORE**2)), [1] * 20, column, pos_label=2)
+    check(TWO, FRAUD + 1, column.rename(2))
+
+
+@pytest.mark.parametrize("name", ["R²", "x③", "y₂", "p¹"])
+def test_digits_that_are_no_decimals_are_letters(name: str) -> None:
+    check(TWO, FRAUD, pd.Series(SCORE, name=name))
+    check(TWO, pd.Series(FRAUD, name=name), F.iloc[:, ::-1])
+    check(THREE, CODES, P.set_axis(["c²", "c⁰", "c¹"], axis=1))

@@ -90,6 +90,27 @@ def test_rows_that_do_not_count_do_not_change_how_the_others_are_numbered(kind: 
     assert found(*lazy(void, Y_PROBA, chunks=CHUNKS), ignore_index=-100).risk == pytest.approx(found(void, Y_PROBA, ignore_index=-100).risk, rel=1e-12)
 
 
+def test_labels_of_tables_are_numbered_by_all_rows_too() -> None:
+    """Their columns have words as names, or there is one."""
+    pd, dd, _ = frame_of()
+
+    def parts(values: Any) -> Any:
+        return dd.from_pandas(values, npartitions=2)
+
+    codes = np.arange(N) % 3
+    table = parts(pd.DataFrame(Y_PROBA, columns=list("abc")))
+    column = parts(pd.Series(Y_PROBA[:, 0]))
+    for labels, proba, void in ((codes + 1, table, 3), (codes % 2 + 1, column, 2)):
+        y_true, weight = parts(pd.Series(labels)), parts(pd.Series((labels != void) * 1.0))
+        message = r"^y_true = \[1(, 2)?\] in rows that count, and \[\d\] in others: .*pass labels="
+        for options in ({"ignore_index": void}, {"sample_weight": weight}):
+            with pytest.raises(ValueError, match=message):
+                found(y_true, proba, **options)
+        listed = {"labels": list(range(1, void + 1)), "ignore_index": void}
+        memory = found(labels, proba.compute(), **listed)
+        assert found(y_true, proba, **listed).risk == pytest.approx(memory.risk, rel=1e-12)
+
+
 def test_what_cannot_be_ignored() -> None:
     pair = lazy(Y_TRUE, Y_PROBA, chunks=CHUNKS)
     with pytest.raises(ValueError, match=r"^ignore_index = a list: expected one value"):

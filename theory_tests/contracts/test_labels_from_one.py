@@ -25,7 +25,8 @@ def in_memory(y_true: Any, y_proba: Any, **options: Any) -> float:
 
 
 def in_chunks(y_true: Any, y_proba: Any, **options: Any) -> float:
-    sketch = CalibrationSketch(3, generator="brier", notion="classwise", bandwidth=0.1, **options)
+    settings = {"generator": "brier", "notion": "classwise", "bandwidth": 0.1, **options}
+    sketch = CalibrationSketch(max(2, *np.shape(y_proba)[1:], 0), **settings)
     for rows in (slice(0, 1), slice(1, 70), slice(70, N)):
         sketch.update(y_true[rows], y_proba[rows])
     return float(CalibrationSketch.from_bytes(sketch.to_bytes()).result(method="risk").risk)
@@ -33,8 +34,21 @@ def in_chunks(y_true: Any, y_proba: Any, **options: Any) -> float:
 
 def in_partitions(y_true: Any, y_proba: Any, **options: Any) -> float:
     da = pytest.importorskip("dask.array", reason="needs Dask")
+    if not isinstance(y_true, np.ndarray):
+        dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
+        frames = [dd.from_pandas(each, npartitions=3) if hasattr(each, "iloc") else each for each in (y_true, y_proba)]
+        if frames[1] is y_proba:
+            frames[1] = da.from_array(y_proba, chunks=(tuple(map(len, frames[0].partitions)), *y_proba.shape[1:]))
+        return in_whole_partitions(*frames, **options)
     given = (da.from_array(np.asarray(each), chunks=(50, *each.shape[1:])) for each in (y_true, y_proba))
     return in_memory(*given, **options)
+
+
+def in_whole_partitions(y_true: Any, y_proba: Any, **options: Any) -> float:
+    """Rows that do not count take part in no published method."""
+    method = {"method": "debiased"} if "ignore_index" in options else {}
+    settings = {each: SETTINGS[each] for each in ("generator", "notion")} if method else SETTINGS
+    return float(decompose(y_true, y_proba, **{**settings, **method}, **options).risk)
 
 
 WAYS = [in_memory, in_chunks, in_partitions]
@@ -80,6 +94,66 @@ def test_names_say_which_is_meant() -> None:
             in_memory(CODES, named)
     assert in_memory(CODES, table.set_axis([1, 2, 3], axis=1)) == pytest.approx((OF_FIRST + OF_SECOND) / 2, rel=1e-9)
     assert in_memory(pd.Categorical(CODES, categories=[0, 1, 2]), PROBA) == pytest.approx(RIGHT, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["p_a", "p_b", "p_c"], ["I", "II", "III"], ["a1", "b1", "c1"]], ids=str)
+def test_words_do_not_say_which_is_meant(way: Any, names: list[str]) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table = pd.DataFrame(PROBA, columns=names)
+    for labels in (CODES, CODES.astype(float), pd.Series(pd.Categorical(CODES)), pd.Series(CODES, name="label")):
+        given = pd.Series(labels)
+        with pytest.warns(UserWarning, match=MESSAGE):
+            assert way(given, table) == pytest.approx(RIGHT, rel=1e-9)
+    assert way(pd.Series(CODES), table, labels=[1, 2, 3]) == pytest.approx((OF_FIRST + OF_SECOND) / 2, rel=1e-9)
+    for kind in ("top-label", "canonical"):
+        with pytest.warns(UserWarning, match=MESSAGE):
+            decompose(CODES, table, generator="brier", notion=kind, kernel=None)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_numbers_in_names_and_categories_say_it(way: Any) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    for names in (["p_0", "p_1", "p_2"], ["zero", "one", "two"], ["class0", "class1", "class2"]):
+        assert way(pd.Series(CODES), pd.DataFrame(PROBA, columns=names)) == pytest.approx(RIGHT, rel=1e-9)
+    if way is not in_chunks:
+        for table in (pd.DataFrame(PROBA, columns=list("abc")), pd.DataFrame(PROBA)):
+            assert way(pd.Series(pd.Categorical(CODES, [0, 1, 2])), table) == pytest.approx(RIGHT, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_of_two_columns_and_one_class_it_is_in_doubt_too(way: Any) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    two, ones = np.tile([0.4, 0.6], (N, 1)), np.ones(N, dtype=int)
+    for proba in (two, pd.DataFrame(two, columns=["a", "b"])):
+        with pytest.warns(UserWarning, match=r"^y_true holds 1 and no 0: .* 48 rows be of class 0\. .*range\(1, 3\)"):
+            assert way(pd.Series(ones) if proba is not two else ones, proba) == pytest.approx(2 * 0.4**2, rel=1e-9)
+        assert way(ones, two, labels=[1, 2]) == pytest.approx(2 * 0.6**2, rel=1e-9)
+        if way is in_chunks:
+            with pytest.warns(UserWarning, match="48 rows be of class 0"):
+                assert way(ones, two, notion="canonical") == pytest.approx(2 * 0.4**2, rel=1e-9)
+    way(ones, two[:, 1])
+    way(pd.Series(ones), pd.DataFrame(two, columns=["p_0", "p_1"]))
+
+
+def test_a_label_that_is_ignored_is_none_of_the_categories_that_count() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    right = (OF_FIRST + OF_SECOND) / 2
+    table = pd.DataFrame(PROBA, columns=list("abc"))
+    labels = CODES.copy()
+    labels[:40] = 0
+    words = np.array(["void", "a", "b"])[labels]
+    for ordered in (True, False):
+        for y_true, void, proba in (
+            (pd.Categorical(labels, [0, 1, 2, 3], ordered=ordered), 0, PROBA), (pd.Categorical(labels, [0, 1, 2, 3], ordered=ordered), 0, table),
+            (pd.Categorical(words, ["a", "b", "c", "void"], ordered=ordered), "void", PROBA),
+        ):
+            for way in (in_memory, in_partitions):
+                assert way(pd.Series(y_true), proba, ignore_index=void) == pytest.approx(right, rel=1e-9)
+    # Of a class of its own, which is ignored, it is one of as many as there are columns.
+    background = pd.Series(pd.Categorical(labels, [0, 1, 2]))
+    for way in (in_memory, in_partitions):
+        assert way(background, PROBA, ignore_index=0) == pytest.approx(RIGHT, rel=1e-9)
 
 
 def test_rows_that_do_not_count_are_not_missed() -> None:

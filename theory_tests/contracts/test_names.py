@@ -387,7 +387,13 @@ def test_a_sketch_of_one_column_keeps_to_its_class() -> None:
     for settings in ({}, {"pos_label": "fraud"}, {"labels": ["legit", "fraud"]}):
         sketch = CalibrationSketch(2, generator="brier", bandwidth=0.1, **settings)
         sketch.update(labels, fraud)
-        sketch.update(labels, fraud.to_numpy())
+        if settings:
+            sketch.update(labels, fraud.to_numpy())
+        else:
+            # As in memory, where nothing but a name says the class.
+            for given in (labels, pd.get_dummies(np.array(labels))):
+                with pytest.raises(ValueError, match="to know of which class y_proba is the probability"):
+                    sketch.update(given, fraud.to_numpy())
         assert sketch.result(method="risk").risk == pytest.approx(0.02, rel=1e-9)
         with pytest.raises(ValueError, match="y_proba = a column named 'legit'"):
             sketch.update(labels, (1 - fraud).rename("legit"))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from propercal._data.alignment import align
 from propercal._data.columns import keys, names_of
+from propercal._data.counting import without_void
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
@@ -63,6 +64,11 @@ class Blocks:
         shape = self.said[0].values.shape
         return len(shape) == 2 and shape[1] == self.n_classes
 
+    @property
+    def lists_0(self) -> bool:
+        """Whether the type of the labels lists 0 among the classes."""
+        return 0 in (self.said[0].categories or self.said[0].unordered or ())
+
     def needs_all_labels(self) -> bool:
         """Tell whether no part of the labels tells which class each of them means."""
         labels, proba = self.said
@@ -73,10 +79,15 @@ class Blocks:
         return not (proba.columns is labels.categories is labels.unordered is None)
 
     def names(
-        self, found: Sequence[Any], labels_given: Any = None, pos_label: Any = None
+        self,
+        found: Sequence[Any],
+        labels_given: Any = None,
+        pos_label: Any = None,
+        ignore_index: Any = None,
     ) -> list[Any]:
         """Return the class that each column stands for, from all that occur among the labels."""
         labels, proba = self.said
+        labels = without_void(labels, self.n_classes, ignore_index)
         named = not set(keys(proba.columns or ())).isdisjoint(keys(found))
         if self.unknown and labels_given is None and not (self.single or named):
             raise bad_value(

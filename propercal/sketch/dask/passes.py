@@ -153,7 +153,9 @@ def decompose_blocks(
     if blocks.may_move:
         check_fixed(blocks.rows[0])
     if plan.labels is None and blocks.needs_all_labels():
-        plan = replace(plan, labels=_names(blocks, plan, plan.pos_label), pos_label=None)
+        names = _names(blocks, plan, plan.pos_label)
+        from_0 = names == list(range(blocks.n_classes))
+        plan = replace(plan, labels=names, pos_label=None, counted=from_0)
     elif plan.labels is None:
         # A partition that lacks a class could not tell numbers from 0 from others.
         counted = replace(plan, labels=list(range(blocks.n_classes)), counted=True)
@@ -201,8 +203,9 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
-    if plan.counted:
-        check_for_zero(sketches[0]._state, plan.labels, plan.n_classes)
+    if plan.counted and not (blocks.single or blocks.lists_0):
+        columns, k = blocks.said[1].columns, plan.n_classes
+        check_for_zero(sketches[0]._state, plan.notion, k, plan.labels, columns)
     if n < 2 and (blocks.weighted or plan.ignore_index is not None):
         argument = "sample_weight" if plan.ignore_index is None else "y_true"
         found = f"{n} positive weights"
@@ -258,7 +261,7 @@ def _names(blocks: Blocks, plan: Plan, pos_label: Any) -> list[Any]:
     most = blocks.n_classes + 1
     names = partial(names_in, most, plan.ignore_index)
     found = _reduce(names, partial(join_names, most), blocks.labels)
-    return blocks.names(found, None, pos_label)
+    return blocks.names(found, None, pos_label, plan.ignore_index)
 
 
 def _choose(blocks: Blocks, plan: Plan) -> tuple[list[float], list[str]]:

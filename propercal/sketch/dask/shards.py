@@ -74,7 +74,8 @@ class Plan:
     random_state: int = 0
     ignore_index: Any = None
     counted: bool = False
-    """Whether labels are taken for numbers from 0 because nothing says what they are."""
+    """Whether labels are taken for numbers from 0 because nothing says what they are, or because
+    those of rows that count are."""
 
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
