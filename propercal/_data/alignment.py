@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, collected, hold, is_labelled
 from propercal._data.messages import bad_value
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.reading import USUAL_NAMES, Names, is_missing
 from propercal._data.rows import (
     Order,
     check_others,
@@ -193,12 +194,24 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
     if a.weight is None or b.weight is None or n_rows(a.weight) != n_rows(b.weight):
         return
     of_a, of_b = to_numpy(a.weight.values), to_numpy(b.weight.values)
-    if not ((of_a == of_b) | (of_a != of_a)).all():
+    if not _are_equal(of_a, of_b):
         raise unmatched(
             called[0].weight,
             "an index that only one of them has",
             f"{called[0].proba} and {called[1].proba}",
         )
+
+
+def _are_equal(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
+    """Tell whether values are the same, or missing on both sides."""
+    if first.dtype.kind != "O":
+        return bool(((first == second) | (first != first)).all())
+    pairs = zip(first.ravel().tolist(), second.ravel().tolist(), strict=True)
+    # What pandas has for no value is neither equal to anything nor different.
+    return all(
+        a is b or (is_missing(b) if is_missing(a) else not is_missing(b) and a == b)
+        for a, b in pairs
+    )
 
 
 def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from propercal._data.alignment import Aligned, align
 from propercal._data.dimensions import Layout
+from propercal._data.group_names import check_present, exact
 from propercal._data.holders import Held, collected, hold
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
@@ -48,6 +49,7 @@ def validate_groups(
         return found
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
     called = replace(names, weight="groups")
+    groups = exact("groups", groups)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
@@ -113,6 +115,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
     rows = predictions.rows
     used = values[rows]
     if values.dtype.kind in "biuSU":
+        check_present("groups", used, rows, held)
         return values
     if values.dtype.kind == "f":
         odd = np.isnan(used)
@@ -133,6 +136,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
             "a group for each row",
             "give rows that depend on no others a label of their own, or drop them",
         )
+    check_present("groups", used, rows, held)
     return values
 
 
