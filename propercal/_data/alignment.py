@@ -75,6 +75,19 @@ def align(
     return _align(y_true, y_proba, sample_weight, layout, called).rows
 
 
+def align_in_order(
+    y_true: object,
+    y_proba: object,
+    *,
+    layout: Layout = USUAL_LAYOUT,
+    called: Names = USUAL_NAMES,
+) -> tuple[Aligned, bool]:
+    """Read labels and predictions, and tell whether labels were moved."""
+    rows, places = _align(y_true, y_proba, None, layout, called)
+    places = rows.labels.places if places is None else places
+    return rows, places is not None and not in_place(places)
+
+
 def _align(
     y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
 ) -> _Placed:
@@ -146,7 +159,7 @@ def align_all(
     """
     y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
     placed = [
-        _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
+        _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
     ]
     found = [_carried(each, placed[0]) for each in placed]
@@ -155,9 +168,7 @@ def align_all(
     return found
 
 
-def _layout_for(
-    layout: Layout, y_true: object, y_proba: object, others: Sequence[object]
-) -> Layout:
+def layout_for(layout: Layout, y_true: object, y_proba: object, others: Sequence[object]) -> Layout:
     """Leave out what is said of dimensions that others have, and neither of these two."""
     if is_labelled(y_proba) or not any(is_labelled(each) for each in others):
         return layout

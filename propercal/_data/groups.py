@@ -6,7 +6,6 @@ groups of neighbours in the order of the rows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import Aligned, align
+from propercal._data.blocks import block_length, check_series
 from propercal._data.dimensions import Layout
 from propercal._data.group_names import check_present, exact
 from propercal._data.holders import Held, collected, hold
@@ -50,10 +50,12 @@ def validate_groups(
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
     called = replace(names, weight="groups")
     groups = exact("groups", groups)
+    if blocks is not None:
+        check_series(blocks, y_true, y_proba, layout, names)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
-        return _numbered(found, np.arange(n) // _block_length(blocks, n), "blocks")
+        return _numbered(found, np.arange(n) // block_length(blocks, n), "blocks")
     if sample_weight is not None and held.proba.rows is None and held.labels.rows is None:
         _check_beside_weights(held, sample_weight, names)
     assert held.weight is not None  # noqa: S101  # groups take its place
@@ -82,22 +84,6 @@ def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) ->
             f"one order, since neither {names.labels} nor {names.proba} has an index",
             "bring both into the order of the predictions",
         )
-
-
-def _block_length(blocks: object, n: int) -> int:
-    if isinstance(blocks, str) and blocks == "auto":
-        return math.ceil(round(math.cbrt(n), 9))
-    whole = isinstance(blocks, int | np.integer) and not isinstance(blocks, bool)
-    length = int(blocks) if whole else 0  # type: ignore[call-overload]
-    if not 1 <= length <= n:
-        raise bad_value(
-            "blocks",
-            repr(blocks),
-            f'a whole number of rows from 1 to {n}, or "auto"',
-            "take blocks longer than what is dependent; auto is the cube root of the number of "
-            "rows",
-        )
-    return length
 
 
 def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:

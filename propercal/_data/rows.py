@@ -171,7 +171,7 @@ def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: 
     )
     if index is None or not counted:
         return
-    numbers = _row_numbers(index)
+    numbers = row_numbers(index)
     if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
         return
     usual = np.arange(len(numbers))
@@ -185,7 +185,7 @@ def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: 
     )
 
 
-def _row_numbers(index: Any) -> Order | None:
+def row_numbers(index: Any) -> Order | None:
     """Return the values of an index as whole numbers, whatever their type; None if they are not."""
     numbers = []
     for value in index.tolist():
