@@ -63,7 +63,7 @@ def test_several_dimensions_of_samples_are_refused() -> None:
     xr = pytest.importorskip("xarray")
     labels = xr.DataArray(Y.reshape(6, 20), dims=("site", "t"))
     proba = xr.DataArray(P.reshape(6, 20, 3), dims=("site", "t", "k"))
-    one = {"class_dim": "k"}
+    one: dict[str, Any] = {"class_dim": "k"}
     stacked = [each.stack(s=("site", "t")) for each in (labels, proba)]
     index = pd.MultiIndex.from_product([range(6), range(20)], names=["site", "t"])
     for call in [
