@@ -99,7 +99,9 @@ def _align(
     elif any(is_labelled(each) for each in (y_true, y_proba, sample_weight)):
         dimensions = Dimensions.of(y_true, y_proba, layout, called)
         places = dimensions.places(y_true)
-        y_true, y_proba, sample_weight = dimensions.read(y_true, y_proba, sample_weight)
+        read = dimensions.read(y_true, y_proba, sample_weight)
+        places = read[0].places if places is None else places
+        y_true, y_proba, sample_weight = read
     elif layout.given:
         name = "class_dim" if layout.class_dim is not None else "sample_dims"
         raise bad_value(

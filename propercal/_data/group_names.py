@@ -49,7 +49,7 @@ def _one_by_one(groups: Any) -> list[Any] | None:
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
         return None
     if is_labelled(groups) or isinstance(groups, np.ndarray):
-        return np.ravel(np.ma.getdata(np.asarray(groups))).tolist()  # type: ignore[no-any-return]
+        return np.ravel(np.ma.getdata(np.asarray(groups))).tolist()
     if is_array(groups):
         return None
     if hasattr(type(groups), "iloc") and getattr(groups, "ndim", 1) == 2:
@@ -95,7 +95,7 @@ def _name(value: Any) -> Any:
     if value != value:
         return None
     if _is_rounded(value):
-        return str(Fraction(value))  # type: ignore[arg-type]
+        return str(Fraction(value))  # type: ignore[call-overload]
     number = float(value)  # type: ignore[arg-type]
     return str(int(number)) if number.is_integer() else str(number)
 

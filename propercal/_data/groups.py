@@ -16,11 +16,11 @@ from propercal._data.alignment import Aligned, align
 from propercal._data.blocks import block_length, check_series
 from propercal._data.dimensions import Layout
 from propercal._data.group_names import check_present, exact
-from propercal._data.holders import Held, collected, hold
+from propercal._data.holders import Held, collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
-from propercal._data.rows import in_order_of
+from propercal._data.rows import check_others, in_order_of
 
 Numbers = npt.NDArray[np.int64]
 
@@ -56,8 +56,9 @@ def validate_groups(
     n = int(held.proba.values.shape[0])
     if blocks is not None:
         return _numbered(found, np.arange(n) // block_length(blocks, n), "blocks")
-    if sample_weight is not None and held.proba.rows is None and held.labels.rows is None:
-        _check_beside_weights(held, sample_weight, names)
+    if sample_weight is not None:
+        weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
+        _check_beside_weights(held, weight, names)
     assert held.weight is not None  # noqa: S101  # groups take its place
     return _numbered(found, _values(held.weight, n, found), "groups")
 
@@ -73,10 +74,9 @@ def check_groups(groups: object, blocks: object) -> None:
         )
 
 
-def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) -> None:
+def _check_beside_weights(held: Aligned, weight: Held | None, names: Names) -> None:
     """Refuse groups and weights that are in different orders by an index that only they have."""
-    assert held.weight is not None  # noqa: S101
-    weight = hold(names.weight, sample_weight)
+    assert held.weight is not None is not weight  # noqa: S101
     if in_order_of(held.weight, weight, "groups", names.weight).order is not None:
         raise bad_value(
             "groups",
@@ -84,6 +84,7 @@ def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) ->
             f"one order, since neither {names.labels} nor {names.proba} has an index",
             "bring both into the order of the predictions",
         )
+    check_others(held.weight, weight, "groups", names.weight)
 
 
 def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:

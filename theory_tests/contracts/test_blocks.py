@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_several_dimensions_of_samples_are_refused() -> None:
     one: dict[str, Any] = {"class_dim": "k"}
     stacked = [each.stack(s=("site", "t")) for each in (labels, proba)]
     index = pd.MultiIndex.from_product([range(6), range(20)], names=["site", "t"])
-    for call in [
+    calls: list[Callable[[], Any]] = [
         lambda: n_blocks(labels, proba, **one),
         lambda: n_blocks(labels, proba.transpose("t", "site", "k"), **one),
         lambda: n_blocks(labels, proba, sample_dims=("t", "site")),
@@ -74,7 +75,8 @@ def test_several_dimensions_of_samples_are_refused() -> None:
         lambda: n_blocks(pd.Series(Y, index), pd.DataFrame(P, index)),
         lambda: n_blocks(Y.reshape(6, 20), np.moveaxis(P.reshape(6, 20, 3), -1, 1), class_axis=1),
         lambda: propercal.paired_difference(labels, proba, proba, blocks=4, **one),
-    ]:
+    ]
+    for call in calls:
         with pytest.raises(ValueError, match="blocks = 4 beside rows of 2 dimensions: expected one series"):
             call()
     assert n_blocks(Y, P.T, class_axis=0) == 30

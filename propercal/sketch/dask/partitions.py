@@ -180,12 +180,10 @@ def _in_memory(y_true: object, y_proba: object, sample_weight: object) -> dict[s
         for argument, values in given
         if values is not None and not is_dask(values)
     }
-    weight = held.get("sample_weight")
-    for argument in ARGUMENTS[:2] if weight is not None else ():
-        if argument in held:
-            weight = in_order_of(weight, held[argument], "sample_weight", argument).held
-            check_others(weight, held[argument], "sample_weight", argument)
-            held["sample_weight"] = weight
+    name = "sample_weight"
+    for argument in [each for each in held if each != name] if name in held else []:
+        held[name] = in_order_of(held[name], held[argument], name, argument).held
+        check_others(held[name], held[argument], name, argument)
     return held
 
 
