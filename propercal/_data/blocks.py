@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from propercal._data.alignment import align_in_order
+from propercal._data.alignment import align_in_order, layout_for
 from propercal._data.dimensions import Dimensions, Layout
 from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value
@@ -46,6 +47,18 @@ def block_length(blocks: object, n: int) -> int:
             "rows",
         )
     return length
+
+
+def check_all_series(
+    blocks: object,
+    y_true: object,
+    y_proba: Sequence[object],
+    layout: Layout,
+    called: Sequence[Names],
+) -> None:
+    """Raise if there are blocks, and :func:`check_series` refuses one of several predictions."""
+    for each, names in zip(y_proba, called, strict=True) if blocks is not None else ():
+        check_series(blocks, y_true, each, layout_for(layout, y_true, each, y_proba), names)
 
 
 def check_series(

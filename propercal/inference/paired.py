@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
-from propercal._data.alignment import align_pair, layout_for
-from propercal._data.blocks import check_series
+from propercal._data.alignment import align_pair
+from propercal._data.blocks import check_all_series
 from propercal._data.dimensions import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
@@ -228,10 +228,7 @@ def paired_difference(
     first, second = align_pair(
         y_true, (y_proba_a, y_proba_b), sample_weight, layout=layout, called=names
     )
-    if blocks is not None:
-        both = y_proba_a, y_proba_b
-        for each, name in zip(both, names, strict=True):
-            check_series(blocks, y_true, each, layout_for(layout, y_true, each, both), name)
+    check_all_series(blocks, y_true, (y_proba_a, y_proba_b), layout, names)
     if groups is not None:
         called = replace(names[0], weight="groups"), replace(names[1], weight="groups")
         groups = exact("groups", groups)
