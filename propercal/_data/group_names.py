@@ -52,6 +52,9 @@ def _one_by_one(groups: Any) -> list[Any] | None:
         return np.ravel(np.ma.getdata(np.asarray(groups))).tolist()
     if is_array(groups):
         return None
+    if hasattr(type(groups), "iloc") and hasattr(type(groups), "to_pandas"):
+        # On a device (cuDF), values have no list.
+        return _one_by_one(groups.to_pandas())
     if hasattr(type(groups), "iloc") and getattr(groups, "ndim", 1) == 2:
         return _one_by_one(groups.iloc[:, 0]) if groups.shape[1] == 1 else None
     if hasattr(groups, "column_names") or hasattr(groups, "columns"):
