@@ -92,7 +92,7 @@ def check_series(
             + ("" if ordered is False else f", in which {called.labels} stand in another order"),
             "the order of the series, whose neighbours depend on each other",
             f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or call "
-            ".reset_index(drop=True) on both if rows are in order",
+            ".reset_index(drop=True) on both if rows are in order (xarray: .sortby, .drop_vars)",
         )
 
 

@@ -112,7 +112,7 @@ def check_present(
         raise bad_value(
             argument,
             f"{used[odd].tolist()[0]!r} at {some_rows(held.given(rows[odd]))}",
-            "a group for each row, which is how a missing one is written",
+            "a group for each row, not what is written for a missing one",
             "give rows that depend on no others a label of their own, or drop them; rename a group "
             "that is called so",
         )
