@@ -175,7 +175,8 @@ def decompose(
         method, 20 groups or more (see Notes).
     blocks : int or "auto", optional
         The same for a series: so many rows in a row are one group, in the order of `y_proba`.
-        "auto" takes the cube root of n, rounded up.
+        "auto" takes the cube root of n, rounded up. Rows that are known to stand in another order
+        than that of one series are refused.
     labels : sequence of length k, optional
         The class that each column of `y_proba` stands for. By default the names of columns, where
         they have names (those of `y_true` must be among them), else the numbers 0 to k − 1, or as

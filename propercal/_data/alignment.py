@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, collected, hold, is_labelled
 from propercal._data.messages import bad_value
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.reading import USUAL_NAMES, Names, is_missing
 from propercal._data.rows import (
     Order,
     check_others,
@@ -74,6 +75,19 @@ def align(
     return _align(y_true, y_proba, sample_weight, layout, called).rows
 
 
+def align_in_order(
+    y_true: object,
+    y_proba: object,
+    *,
+    layout: Layout = USUAL_LAYOUT,
+    called: Names = USUAL_NAMES,
+) -> tuple[Aligned, bool]:
+    """Read labels and predictions, and tell whether labels were moved."""
+    rows, places = _align(y_true, y_proba, None, layout, called)
+    places = rows.labels.places if places is None else places
+    return rows, places is not None and not in_place(places)
+
+
 def _align(
     y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
 ) -> _Placed:
@@ -85,7 +99,9 @@ def _align(
     elif any(is_labelled(each) for each in (y_true, y_proba, sample_weight)):
         dimensions = Dimensions.of(y_true, y_proba, layout, called)
         places = dimensions.places(y_true)
-        y_true, y_proba, sample_weight = dimensions.read(y_true, y_proba, sample_weight)
+        read = dimensions.read(y_true, y_proba, sample_weight)
+        places = read[0].places if places is None else places
+        y_true, y_proba, sample_weight = read
     elif layout.given:
         name = "class_dim" if layout.class_dim is not None else "sample_dims"
         raise bad_value(
@@ -145,7 +161,7 @@ def align_all(
     """
     y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
     placed = [
-        _align(y_true, each, sample_weight, _layout_for(layout, y_true, each, y_proba), names)
+        _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
     ]
     found = [_carried(each, placed[0]) for each in placed]
@@ -154,9 +170,7 @@ def align_all(
     return found
 
 
-def _layout_for(
-    layout: Layout, y_true: object, y_proba: object, others: Sequence[object]
-) -> Layout:
+def layout_for(layout: Layout, y_true: object, y_proba: object, others: Sequence[object]) -> Layout:
     """Leave out what is said of dimensions that others have, and neither of these two."""
     if is_labelled(y_proba) or not any(is_labelled(each) for each in others):
         return layout
@@ -193,12 +207,24 @@ def _check_same_rows(a: Aligned, b: Aligned, called: tuple[Names, Names]) -> Non
     if a.weight is None or b.weight is None or n_rows(a.weight) != n_rows(b.weight):
         return
     of_a, of_b = to_numpy(a.weight.values), to_numpy(b.weight.values)
-    if not ((of_a == of_b) | (of_a != of_a)).all():
+    if not _are_equal(of_a, of_b):
         raise unmatched(
             called[0].weight,
             "an index that only one of them has",
             f"{called[0].proba} and {called[1].proba}",
         )
+
+
+def _are_equal(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
+    """Tell whether values are the same, or missing on both sides."""
+    if first.dtype.kind != "O":
+        return bool(((first == second) | (first != first)).all())
+    pairs = zip(first.ravel().tolist(), second.ravel().tolist(), strict=True)
+    # What pandas has for no value is neither equal to anything nor different.
+    return all(
+        a is b or (is_missing(b) if is_missing(a) else not is_missing(b) and a == b)
+        for a, b in pairs
+    )
 
 
 def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:

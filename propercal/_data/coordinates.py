@@ -9,7 +9,7 @@ import numpy as np
 
 from propercal._data.holders import is_labelled, named
 from propercal._data.messages import bad_value
-from propercal._data.rows import Order, agree, in_place, order_of, some_of
+from propercal._data.rows import Order, agree, in_place, order_of, some_of, with_levels
 from propercal._data.tokens import content, is_number, key, of_class_0
 
 
@@ -46,6 +46,41 @@ def index_of(values: Any, samples: Sequence[Hashable]) -> Any:
     import pandas as pd
 
     return pd.MultiIndex.from_product(parts, names=list(samples))
+
+
+def order_by_levels(
+    argument: str, rows: Any, values: Any, samples: Sequence[Hashable], other: str
+) -> tuple[Any, Order]:
+    """Return an index of the dimensions of samples, and where its rows are among `rows`, or raise.
+
+    `rows` have levels of the names of these dimensions, some of which have no coordinates: such
+    levels number their places, or rows stand in the order of the samples.
+    """
+    import pandas as pd
+
+    levels = {dim: rows.get_level_values(dim).unique() for dim in samples}
+    numbers = {dim: pd.RangeIndex(values.sizes[dim]) for dim in samples}
+    own = {dim: coordinate(values, dim) for dim in samples}
+    product = pd.MultiIndex.from_product([levels[dim] for dim in samples], names=list(samples))
+    parts = [
+        own[dim]
+        if own[dim] is not None
+        else levels[dim]
+        if rows.equals(product) and order_of(levels[dim], numbers[dim]) is None
+        else numbers[dim]
+        for dim in samples
+    ]
+    index = pd.MultiIndex.from_product(parts, names=list(samples))
+    order = order_of(rows, index)
+    if order is None:
+        raise bad_value(
+            argument,
+            f"rows of the index {some_of(rows)}, of levels {list(rows.names)}",
+            f"coordinates of {other} that tell which of them is which, or numbers from 0",
+            "give dimensions coordinates by .assign_coords, or pass data arrays of these "
+            "dimensions",
+        )
+    return index, order
 
 
 def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
@@ -179,9 +214,19 @@ def _sums_to_1(values: Any, dim: Hashable) -> bool:
     return bool(np.allclose(sums, 1, rtol=0, atol=1e-3))
 
 
+def _pair(values: Any, reference: Any, dim: Hashable) -> tuple[Any, Any]:
+    """Return the coordinates of both along a dimension, also where one has levels as others."""
+    own, wanted = coordinate(values, dim), coordinate(reference, dim)
+    if own is None:
+        own = with_levels(others_along(values, dim), wanted)
+    elif wanted is None:
+        wanted = with_levels(others_along(reference, dim), own)
+    return own, wanted
+
+
 def tells(values: Any, reference: Any, dim: Hashable) -> bool:
     """Tell whether both have coordinates along a dimension that match their places."""
-    if all(coordinate(each, dim) is not None for each in (values, reference)):
+    if all(each is not None for each in _pair(values, reference, dim)):
         return True
     return bool(set(others_along(values, dim)) & set(others_along(reference, dim)))
 
@@ -196,7 +241,7 @@ def order_along(
     """
     if values.sizes[dim] != reference.sizes[dim]:
         return None
-    own, wanted = coordinate(values, dim), coordinate(reference, dim)
+    own, wanted = _pair(values, reference, dim)
     told = own is not None and wanted is not None
     order = _order(argument, own, wanted, dim, other) if told else None
     theirs = others_along(reference, dim)

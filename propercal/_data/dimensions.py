@@ -18,6 +18,7 @@ from propercal._data.coordinates import (
     coordinate,
     index_of,
     order_along,
+    order_by_levels,
     others_along,
     scalars_of,
     selected,
@@ -27,7 +28,7 @@ from propercal._data.coordinates import (
 from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
-from propercal._data.rows import Order, unmatched
+from propercal._data.rows import Order, in_place, unmatched
 
 
 def _is_hashable(value: object) -> bool:
@@ -121,11 +122,14 @@ class Dimensions:
         called = self.called
         if is_labelled(y_true) and is_labelled(y_proba):
             check_selected(called.labels, y_true, y_proba, called.proba)
-        return (
-            self._rows(called.labels, y_true),
-            self._rows(called.proba, y_proba),
-            None if weight is None else self._weight(weight),
-        )
+        labels, proba = self._rows(called.labels, y_true), self._rows(called.proba, y_proba)
+        if weight is None:
+            return labels, proba, None
+        held = self._weight(weight)
+        moved = labels.places is not None or proba.places is not None
+        if moved and not is_labelled(weight) and held.rows is None:
+            raise unmatched(called.weight, "no index", f"{called.labels} and {called.proba}")
+        return labels, proba, held
 
     def places(self, y_true: Any) -> Order | None:
         """Return where each row was among labels, None for labels without dimensions."""
@@ -236,6 +240,12 @@ class Dimensions:
             return held
         sizes = tuple(self.reference.sizes[dim] for dim in self.samples)
         shape = tuple(held.values.shape)
+        if self._has_levels(held) and shape[:1] == (prod(sizes),):
+            index, order = order_by_levels(
+                argument, held.rows, self.reference, self.samples, self._other
+            )
+            held = held if in_place(order) else held.take(order)
+            return replace(held, rows=index)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
             dims = tuple(self.reference.dims)
             both = shape == tuple(self.reference.shape) and dims[: len(sizes)] != self.samples
@@ -249,6 +259,11 @@ class Dimensions:
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held
+
+    def _has_levels(self, held: Held) -> bool:
+        """Tell whether rows have an index whose levels are the dimensions of samples."""
+        names = [] if held.rows is None else list(held.rows.names)
+        return len(names) > 1 and len(names) == len(self.samples) and set(names) == {*self.samples}
 
     # ------------------------------------------------------------ weights, and other predictions
 
@@ -284,7 +299,8 @@ class Dimensions:
 
     def _has_index(self, held: Held) -> bool:
         """Tell whether rows have an index that the reference has too."""
-        if held.rows is None or index_of(self.reference, self.samples) is not None:
+        known = self._has_levels(held) or index_of(self.reference, self.samples) is not None
+        if held.rows is None or known:
             return held.rows is not None
         along = others_along(self.reference, self.samples[0])
         return any(each.equals(held.rows) for each in along.values())

@@ -6,7 +6,6 @@ groups of neighbours in the order of the rows.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import Aligned, align
+from propercal._data.blocks import block_length, check_series
 from propercal._data.dimensions import Layout
-from propercal._data.holders import Held, collected, hold
+from propercal._data.group_names import check_present, exact
+from propercal._data.holders import Held, collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
-from propercal._data.rows import in_order_of
+from propercal._data.rows import check_others, in_order_of
 
 Numbers = npt.NDArray[np.int64]
 
@@ -48,12 +49,16 @@ def validate_groups(
         return found
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
     called = replace(names, weight="groups")
+    groups = exact("groups", groups)
+    if blocks is not None:
+        check_series(blocks, y_true, y_proba, layout, names)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
-        return _numbered(found, np.arange(n) // _block_length(blocks, n), "blocks")
-    if sample_weight is not None and held.proba.rows is None and held.labels.rows is None:
-        _check_beside_weights(held, sample_weight, names)
+        return _numbered(found, np.arange(n) // block_length(blocks, n), "blocks")
+    if sample_weight is not None:
+        weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
+        _check_beside_weights(held, weight, names)
     assert held.weight is not None  # noqa: S101  # groups take its place
     return _numbered(found, _values(held.weight, n, found), "groups")
 
@@ -69,10 +74,9 @@ def check_groups(groups: object, blocks: object) -> None:
         )
 
 
-def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) -> None:
+def _check_beside_weights(held: Aligned, weight: Held | None, names: Names) -> None:
     """Refuse groups and weights that are in different orders by an index that only they have."""
-    assert held.weight is not None  # noqa: S101
-    weight = hold(names.weight, sample_weight)
+    assert held.weight is not None is not weight  # noqa: S101
     if in_order_of(held.weight, weight, "groups", names.weight).order is not None:
         raise bad_value(
             "groups",
@@ -80,22 +84,7 @@ def _check_beside_weights(held: Aligned, sample_weight: object, names: Names) ->
             f"one order, since neither {names.labels} nor {names.proba} has an index",
             "bring both into the order of the predictions",
         )
-
-
-def _block_length(blocks: object, n: int) -> int:
-    if isinstance(blocks, str) and blocks == "auto":
-        return math.ceil(round(math.cbrt(n), 9))
-    whole = isinstance(blocks, int | np.integer) and not isinstance(blocks, bool)
-    length = int(blocks) if whole else 0  # type: ignore[call-overload]
-    if not 1 <= length <= n:
-        raise bad_value(
-            "blocks",
-            repr(blocks),
-            f'a whole number of rows from 1 to {n}, or "auto"',
-            "take blocks longer than what is dependent; auto is the cube root of the number of "
-            "rows",
-        )
-    return length
+    check_others(held.weight, weight, "groups", names.weight)
 
 
 def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
@@ -113,6 +102,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
     rows = predictions.rows
     used = values[rows]
     if values.dtype.kind in "biuSU":
+        check_present("groups", used, rows, held)
         return values
     if values.dtype.kind == "f":
         odd = np.isnan(used)
@@ -133,6 +123,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
             "a group for each row",
             "give rows that depend on no others a label of their own, or drop them",
         )
+    check_present("groups", used, rows, held)
     return values
 
 

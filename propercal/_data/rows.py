@@ -8,6 +8,7 @@ which.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -93,6 +94,14 @@ def agree(own: Any, wanted: Any) -> bool:
     return order_of(own, wanted) is None
 
 
+def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
+    """Return coordinates of other names as an index, where they are all levels of one; or None."""
+    names = [] if index is None or index.nlevels < 2 else list(index.names)
+    if not names or not set(names) <= set(others):
+        return None
+    return type(index).from_arrays([others[name] for name in names], names=names)
+
+
 def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
     """Refuse coordinates that name rows which the other has in another order.
 
@@ -108,6 +117,12 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
             pairs.append((f"coordinates {name!r}", each, "index", other.rows))
         for name, each in other.others.items() if held.rows is not None else ():
             pairs.append(("an index", held.rows, f"coordinates {name!r}", each))
+        own, wanted = (
+            with_levels(one.others, two.rows) if one.rows is None else one.rows
+            for one, two in ((held, other), (other, held))
+        )
+        if own is not None and wanted is not None:
+            pairs.append(("an index", own, "levels", wanted))
     for own, each, theirs, wanted in pairs:
         if not agree(each, wanted):
             raise bad_value(
@@ -171,7 +186,7 @@ def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: 
     )
     if index is None or not counted:
         return
-    numbers = _row_numbers(index)
+    numbers = row_numbers(index)
     if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
         return
     usual = np.arange(len(numbers))
@@ -185,7 +200,7 @@ def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: 
     )
 
 
-def _row_numbers(index: Any) -> Order | None:
+def row_numbers(index: Any) -> Order | None:
     """Return the values of an index as whole numbers, whatever their type; None if they are not."""
     numbers = []
     for value in index.tolist():

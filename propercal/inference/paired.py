@@ -11,7 +11,9 @@ import numpy as np
 
 from propercal._array import ignore_underflow, to_numpy
 from propercal._data.alignment import align_pair
+from propercal._data.blocks import check_all_series
 from propercal._data.dimensions import Layout
+from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
 from propercal._data.holders import collected
 from propercal._data.messages import bad_value
@@ -226,8 +228,10 @@ def paired_difference(
     first, second = align_pair(
         y_true, (y_proba_a, y_proba_b), sample_weight, layout=layout, called=names
     )
+    check_all_series(blocks, y_true, (y_proba_a, y_proba_b), layout, names)
     if groups is not None:
         called = replace(names[0], weight="groups"), replace(names[1], weight="groups")
+        groups = exact("groups", groups)
         beside, _ = align_pair(y_true, (y_proba_a, y_proba_b), groups, layout=layout, called=called)
         groups = beside.weight
     a, b = (

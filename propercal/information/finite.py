@@ -7,6 +7,7 @@ any other variable) together with k classes. Nothing here is estimated.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,8 @@ def f_divergence(f: Callable[[Array], Array], distributions: object, reference: 
             f"{p.shape[1]}, as many as distributions has columns",
             "list the probability of every value in both",
         )
+    of_classes = getattr(f, "of_classes", None)
+    _check_names(("prior", of_classes), ("distributions", axis_names(distributions, 0)))
     _check_order(("distributions", distributions, -1), ("reference", reference, 0))
     _check_sums("distributions", xp.sum(p, axis=1), dtype, "every row must sum to 1")
     _check_sums("reference", xp.sum(q), dtype, "divide it by its sum")
@@ -108,7 +111,8 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     -------
     callable
         From arrays of shape (..., k), of the library of `prior`, to (...). Convex where
-        Σ π_y x_y = 1, where F is on the simplex; it is 0 at (1, ..., 1).
+        Σ π_y x_y = 1, where F is on the simplex; it is 0 at (1, ..., 1). It keeps the names of
+        the classes that `prior` has, for :func:`f_divergence` to compare with those of its rows.
 
     Raises
     ------
@@ -128,7 +132,8 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     """
     (pi,), dtype = _tables(("prior", prior, 1))
     _check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
-    return _sharpness_function(as_generator(generator), pi)
+    function = _sharpness_function(as_generator(generator), pi)
+    return replace(function, of_classes=axis_names(prior, 0))
 
 
 def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
@@ -301,13 +306,20 @@ def _evaluate(f: Callable[[Array], Array], points: Array) -> Array:
     return values
 
 
-def _sharpness_function(generator: BregmanGenerator, prior: Array) -> Callable[[Array], Array]:
-    at_prior = _finite_value(generator, prior)
+@dataclass(frozen=True, eq=False)
+class _SharpnessFunction:
+    generator: BregmanGenerator
+    prior: Array
+    at_prior: Array
+    of_classes: tuple[Any, ...] | None = None
+    """What the prior calls the classes."""
 
-    def function(x: Array) -> Array:
-        return generator.value(prior * x) - at_prior
+    def __call__(self, x: Array) -> Array:
+        return self.generator.value(self.prior * x) - self.at_prior
 
-    return function
+
+def _sharpness_function(generator: BregmanGenerator, prior: Array) -> _SharpnessFunction:
+    return _SharpnessFunction(generator, prior, _finite_value(generator, prior))
 
 
 def _finite_value(generator: BregmanGenerator, prior: Array) -> Array:
@@ -326,7 +338,16 @@ def _finite_value(generator: BregmanGenerator, prior: Array) -> Array:
 
 def _check_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:
     """Raise if the values along an axis of each of two arguments have names, and other ones."""
-    names, others = (axis_names(values, axis) for _, values, axis in (first, second))
+    named_first, named_second = (
+        (argument, axis_names(values, axis)) for argument, values, axis in (first, second)
+    )
+    _check_names(named_first, named_second)
+
+
+def _check_names(
+    first: tuple[str, tuple[Any, ...] | None], second: tuple[str, tuple[Any, ...] | None]
+) -> None:
+    names, others = first[1], second[1]
     if names is None or others is None or keys(names) == keys(others):
         return
     # Names that are counted say nothing beside others than numbers in another order.

@@ -9,11 +9,14 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import propercal
 from propercal import CalibrationSketch, decompose
+from propercal._data.groups import validate_groups
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, WORDS, F
 from theory_tests.contracts.test_misleading_names import check as check_two
 from theory_tests.contracts.test_misleading_names import refused as refused_two
 from theory_tests.contracts.test_rows import (
+    CODES,
     IDS,
     LABELS,
     ORDER,
@@ -21,6 +24,7 @@ from theory_tests.contracts.test_rows import (
     PROBA,
     WEIGHT,
     WEIGHTED,
+    N,
     P,
     W,
     Y,
@@ -175,3 +179,82 @@ def test_dimensions_beside_an_axis_of_classes_are_refused() -> None:
     marks = pd.DataFrame(np.eye(3)[:, [2, 0, 1]], index=list("cab"))
     with pytest.raises(ValueError, match=r"^y_true = a DataFrame, whose axes have names"):
         decompose(marks, np.full((3, 3), 1 / 3), class_axis=0, generator="brier")
+
+
+# ---------------------------------------------------------------- levels of an index
+
+TIMES = np.arange(10) * 3
+GRID = array(CODES.reshape(3, 10), "m", "t", t=TIMES)
+OF_GRID = array(PROBA.reshape(3, 10, 3), "m", "t", "k", t=TIMES)
+WEIGHTS = array(WEIGHT.reshape(3, 10), "m", "t", t=TIMES)
+LATER = np.random.default_rng(4).permutation(10)
+
+
+@pytest.mark.filterwarnings("ignore:only 1 row had an outcome")
+@pytest.mark.parametrize("coords", [["t"], []], ids=["t", "none"])
+def test_levels_are_matched_with_dimensions_of_which_some_have_no_coordinate(coords: list[str]) -> None:
+    y, p, w = (each if coords else each.drop_vars("t") for each in (GRID, OF_GRID, WEIGHTS))
+    turned = p.transpose("t", "m", "k")
+    labels = y.to_series()
+    for series in (labels, labels.sample(frac=1, random_state=0), labels.swaplevel()):
+        for proba in (p, turned, p.isel(t=LATER) if coords else p):
+            check(series, proba, class_dim="k")
+            check(series, proba, WEIGHTED, class_dim="k", sample_weight=w.to_series().sample(frac=1, random_state=1))
+            check(series, proba, WEIGHTED, class_dim="k", sample_weight=w.T)
+            check(y.T, proba, WEIGHTED, class_dim="k", sample_weight=w.to_series())
+    refused("sample_weight = rows with no index", labels, turned, class_dim="k", sample_weight=WEIGHT)
+    table = pd.DataFrame(PROBA, index=labels.index).sample(frac=1, random_state=2)
+    check(y, table, sample_dims=("m", "t"))
+    check(y.T, table, sample_dims=("m", "t"))
+    assert propercal.paired_difference(labels, turned, p, class_dim="k", generator="brier").difference == pytest.approx(0, abs=1e-12)
+    groups = np.arange(N) // 3 % 8
+    beside = validate_groups(CODES, PROBA, groups=groups)
+    found = validate_groups(y, turned, class_dim="k", groups=pd.Series(groups, labels.index))
+    assert sorted(zip(map(tuple, found.prob.tolist()), groups_of(found), strict=True)) == sorted(
+        zip(map(tuple, beside.prob.tolist()), groups_of(beside), strict=True)
+    )
+
+
+def groups_of(predictions: Any) -> list[Any]:
+    """Return of each row the predictions of its group, whatever its number is."""
+    rows = predictions.prob.tolist()
+    return [sorted(row for row, of in zip(rows, predictions.groups, strict=True) if of == own) for own in predictions.groups]
+
+
+def test_levels_that_number_nothing_are_in_the_order_of_the_dimensions_or_refused() -> None:
+    index = pd.MultiIndex.from_product([list("xyz"), TIMES], names=["m", "t"])
+    labels = pd.Series(CODES, index)
+    check(labels, OF_GRID, class_dim="k")
+    check(labels, OF_GRID.isel(t=LATER), class_dim="k")
+    for series, proba in [(labels, OF_GRID.transpose("t", "m", "k")), (labels.sample(frac=1, random_state=0), OF_GRID)]:
+        refused("y_true = rows of the index .*expected coordinates of y_proba that tell", series, proba, class_dim="k")
+
+
+def test_levels_of_an_index_are_compared_with_coordinates_of_their_names() -> None:
+    """As they are without the index, which a data set must lose before it is written."""
+    y, p, w = (each.assign_coords(m=list("xyz")) for each in (GRID, OF_GRID, WEIGHTS))
+    orders = [("m", "t"), ("t", "m")]
+    stacked = [[each.stack(s=order) for each in (y, p, w)] for order in orders]  # noqa: PD013  # of xarray
+    (labels, _, _), (_, proba, weight) = stacked
+    plain = labels.reset_index("s")
+    check(plain, proba, class_dim="k")
+    check(labels, proba.reset_index("s"), class_dim="k")
+    check(plain, proba, WEIGHTED, class_dim="k", sample_weight=weight)
+    check(labels, stacked[0][1], WEIGHTED, class_dim="k", sample_weight=weight.reset_index("s"))
+    check(plain, proba, WEIGHTED, class_dim="k", sample_weight=stacked[0][2].reset_index("s"))
+    table = proba.transpose("s", "k").to_pandas()
+    refused("y_true = an index in another order than the levels of y_proba", plain, table, class_dim=None)
+
+
+@pytest.mark.parametrize("name", ["s", "id"])
+def test_coordinates_of_groups_and_weights_are_compared(name: str) -> None:
+    def held(values: Any, kind: str) -> Any:
+        return pd.Series(values, IDS) if kind == "series" else array(values, "s").assign_coords({name: ("s", IDS)})
+
+    groups = np.arange(N) // 2 % 12
+    for kinds in [("array", "array"), ("array", "series"), ("series", "array")]:
+        weight, of = held(WEIGHT, kinds[0]), held(groups, kinds[1])
+        moved = of[ORDER] if kinds[1] == "array" else of.iloc[ORDER]
+        assert validate_groups(CODES, PROBA, sample_weight=weight, groups=of).n_groups == 12
+        with pytest.raises(ValueError, match=r"^groups = (rows|an index|coordinates 'id') in another order than .* sample_weight"):
+            validate_groups(CODES, PROBA, sample_weight=weight, groups=moved)

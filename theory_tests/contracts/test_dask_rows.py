@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import propercal
+from propercal.simulation import TemperatureScaledSimplex
 
 dask: Any = pytest.importorskip("dask", reason="needs Dask")
 da: Any = pytest.importorskip("dask.array", reason="needs Dask")
@@ -143,3 +144,48 @@ def test_settings_that_partitions_do_not_heed_say_what_to_do() -> None:
     images, places = np.moveaxis(PROBA.reshape(30, 2, 2, 3), -1, 1), CODES.reshape(30, 2, 2)
     lazy = da.from_array(images, chunks=(10, 3, 2, 2)), da.from_array(places, chunks=(10, 2, 2))
     assert risk(lazy[1].reshape(-1), da.moveaxis(lazy[0], 1, -1).reshape(-1, 3)) == RISK
+
+
+# ---------------------------------------------------------------- rows in memory beside an array
+
+IDS = [f"r{i}" for i in range(N)]
+WEIGHT = np.random.default_rng(1).gamma(1.0, 1.0, N) + 0.05
+DRAWN, _, FAR = TemperatureScaledSimplex(3).sample(N, random_state=0)
+WANTED = pytest.approx(2 / 3 * np.average(((FAR - np.eye(3)[DRAWN]) ** 2).sum(axis=1), weights=WEIGHT), rel=1e-9)
+MIXED = np.random.default_rng(2).permutation(N)
+
+
+def weighted(y_true: Any, y_proba: Any, sample_weight: Any) -> float:
+    settings: dict[str, Any] = {"generator": "brier", "notion": "classwise", "method": "debiased"}
+    return float(propercal.decompose(y_true, y_proba, sample_weight=sample_weight, **settings).risk)
+
+
+def parts(series: Any) -> Any:
+    pieces = [series.iloc[a : a + 40] for a in (0, 40, 80)]
+    return dd.from_map(lambda i: pieces[i], range(3), meta=series.iloc[:0])
+
+
+def test_what_is_in_memory_keeps_its_index() -> None:
+    y, p, w = pd.Series(DRAWN, IDS), pd.DataFrame(FAR, IDS), pd.Series(WEIGHT, IDS)
+    for given in [(DRAWN, FAR, WEIGHT), (array(DRAWN), p, w.iloc[MIXED]), (y, array(FAR), w.iloc[MIXED]), (array(DRAWN), p, parts(w))]:
+        assert weighted(*given) == WANTED
+    numbers = pd.Series(WEIGHT)
+    for given in [
+        (pd.Series(DRAWN), array(FAR), numbers.iloc[MIXED]),
+        (array(DRAWN), pd.DataFrame(FAR), parts(numbers.iloc[MIXED])),
+        (array(DRAWN[MIXED]), p.iloc[MIXED], parts(w)),
+        (array(DRAWN[MIXED]), pd.DataFrame(FAR).iloc[MIXED], parts(numbers)),
+        (parts(y), array(FAR), w.iloc[MIXED]),
+    ]:
+        with pytest.raises(ValueError, match=r"^(sample_weight|y_proba|y_true) = (partitions of the )?rows .*expected the (rows|order) of"):
+            weighted(*given)
+
+
+def test_coordinates_in_memory_are_compared_beside_an_array() -> None:
+    xr = pytest.importorskip("xarray")
+    y, w = (xr.DataArray(each, dims="s", coords={"s": IDS}) for each in (DRAWN, WEIGHT))
+    assert weighted(y, array(FAR), w.isel(s=MIXED)) == WANTED
+    assert weighted(y, array(FAR), pd.Series(WEIGHT, IDS).iloc[MIXED]) == WANTED
+    other = xr.DataArray(DRAWN, dims="s", coords={"id": ("s", IDS)})
+    with pytest.raises(ValueError, match="sample_weight = an index in another order than the coordinates 'id' of y_true"):
+        weighted(other, array(FAR), pd.Series(WEIGHT, IDS).iloc[MIXED])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,64 @@ def test_groups_silence_the_warning() -> None:
     again = np.repeat(np.arange(120), 5)
     no_repetitions(Y[again], P[again], groups=again)
     no_repetitions(Y[again], P[again], blocks=5)
+
+
+PAIRS = np.arange(120) // 2
+
+
+def n_groups(groups: Any, **options: Any) -> Any:
+    return propercal.decompose(Y, P, groups=groups, generator="brier", **options).n_groups
+
+
+def in_holders(values: list[Any]) -> list[Any]:
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    return [values, np.array(values, dtype=object), pd.Series(values, dtype=object), pl.Series(values), pa.array(values), pa.table({"g": values})]
+
+
+def test_large_numbers_of_groups_are_not_rounded() -> None:
+    """10^18 + i are 60 numbers, and one in double precision."""
+    pd = pytest.importorskip("pandas")
+    large = [10**18 + int(i) for i in PAIRS]
+    weight = np.ones(120)
+    weight[5] = 0.0
+    for values in in_holders([Decimal(each) for each in large]):
+        assert n_groups(values) == 60
+    assert n_groups([*large[:-2], 0.5, 0.5]) == 60
+    missing: list[Any] = list(large)
+    missing[5] = None
+    for values in [*in_holders(missing), pd.Series(missing, dtype="Int64")]:
+        assert n_groups(values, sample_weight=weight) == 60
+
+
+@pytest.mark.parametrize("number", [int, float, np.int64, Decimal])
+def test_a_number_and_its_digits_are_the_same_group(number: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    mixed = [number(each) if i % 2 else str(each) for i, each in enumerate(PAIRS.tolist())]
+    for values in (mixed, np.array(mixed, dtype=object), pd.Series(mixed)):
+        assert n_groups(values) == 60
+
+
+def test_missing_groups_as_text_or_as_codes_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    names = np.array([None if i % 5 == 0 else f"p{each}" for i, each in enumerate(PAIRS)], dtype=object)
+    numbers = np.where(np.arange(120) % 5 == 0, np.nan, PAIRS)
+    codes = pd.factorize(names)[0]
+    for groups, found in [
+        (names.astype(str), "'None'"), (numbers.astype(str), "'nan'"), (pd.Series(names).fillna("NA"), "'NA'"),
+        (pd.Series(names).fillna(""), "''"), (codes, "-1"), (codes.astype(float), "-1.0"), (codes.astype(str), "'-1'"),
+        (pd.Series(names).astype("category").cat.codes, "-1"),
+    ]:
+        with pytest.raises(ValueError, match=rf"groups = {found} at rows 0, 5, 10, 15, 20 and 19 more: expected a group for each row"):
+            n_groups(groups)
+    assert n_groups(PAIRS - 30) == 60
+
+
+def test_missing_groups_of_rows_that_do_not_count_are_read_beside_two_predictions() -> None:
+    pd = pytest.importorskip("pandas")
+    groups = pd.Series(PAIRS, dtype=object)
+    groups[5] = pd.NA
+    with pytest.raises(ValueError, match="groups = missing values at row 5"):
+        propercal.paired_difference(Y, P, TRUE, groups=groups)
+    weight = np.ones(120)
+    weight[5] = 0.0
+    assert propercal.paired_difference(Y, P, TRUE, groups=groups, sample_weight=weight).n_groups == 60

@@ -293,3 +293,20 @@ def test_lists_and_whole_numbers_are_read_in_double_precision() -> None:
     mixed = apply_markov_map(TABLE.tolist(), torch.asarray(TABLE_MAP, dtype=torch.float32))
     assert mixed.dtype == torch.float64
     np.testing.assert_allclose(mixed, TABLE_MAP.T @ TABLE, rtol=1e-6)
+
+
+def test_classes_of_a_prior_are_those_of_the_rows_of_distributions() -> None:
+    """Value counts come in the order of their size, and a table of counts in that of the names."""
+    pd = pytest.importorskip("pandas")
+    y, z = pd.Series([*"a" * 10, *"b" * 20, *"c" * 30]), pd.Series([i % 3 if i % 4 else 0 for i in range(60)])
+    joint = pd.crosstab(z, y, normalize=True)
+    wanted = pytest.approx(sharpness_divergence("brier", joint), rel=1e-12)
+    given_class, marginal = pd.crosstab(y, z, normalize="index"), joint.sum(axis=1)
+    prior = y.value_counts(normalize=True)
+    for pi in (prior.sort_index(), prior.sort_index().to_numpy()):
+        assert f_divergence(sharpness_function("brier", pi), given_class, marginal) == wanted
+    with pytest.raises(ValueError, match=r"distributions = values named \['a', 'b', 'c'\]: expected \['c', 'b', 'a'\], in this order, as prior has"):
+        f_divergence(sharpness_function("brier", prior), given_class, marginal)
+    assert f_divergence(sharpness_function("brier", prior), given_class.loc[prior.index], marginal) == wanted
+    with pytest.raises(ValueError, match="distributions = values named"):
+        f_divergence(sharpness_function("brier", pd.Series([0.5, 0.3, 0.2], [2, 1, 0])), pd.DataFrame(given_class.to_numpy()), marginal)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from propercal._data.alignment import align
 from propercal._data.columns import keys, names_of
@@ -21,7 +20,8 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES, read_numpy
-from propercal.sketch.dask.row_order import may_move
+from propercal._data.rows import check_others, in_order_of
+from propercal.sketch.dask.row_order import ARGUMENTS, may_move
 from propercal.sketch.dask.shards import Columns
 
 _PACKAGES = ("dask", "dask_expr")
@@ -117,22 +117,26 @@ def is_dask(value: object) -> bool:
 
 def read_blocks(y_true: object, y_proba: object, sample_weight: object = None) -> Blocks:
     """Return partitions of the three that have the same rows."""
+    memory = _in_memory(y_true, y_proba, sample_weight)
     # The predictions say how rows are divided, where they can.
     if is_dask(y_proba):
         predictions = _checked("y_proba", y_proba)
-        labels, of_labels = _beside("y_true", y_true, "y_proba", predictions)
+        labels, of_labels = _beside("y_true", y_true, "y_proba", predictions, memory)
         of_proba = _said("y_proba", predictions)
     else:
         labels = _checked("y_true", y_true)
-        predictions, of_proba = _beside("y_proba", y_proba, "y_true", labels)
+        predictions, of_proba = _beside("y_proba", y_proba, "y_true", labels, memory)
         of_labels = _said("y_true", labels)
     weights = []
     if sample_weight is not None:
         base = ("y_proba", predictions) if is_dask(y_proba) else ("y_true", labels)
-        weights.append(_weights(sample_weight, *base))
+        weights.append(_weights(sample_weight, *base, memory))
+    held = [memory.get(argument) for argument in ARGUMENTS]
+    sizes = _sizes(predictions if is_dask(y_proba) else labels)
+    rows = _side_by_side(labels, predictions, *weights)
     return Blocks(
-        rows=_side_by_side(labels, predictions, *weights),
-        labels=_side_by_side(labels, *weights),
+        rows=_with_indices(rows, held[: len(rows[0])], sizes),
+        labels=_with_indices(_side_by_side(labels, *weights), held[:: 2 if weights else 3], sizes),
         sizes=_sizes(predictions),
         n_classes=max(2, int((*of_proba.values.shape, 1)[1])),
         said=(of_labels, of_proba),
@@ -142,9 +146,11 @@ def read_blocks(y_true: object, y_proba: object, sample_weight: object = None) -
     )
 
 
-def _weights(sample_weight: object, other_argument: str, other: Any) -> Any:
+def _weights(
+    sample_weight: object, other_argument: str, other: Any, memory: Mapping[str, Held]
+) -> Any:
     """Return weights as a collection of the same partitions as `other`."""
-    weights, _ = _beside("sample_weight", sample_weight, other_argument, other)
+    weights, _ = _beside("sample_weight", sample_weight, other_argument, other, memory)
     if weights.ndim != 1:
         raise bad_value(
             "sample_weight",
@@ -177,8 +183,23 @@ def _is_unknown(values: Any) -> bool:
     return dictionary or (hasattr(values.dtype, "categories") and not values.cat.known)
 
 
-def _in_memory(argument: str, values: object) -> tuple[npt.NDArray[Any], Held]:
-    """Return values in memory, and what their holder says of them, as if it had no rows."""
+def _in_memory(y_true: object, y_proba: object, sample_weight: object) -> dict[str, Held]:
+    """Return what is in memory, weights in the order of the other if both have an index."""
+    given = zip(ARGUMENTS, (y_true, y_proba, sample_weight), strict=True)
+    held = {
+        argument: _held(argument, values)
+        for argument, values in given
+        if values is not None and not is_dask(values)
+    }
+    name = "sample_weight"
+    for argument in [each for each in held if each != name] if name in held else []:
+        held[name] = in_order_of(held[name], held[argument], name, argument).held
+        check_others(held[name], held[argument], name, argument)
+    return held
+
+
+def _held(argument: str, values: object) -> Held:
+    """Return values in memory, and what their holder says of them."""
     held = hold(argument, values)
     if is_labelled(values):
         none = np.empty(0)
@@ -189,7 +210,33 @@ def _in_memory(argument: str, values: object) -> tuple[npt.NDArray[Any], Held]:
         raise bad_value(
             argument, f"an array of shape {array.shape}", "shape (n,) or (n, k)", "reshape it"
         )
-    return array, replace(held, values=array[:0], rows=None, counted=False)
+    return replace(held, values=array)
+
+
+def _with_indices(
+    rows: list[list[Any]], held: Sequence[Held | None], sizes: Sequence[int] | None
+) -> list[list[Any]]:
+    """Return partitions with the index that their rows have in memory."""
+    told = [
+        (i, each)
+        for i, each in enumerate(held)
+        if each is not None and (each.counted or each.rows is not None or each.others)
+    ]
+    if not told or sizes is None:
+        return rows
+    indexed = importlib.import_module("dask").delayed(_indexed, pure=False)
+    found = [list(each) for each in rows]
+    for i, each in told:
+        for part, end, size in zip(found, np.cumsum(sizes), sizes, strict=True):
+            own = slice(int(end) - size, int(end))
+            index = None if each.rows is None else each.rows[own]
+            others = {name: other[own] for name, other in each.others.items()}
+            part[i] = indexed(part[i], index, others, each.counted)
+    return found
+
+
+def _indexed(part: Any, rows: Any, others: Mapping[Any, Any], counted: bool) -> Held:
+    return Held(part, rows=rows, others=others, counted=counted)
 
 
 def _checked(argument: str, values: Any) -> Any:
@@ -220,7 +267,9 @@ def _checked(argument: str, values: Any) -> Any:
     return values.rechunk({1: -1})
 
 
-def _beside(argument: str, values: Any, other_argument: str, other: Any) -> tuple[Any, Held]:
+def _beside(
+    argument: str, values: Any, other_argument: str, other: Any, memory: Mapping[str, Held]
+) -> tuple[Any, Held]:
     """Return `values` as a collection of the same partitions as `other`, and what they say."""
     sizes = _sizes(other)
     lazy = is_dask(values)
@@ -236,7 +285,9 @@ def _beside(argument: str, values: Any, other_argument: str, other: Any) -> tupl
             f"make it one, or pass {other_argument}.to_dask_array(lengths=True)",
         )
     else:
-        values, said = _in_memory(argument, values)
+        held = memory[argument]
+        values = held.values
+        said = replace(held, values=values[:0], rows=None, counted=False, others={}, places=None)
     own = _sizes(values) if lazy else [len(values)]
     if sizes and own and sum(sizes) != sum(own):
         raise bad_value(

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from propercal._data.holders import Held
 from propercal._data.messages import bad_value
 from propercal._data.reading import read_numpy
 
@@ -61,7 +62,9 @@ def numbered_rows(block: Sequence[object]) -> tuple[Numbered, ...]:
 
 def _span(values: object) -> Span | None:
     """Return the rows of values whose index is of numbers."""
-    index: Any = getattr(values, "index", None)
+    if isinstance(values, Held) and values.counted:
+        return Span(0, len(values.values) - 1, len(values.values), ascending=True)
+    index: Any = values.rows if isinstance(values, Held) else getattr(values, "index", None)
     if not hasattr(index, "equals"):
         return None
     numbers = np.asarray(index)
@@ -100,7 +103,7 @@ def _check_shuffled(argument: str, other: str, spans: Sequence[tuple[Span, Span]
             argument,
             f"partitions of the rows {_some(own)}",
             f"the order of {other}, each of whose partitions counts its rows from 0",
-            f"bring both into one order, or pass {other}.to_dask_array(), which has no index, "
+            f"bring both into one order, or pass {other} as an array, which has no index, "
             "if rows stand side by side",
         )
 

@@ -1,0 +1,135 @@
+"""Names of groups: which of them are equal, and which stand for no group at all.
+
+Groups are counted, so that numbers must not meet in floating point, and a number is the same
+group as its digits. What says of rows that they have no group would else be one large group.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import is_array
+from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.reading import is_missing
+from propercal._data.tokens import key
+
+#: What libraries write for a missing value as text.
+_NOTHING = {"", "nan", "NaN", "None", "<NA>", "NA", "N/A", "n/a", "NaT", "null", "NULL"}
+
+
+def exact(argument: str, groups: Any) -> Any:
+    """Return groups with numbers as text where floating point, or text among them, matters."""
+    values = _one_by_one(groups)
+    if values is None or not _need_names(values):
+        return groups
+    names = np.empty(len(values), dtype=object)
+    names[:] = [_name(each) for each in values]
+    if is_labelled(groups):
+        return groups.copy(data=names.reshape(groups.shape))
+    held = hold(argument, groups)
+    return replace(held, values=names.reshape(tuple(held.values.shape)))
+
+
+def _one_by_one(groups: Any) -> list[Any] | None:
+    """Return values as Python has them; None where a type says that all are alike."""
+    if groups is None or isinstance(groups, Held):
+        return None
+    if isinstance(groups, list | tuple):
+        plain = all(isinstance(each, str | Number) or is_missing(each) for each in groups)
+        return list(groups) if plain else None
+    dtype = getattr(groups, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return None
+    if is_labelled(groups) or isinstance(groups, np.ndarray):
+        return np.ravel(np.ma.getdata(np.asarray(groups))).tolist()
+    if is_array(groups):
+        return None
+    if hasattr(type(groups), "iloc") and hasattr(type(groups), "to_pandas"):
+        # On a device (cuDF), values have no list.
+        return _one_by_one(groups.to_pandas())
+    if hasattr(type(groups), "iloc") and getattr(groups, "ndim", 1) == 2:
+        return _one_by_one(groups.iloc[:, 0]) if groups.shape[1] == 1 else None
+    if hasattr(groups, "column_names") or hasattr(groups, "columns"):
+        return _only_column(groups)
+    for name in ("to_list", "to_pylist", "tolist"):
+        if hasattr(type(groups), name):
+            return list(getattr(groups, name)())
+    return None
+
+
+def _only_column(table: Any) -> list[Any] | None:
+    names = list(getattr(table, "column_names", None) or table.columns)
+    if len(names) != 1 or not isinstance(names[0], str) or not hasattr(table, "__getitem__"):
+        return None
+    return None if hasattr(table, "collect") else _one_by_one(table[names[0]])
+
+
+def _need_names(values: list[Any]) -> bool:
+    numbers = [each for each in values if isinstance(each, Number) and not is_missing(each)]
+    if numbers and any(isinstance(each, str) for each in values):
+        return True
+    others = (each for each in numbers if not isinstance(each, float | complex | np.inexact))
+    return any(_is_rounded(each) for each in others)
+
+
+def _is_rounded(value: Any) -> bool:
+    """Tell whether floating point has another number for a number."""
+    try:
+        return bool(float(value) != value)
+    except OverflowError:
+        return True
+
+
+def _name(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return str(value)
+    if isinstance(value, str):
+        return key(value)
+    if not isinstance(value, Number) or isinstance(value, complex):
+        return value
+    if value != value:
+        return None
+    if _is_rounded(value):
+        return str(Fraction(value))  # type: ignore[call-overload]
+    number = float(value)  # type: ignore[arg-type]
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def check_present(
+    argument: str, used: npt.NDArray[Any], rows: npt.NDArray[np.intp], held: Held
+) -> None:
+    """Raise if the groups of rows that count say, as text or as a code, that they are missing."""
+    odd = _absent(used)
+    if odd.any():
+        raise bad_value(
+            argument,
+            f"{used[odd].tolist()[0]!r} at {some_rows(held.given(rows[odd]))}",
+            "a group for each row, not what is written for a missing one",
+            "give rows that depend on no others a label of their own, or drop them; rename a group "
+            "that is called so",
+        )
+
+
+def _absent(used: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    none = np.zeros(len(used), dtype=bool)
+    if used.dtype.kind in "if":
+        # Codes of categories have −1 for none of them.
+        found = bool(len(used)) and used.min() == -1 < used.max()
+        return used == -1 if found else none
+    if used.dtype.kind not in "OU":
+        return none
+    texts = {each for each in used.tolist() if isinstance(each, str)}
+    empty = {each for each in texts if each.strip() in _NOTHING}
+    if "-1" in texts and len(texts) > 1 and all(re.fullmatch(r"-1|\d+", each) for each in texts):
+        empty.add("-1")
+    if not empty:
+        return none
+    return np.array([isinstance(each, str) and each in empty for each in used.tolist()])
