@@ -59,12 +59,12 @@ def test_its_mean_is_the_divergence_within_a_direction(generator: Any) -> None:
     log_b = np.log(base)
     x = np.stack([log_b, base, log_b * (base**2).sum(axis=1, keepdims=True)], axis=1)
     moved = base[:, None, :] * (x - (x * base[:, None, :]).sum(axis=2, keepdims=True))
-    information = np.einsum("ndk,nek->de", x, moved) / n
+    information = np.einsum("hik,hjk->ij", x, moved) / n
     bent = np.stack([generator.hessian_times(base, moved[:, i, :]) for i in range(3)], axis=1)
     inverse = np.linalg.inv(information + np.eye(3) / n)
-    metric = inverse @ (np.einsum("ndk,nek->de", moved, bent) / n) @ inverse
-    each = np.einsum("ndk,nk->nd", x, truth - base) / n
-    expected = 0.5 * (each.sum(axis=0) @ metric @ each.sum(axis=0) - np.einsum("nd,de,ne->", each, metric, each))
+    metric = inverse @ (np.einsum("hik,hjk->ij", moved, bent) / n) @ inverse
+    each = np.einsum("hik,hk->hi", x, truth - base) / n
+    expected = 0.5 * (each.sum(axis=0) @ metric @ each.sum(axis=0) - np.einsum("hi,ij,hj->", each, metric, each))
     assert abs(found.mean() - expected) < 4 * found.std() / np.sqrt(len(found))
     assert expected > 10 * found.std() / np.sqrt(len(found))
     # Most of the divergence lies in this direction.
