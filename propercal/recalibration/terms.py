@@ -5,6 +5,7 @@ Classes come before points in every array, so that no sum runs along a short las
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,8 +35,20 @@ class Terms(Protocol):
         """(b, d) the diagonal of the information."""
 
 
+class _FewTerms(ABC):
+    """Terms whose information is small enough to be computed whenever its diagonal is asked for."""
+
+    @abstractmethod
+    def information(self, prob: Array, weight: Array) -> Array:
+        """(b, d, d) as in :class:`Terms`."""
+
+    def variances(self, prob: Array, weight: Array) -> Array:
+        """(b, d) the diagonal of the information."""
+        return diagonal_of(self.information(prob, weight))
+
+
 @dataclass(frozen=True)
-class SharedTerms:
+class SharedTerms(_FewTerms):
     """Terms (d, k, n) whose coefficients are the same for every class."""
 
     values: Array
@@ -60,9 +73,6 @@ class SharedTerms:
         flat = xp.reshape(weighted * weight[:, None, None, :], (b, d, -1))
         second = xp.matmul(flat, xp.reshape(self.values, (d, -1)).T)
         return second - xp.matmul(means * weight[:, None, :], xp.permute_dims(means, (0, 2, 1)))
-
-    def variances(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        return diagonal_of(self.information(prob, weight))
 
 
 @dataclass(frozen=True)
@@ -161,7 +171,7 @@ class GroupTerms:
 
 
 @dataclass(frozen=True)
-class ContextTerms:
+class ContextTerms(_FewTerms):
     """Products of log g or the like (k, n) and functions (d, n), the same for every class."""
 
     log_prob: Array
@@ -184,12 +194,9 @@ class ContextTerms:
         variance = weight * xp.sum(prob * away * away, axis=1)
         return xp.matmul(variance[:, None, :] * self.context, self.context.T)
 
-    def variances(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        return diagonal_of(self.information(prob, weight))
-
 
 @dataclass(frozen=True)
-class DifferenceTerms:
+class DifferenceTerms(_FewTerms):
     """Terms (d, n) of the log-odds of the second of two classes."""
 
     values: Array
@@ -210,12 +217,9 @@ class DifferenceTerms:
         heavy = weight * prob[:, 0, :] * prob[:, 1, :]
         return xp.matmul(heavy[:, None, :] * self.values, self.values.T)
 
-    def variances(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        return diagonal_of(self.information(prob, weight))
-
 
 @dataclass(frozen=True)
-class RankTerms:
+class RankTerms(_FewTerms):
     """Functions (m, q, n) of the prediction for each of m ranks, whose members are (m, k, n)."""
 
     member: Array
@@ -256,9 +260,6 @@ class RankTerms:
             ]
             rows.append(xp.concat(blocks, axis=2))
         return xp.reshape(xp.concat(rows, axis=1), (b, m * q, m * q))
-
-    def variances(self, prob: Array, weight: Array) -> Array:  # noqa: D102
-        return diagonal_of(self.information(prob, weight))
 
 
 MakeTerms = Callable[[Points], Terms]

@@ -173,8 +173,9 @@ def test_repeated_rows_without_groups_are_named(k: int, share: float) -> None:
 
 def no_repetitions(y: Any, p: Any, **options: Any) -> None:
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*repeat each other")
+        # The last filter is asked first.
         warnings.filterwarnings("ignore")
+        warnings.filterwarnings("error", message=".*repeat each other")
         propercal.calibration_test(y, p, n_resamples=1, **options)
 
 
