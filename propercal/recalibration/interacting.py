@@ -6,6 +6,7 @@ function of the whole prediction: how confident it is, which classes compete, wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -128,21 +129,34 @@ class _Context:
 
 
 @dataclass(frozen=True)
-class LeadingPairs:
+class _BesideEquivariant(ABC):
+    """Terms of their own on top of equivariant scores."""
+
+    ridge: float
+
+    @abstractmethod
+    def terms(self, seen: TrainingSets) -> MakeTerms:
+        """Return what the coefficients multiply, in units of what was seen."""
+
+    def __call__(self, train: TrainingSets) -> Scores:
+        """Fit the coefficients, drawn to 0."""
+        terms, base = self.terms(train.reference), train.fit(equivariant)
+        d = terms(train.points.part(slice(0, 1))).n_terms
+        own = base.coefficients
+        start = own[:, :1] * like([[0.0] * d], own, own.dtype)
+        return Scores.fitted(train, terms, start=start, ridge=start + self.ridge, base=base)
+
+
+@dataclass(frozen=True)
+class LeadingPairs(_BesideEquivariant):
     """Equivariant scores plus c_ij times (log g_i − log g_j) / 2 where i and j are the first two.
 
     For pairs of classes of which a model cannot tell which it is, once it is one of them.
     """
 
-    ridge: float
-
     def terms(self, _: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply."""
         return _within_leading_pair
-
-    def __call__(self, train: TrainingSets) -> Scores:
-        """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 def _within_leading_pair(points: Points) -> ContextTerms:
@@ -159,18 +173,12 @@ def _within_leading_pair(points: Points) -> ContextTerms:
 
 
 @dataclass(frozen=True)
-class LogSums:
+class LogSums(_BesideEquivariant):
     """Equivariant scores plus Σ_j c_ij log((g_i + g_j) / g_i), for classes that are confused."""
-
-    ridge: float
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         return _LogSums(_scale(seen))
-
-    def __call__(self, train: TrainingSets) -> Scores:
-        """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -190,23 +198,17 @@ class _LogSums:
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranks(_BesideEquivariant):
     """Equivariant scores plus those of the most probable classes by rank.
 
     The score of a rank is linear in the logarithm of its probability and in steps of the gaps
     between the logarithms of ranks.
     """
 
-    ridge: float
-
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
         gaps = _gaps(_largest(seen.points))
         return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
-
-    def __call__(self, train: TrainingSets) -> Scores:
-        """Fit the coefficients, drawn to 0."""
-        return _beside_equivariant(train, self.terms(train.reference), self.ridge)
 
 
 @dataclass(frozen=True)
@@ -275,13 +277,6 @@ class _ByConfidence:
         top = (xp.max(points.prob, axis=1) - self.mean) / self.spread
         top = xp.broadcast_to(top[None, :], log_g.shape)
         return ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))
-
-
-def _beside_equivariant(train: TrainingSets, terms: MakeTerms, ridge: float) -> Scores:
-    base = train.fit(equivariant)
-    d = terms(train.points.part(slice(0, 1))).n_terms
-    start = base.coefficients[:, :1] * like([[0.0] * d], base.coefficients, base.coefficients.dtype)
-    return Scores.fitted(train, terms, start=start, ridge=start + ridge, base=base)
 
 
 def _scale(train: TrainingSets) -> float:
