@@ -18,6 +18,7 @@ from propercal.inference import (
 )
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
+from propercal.subgroups import GroupDecomposition, decompose_groups
 
 install()
 
@@ -28,11 +29,13 @@ __all__ = [
     "CalibrationSketch",
     "CalibrationTest",
     "Decomposition",
+    "GroupDecomposition",
     "PairedDifference",
     "calibration_error",
     "calibration_test",
     "conditional_mean",
     "decompose",
+    "decompose_groups",
     "paired_difference",
     "refinement",
     "select_bandwidth",

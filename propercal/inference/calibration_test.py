@@ -26,7 +26,7 @@ from propercal.inference.class_weights import class_weights
 from propercal.inference.draws import draws
 from propercal.inference.evaluation import on_all_sets
 from propercal.inference.label_sets import LabelSets
-from propercal.inference.signs import forms_of_signs
+from propercal.inference.signs import forms_of_signs, signs_of_groups
 from propercal.result import in_groups
 
 Floats = npt.NDArray[np.float64]
@@ -228,10 +228,7 @@ def calibration_test(
     True
     """
     chosen, reduction = as_generator(generator), as_notion(notion)
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise _bad_number(n_resamples)
-    if n_resamples < 1:
-        raise _bad_number(n_resamples)
+    n_resamples = check_resamples(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate_groups(
         y_true,
@@ -245,10 +242,11 @@ def calibration_test(
     # Products are small, or threads take one block of label sets each.
     with no_gradient(predictions.prob), one_blas_thread:
         if predictions.groups is None:
-            names, forms = _forms_of_labels(predictions, reduction, chosen, int(n_resamples), rng)
+            names, forms = _forms_of_labels(predictions, reduction, chosen, n_resamples, rng)
         else:
             check_number(predictions.n_groups, "this test")
-            names, forms = forms_of_signs(predictions, reduction, chosen, int(n_resamples), rng)
+            signs = signs_of_groups(int(predictions.groups.max()) + 1, n_resamples, rng)
+            names, forms = forms_of_signs(predictions, reduction, chosen, signs, rng)
         impossible = impossible_rows(predictions, reduction)
     # For the rank, hence the p-value, all sets are alike, and the observed one is among them.
     scores = standardised(forms, forms)
@@ -266,11 +264,11 @@ def calibration_test(
     n_as_large = int(np.count_nonzero(statistic[1:] >= statistic[0] - ROUNDING))
     return CalibrationTest(
         statistic=np.inf if rows.size else float(components.max()),
-        pvalue=(1 + n_as_large) / (int(n_resamples) + 1),
+        pvalue=(1 + n_as_large) / (n_resamples + 1),
         components=dict(zip(names, components.tolist(), strict=True)),
         generator=chosen,
         notion=reduction.name,
-        n_resamples=int(n_resamples),
+        n_resamples=n_resamples,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         n_groups=predictions.n_groups,
@@ -278,10 +276,14 @@ def calibration_test(
     )
 
 
-def _bad_number(n_resamples: object) -> ValueError:
-    return bad_value(
-        "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
-    )
+def check_resamples(n_resamples: Any) -> int:
+    """Return a number of label sets, or raise."""
+    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
+    if not whole or n_resamples < 1:
+        raise bad_value(
+            "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
+        )
+    return int(n_resamples)
 
 
 def _forms_of_labels(

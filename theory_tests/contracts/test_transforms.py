@@ -120,6 +120,22 @@ def compared(data: Data) -> list[Any]:
     return [found.difference, found.standard_error, found.pvalue, *found.interval()]
 
 
+def by_confidence(data: Data) -> list[Any]:
+    """Groups by the largest probability, which go with rows whatever their order or that of classes."""
+    p = as_numpy(data.y_proba)
+    p = p.T if isinstance(data.y_proba, xr.DataArray) else p
+    if "from_logits" in data.options:
+        p = np.exp(p - p.max(axis=1, keepdims=True))
+    sure: Any = p.max(axis=1) / p.sum(axis=1) > 0.6
+    if isinstance(data.y_proba, pd.DataFrame):
+        sure = pd.Series(sure, data.y_proba.index)
+    elif isinstance(data.y_proba, xr.DataArray):
+        sure = xr.DataArray(sure, dims="row", coords={"row": data.y_proba["row"]})
+    options = {"generator": "brier", "method": "risk", "bandwidth": 0.1, "n_resamples": 1, "sample_weight": data.sample_weight, **data.options}
+    found = propercal.decompose_groups(data.y_true, data.y_proba, groups={"sure": sure, "unsure": ~sure}, **options)
+    return [*found.shares.values(), *np.ravel([values(each) for each in (found.whole, *found.groups.values())]), *(each.value for each in found.parts.values())]
+
+
 def sketched(data: Data) -> list[Any]:
     options = dict(data.options)
     method = options.pop("method")
@@ -188,6 +204,7 @@ FUNCTIONS = {
         "permute classes": "labels are drawn by column (laws/test_calibration_test.py has the forms that do not depend on it)",
     }),
     "paired_difference": Function(compared, by_notion, 1e-9, 1e-9, {**WHOLE, **OWN_LABEL}, overconfident=True),
+    "decompose_groups": Function(by_confidence, by_notion, 1e-9, 1e-11, {**WHOLE, **OWN_LABEL, "scale weights by": "weights are compared with labels to 1e-12, which these round"}),
     "CalibrationSketch": Function(sketched, [{"method": method, "notion": notion} for method in PLAIN_METHODS for notion in NOTIONS[1:]], 1e-10, 1e-12, {
         "merge duplicates": "nodes of a sketch have no weights",
         "remove weightless": "nodes of a sketch have no weights",
