@@ -138,6 +138,7 @@ def align_pair(
 ) -> tuple[Aligned, Aligned]:
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
     y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
+    layout = layout.beside(y_true, first, second)
     if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):
         dimensions = Dimensions.of(y_true, first, layout, called[0])
         dimensions.check_beside(y_true, second, called[1])
@@ -160,6 +161,7 @@ def align_all(
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
     y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
+    layout = layout.beside(y_true, *y_proba)
     placed = [
         _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)

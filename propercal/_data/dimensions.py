@@ -52,6 +52,8 @@ class Layout:
     class_axis: int | None = None
     class_dim: Hashable | None = None
     sample_dims: Hashable | Sequence[Hashable] | None = None
+    followed: bool = False
+    """Whether some array of more than these has its dimensions in the order of `sample_dims`."""
 
     def __post_init__(self) -> None:
         """Check that dimensions are named by what can be a name."""
@@ -75,6 +77,16 @@ class Layout:
         said = (self.class_axis, self.class_dim, self.sample_dims)
         return any(each is not None for each in said)
 
+    def beside(self, *arrays: object) -> Layout:
+        """Note whether the dimensions of samples of one of these are in the order that is said."""
+        wanted = _listed(self.sample_dims)
+        found = (
+            [dim for dim in each.dims if dim in wanted]  # type: ignore[attr-defined]
+            for each in arrays
+            if is_labelled(each)
+        )
+        return replace(self, followed=self.followed or wanted in found)
+
 
 USUAL_LAYOUT = Layout()
 
@@ -92,6 +104,8 @@ class Dimensions:
     """Labels, as they are given."""
     ordered: bool = False
     """Whether the caller says in which order the dimensions of samples are."""
+    turned: bool = False
+    """Whether that is none in which any array has them."""
 
     @classmethod
     def of(cls, y_true: object, y_proba: object, layout: Layout, called: Names) -> Dimensions:
@@ -115,7 +129,8 @@ class Dimensions:
             other = y_true if reference is y_proba else None
             samples, classes = _told(dims, reference, other, argument, called)
         ordered = layout.sample_dims is not None
-        return cls(samples, classes, called, reference, y_true, ordered)
+        turned = ordered and not layout.beside(y_true, y_proba).followed
+        return cls(samples, classes, called, reference, y_true, ordered, turned)
 
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
@@ -246,6 +261,8 @@ class Dimensions:
             )
             held = held if in_place(order) else held.take(order)
             return replace(held, rows=index)
+        if self.turned and not self._has_index(held):
+            raise self._turned(argument, shape)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
             dims = tuple(self.reference.dims)
             both = shape == tuple(self.reference.shape) and dims[: len(sizes)] != self.samples
@@ -259,6 +276,16 @@ class Dimensions:
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held
+
+    def _turned(self, argument: str, shape: tuple[int, ...]) -> ValueError:
+        dims = [dim for dim in self.reference.dims if dim in self.samples]
+        return bad_value(
+            argument,
+            f"an array of shape {shape} without names of dimensions",
+            f"to know whether it is in the order of sample_dims, {_names(self.samples)}, or of "
+            f"{self._other}, {_names(dims)}",
+            "name sample_dims in that of the arrays, or pass a DataArray",
+        )
 
     def _has_levels(self, held: Held) -> bool:
         """Tell whether rows have an index whose levels are the dimensions of samples."""

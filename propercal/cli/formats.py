@@ -35,6 +35,8 @@ LIMIT = 4 << 30
 #: What holds columns, by the end of its name.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PACKED = ".gz"
+#: Bytes of the name of a class, at most.
+_LONGEST_NAME = 4096
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -134,6 +136,18 @@ class Npz:
             # zlib, zipfile and what they call raise a dozen kinds.
             raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
         return _array(self.path, content, f"array {key!r}")
+
+    def vector(self, key: str, size: int) -> npt.NDArray[Any] | None:
+        """Return the array of that name if it is one of so many numbers or texts; else None."""
+        info = self._members.get(f"{key}.npy")
+        if info is None or info.file_size > _LONGEST_NAME * (size + 1):
+            return None
+        try:
+            found = self.array(key)
+        except ValueError:
+            # What is not needed may be damaged, or pickled.
+            return None
+        return found if found.shape == (size,) and found.dtype.kind in "biufSU" else None
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
