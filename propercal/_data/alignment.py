@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_numpy, like, namespace, to_numpy
+from propercal._array import like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
 from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
 from propercal._data.holders import Held, collected, hold, is_labelled
@@ -144,8 +144,7 @@ def align_pair(
         dimensions.check_beside(y_true, second, called[1])
         second = second.transpose(*first.dims)
     a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
-    words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
-    return a, b._replace(proba=_with_columns_of(b.proba, a, called, words))
+    return a, b._replace(proba=_with_columns_of(b.proba, a, called))
 
 
 def align_all(
@@ -229,11 +228,11 @@ def _are_equal(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
     )
 
 
-def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:
+def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names]) -> Held:
     """Return `held` with its columns in the order of those of the first, where both have names."""
     other = first.proba
     try:
-        order = order_of_columns(other.columns, held.columns, words=words)
+        order = order_of_columns(other.columns, held.columns)
     except OtherColumnsError as error:
         raise bad_value(
             called[1].proba,

@@ -31,13 +31,13 @@ class OtherColumnsError(LookupError):
 
 
 def order_of_columns(
-    known: Sequence[Any] | None, given: Sequence[Any] | None, *, words: bool = False
+    known: Sequence[Any] | None, given: Sequence[Any] | None, *, words: bool = True
 ) -> list[int] | None:
     """Return the place among `given` of each column `known`; None if they stand in that order.
 
     Columns without names stand as they do in any table: they are not matched with names that say
-    another order, such as 2, 1, 0. `words` says that labels are names too, of which those of
-    columns without names stand in alphabetical order.
+    another order, such as 2, 1, 0, or, with `words`, with words that are not in alphabetical order,
+    which may be another than that of columns without names.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def _hashable(values: Sequence[Any]) -> set[Any]:
     return {each for each in values if type(each).__hash__ is not None}
 
 
-def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:
+def is_shuffled(names: Sequence[Any], *, words: bool = True) -> bool:
     """Tell whether names are numbered, or are words, and do not ascend."""
     if say_another_order(names):
         return True

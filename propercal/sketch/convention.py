@@ -53,11 +53,6 @@ class Convention(NamedTuple):
     called: Called = Called()
     """Names of a single column, and of labels that are numbers."""
 
-    @property
-    def words(self) -> bool:
-        """Whether labels are strings, or may be."""
-        return self.names is None or any(isinstance(name, str) for name in self.names)
-
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
         if separate is None:
@@ -98,7 +93,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     if (
         (mine.unnamed or other.unnamed)
         and either is not None
-        and is_shuffled(either, words=joined.words or other.words)
+        and is_shuffled(either)
     ):
         raise bad_value(
             "other",
@@ -275,11 +270,10 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
     Columns of an indicator matrix may stand in any order, unlike numbers, which count.
     """
     marked = _is_matrix(labels)
-    words = reading.words or marked
     if proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
     if proba.columns is None:
-        if reading.columns is not None and is_shuffled(reading.columns, words=words):
+        if reading.columns is not None and is_shuffled(reading.columns):
             raise _other_columns(None, reading.columns)
         return proba, reading.columns
     columns = [as_bytes_hold(each) for each in proba.columns]
@@ -289,7 +283,7 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
     if known is None and not reading.unnamed:
         return proba, columns
     try:
-        order = order_of_columns(known, columns, words=words)
+        order = order_of_columns(known, columns)
     except OtherColumnsError as error:
         raise _other_columns(columns, known) from error
     if known is None:

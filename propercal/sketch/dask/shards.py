@@ -161,7 +161,7 @@ def _as_all(argument: str, held: Held, said: Held | None) -> Held:
     single = held.name is not None is not said.name
     found, known = ([each.name] if single else each.columns for each in (held, said))
     try:
-        order = order_of_columns(known, found, words=True)
+        order = order_of_columns(known, found)
     except OtherColumnsError as error:
         raise bad_value(
             argument,
