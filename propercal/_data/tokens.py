@@ -127,13 +127,18 @@ def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
     are 2, 0. Of other names the first and the last number may.
     """
     found = [tokens(name) for name in names]
-    forms = {tuple(each if isinstance(each, str) else None for each in said) for said in found}
-    if len(forms) == 1:
+    if are_alike_but_for_numbers(names):
         columns = list(zip(*found, strict=True))
         return [column for column in columns if len(set(column)) > 1]
     numbers = [[each for each in said if not isinstance(each, str)] for said in found]
     ends = (tuple(own[i] if own else None for own in numbers) for i in (0, -1))
     return [each for each in dict.fromkeys(ends) if len(set(each)) > 1]
+
+
+def are_alike_but_for_numbers(names: Sequence[Any]) -> bool:
+    """Tell whether all names have the same words, and numbers in the same places."""
+    found = [tokens(name) for name in names]
+    return len({tuple(x if isinstance(x, str) else None for x in said) for said in found}) == 1
 
 
 def ascending(numbers: Sequence[float | None]) -> bool:
