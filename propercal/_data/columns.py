@@ -67,11 +67,19 @@ def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
     return [each for each in words if each.lower() in others or _IS_NONE.search(each.lower())]
 
 
-def check_logits(classes: Classes, columns: Sequence[Any] | None, called: Names) -> None:
-    """Raise if columns of logits are none of a class: there is no sum of 1 to tell."""
+def check_logits(
+    classes: Classes, columns: Sequence[Any] | None, called: Names, *, are_all: bool
+) -> None:
+    """Raise or warn if columns of logits are none of a class: there is no sum of 1 to tell.
+
+    `are_all` says that there are no other rows, which may be of the classes that these lack.
+    """
     if columns is None or classes.codes is None:
         return
-    check_names_of_logits(columns, {classes.names[i] for i in set(classes.codes.tolist())}, called)
+    occurred = set(classes.codes.tolist())
+    check_names_of_logits(columns, {classes.names[i] for i in occurred}, called)
+    if are_all:
+        warn_of_absent(columns, occurred, called)
 
 
 def check_names_of_logits(columns: Sequence[Any], labels: Collection[Any], called: Names) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, read_only, to_numpy
 from propercal._data.alignment import align
-from propercal._data.columns import check_logits, warn_of_absent
+from propercal._data.columns import check_logits
 from propercal._data.dimensions import Layout
 from propercal._data.from_zero import warn_of_no_zero
 from propercal._data.holders import Held, as_given
@@ -172,9 +172,7 @@ def validate(
     )
     check_beside(classes, n, n_columns, names)
     if from_logits and labels is None:
-        check_logits(classes, held.proba.columns, names)
-        if smallest > 1 and classes.codes is not None:
-            warn_of_absent(held.proba.columns, {*classes.codes.tolist()}, names)
+        check_logits(classes, held.proba.columns, names, are_all=smallest > 1)
     classes, parts, multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names, held.proba
     )

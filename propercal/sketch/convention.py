@@ -37,6 +37,7 @@ from propercal.sketch.class_order import (
     under_names,
 )
 from propercal.sketch.column_names import Called, as_bytes_hold
+from propercal.sketch.occurred import Occurred
 
 
 class Convention(NamedTuple):
@@ -52,6 +53,8 @@ class Convention(NamedTuple):
     """Whether columns came without names."""
     called: Called = Called()
     """Names of a single column, and of labels that are numbers."""
+    occurred: Occurred = Occurred()
+    """Classes of the rows, where tables do not tell."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -108,6 +111,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
         called = called.joined(other.called, (names or [0, 1])[-1], said, "other")
     return joined._replace(
         called=called,
+        occurred=mine.occurred.plus(other.occurred),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,
