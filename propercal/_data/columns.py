@@ -20,10 +20,10 @@ from propercal._data.tokens import are_alike_but_for_numbers, key, numberings
 #: Names of columns that number rows, weigh them, or say where they come from, in lower case.
 _NO_CLASSES = {
     *("id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid", "sampleid"),
-    *("fold", "split", "group", "groups", "weight", "weights", "sample_weight", "sample_weights", "loss"),
-    *("target", "y_true", "level_0"),
+    *("fold", "split", "group", "groups", "weight", "weights", "sample_weight", "sample_weights"),
+    *("loss", "target", "y_true", "level_0"),
 }
-#: Others: numbers of rows, and what pandas calls a column without a name, such as an index in a file.
+#: Others: numbers of rows, and what pandas calls a column without a name, such as an index.
 _IS_NONE = re.compile(r"_id$|^unnamed: \d+(?:_level_\d+)?$")
 #: Names that one column of predictions may have, but none of several.
 _OF_ALL_CLASSES = {"pred", "preds", "prediction", "predicted", "y_pred", "score", "correct"}
@@ -83,7 +83,7 @@ def check_logits(
 
 
 def check_names_of_logits(columns: Sequence[Any], labels: Collection[Any], called: Names) -> None:
-    """Raise if names of columns of logits, beside these labels, say that they are none of a class."""
+    """Raise if names of columns of logits say that they are of no class, and are of no label."""
     odd = no_classes(columns, labels)
     if odd:
         raise bad_value(
@@ -104,9 +104,7 @@ def absent(columns: Sequence[Any], occurred: Collection[int]) -> list[Any]:
     return [name for i, name in enumerate(columns) if i not in occurred]
 
 
-def warn_of_absent(
-    columns: Sequence[Any] | None, occurred: Collection[int], called: Names
-) -> None:
+def warn_of_absent(columns: Sequence[Any] | None, occurred: Collection[int], called: Names) -> None:
     """Say which columns of logits no row is of the class of, so that they may be of none."""
     odd = [] if columns is None else absent(columns, occurred)
     if odd:

@@ -89,9 +89,7 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
-def _read(
-    path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]
-) -> Read:
+def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
     vector = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if vector.ndim != 1:
         return _beside(path, names, labels)

@@ -174,8 +174,9 @@ def codes_of(
 ) -> tuple[npt.NDArray[np.int64], bool]:
     """Return the place of each row's class column, as labels beside a table of predictions have.
 
-    The second value tells whether that is known, rather than counted from 0 or from 1. `column` are the labels as the table has them, with a name and perhaps with categories;
-    `in_order` says that columns have an order, in which labels may count them.
+    The second value tells whether that is known, rather than counted from 0 or from 1. `column` are
+    the labels as the table has them, with a name and perhaps with categories; `in_order` says that
+    columns have an order, in which labels may count them.
     """
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:

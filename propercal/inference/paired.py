@@ -15,7 +15,7 @@ from propercal._data.blocks import check_all_series
 from propercal._data.dimensions import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
-from propercal._data.holders import collected
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading

@@ -93,11 +93,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
             "occurs in each row, pass class numbers",
         )
     either = mine.columns if other.columns is None else other.columns
-    if (
-        (mine.unnamed or other.unnamed)
-        and either is not None
-        and is_shuffled(either)
-    ):
+    if (mine.unnamed or other.unnamed) and either is not None and is_shuffled(either):
         raise bad_value(
             "other",
             f"a sketch of columns {other.columns or 'without names'}",

@@ -1,4 +1,4 @@
-"""Columns of a sketch that no row is of the class of: labels may count from 1, or it is no class."""
+"""Columns that no row of a sketch is of: labels may count from 1, or a column be of no class."""
 
 from __future__ import annotations
 
