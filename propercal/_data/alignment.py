@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
-from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
+from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names, is_missing

@@ -27,7 +27,8 @@ from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
-from propercal._data.predictions import Predictions, _rounding, check_marks, validate
+from propercal._data.predictions import Predictions, validate
+from propercal._data.probabilities import check_marks, rounding
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
@@ -324,7 +325,7 @@ def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
     1 − p anyway.
     """
     xp = namespace(rows.prob)
-    tolerance = _rounding(rows.dtype)
+    tolerance = rounding(rows.dtype)
 
     def rest_and_dependence(prob: Array) -> Array:
         regular = xp.abs(xp.sum(prob, axis=1) - 1) <= tolerance
