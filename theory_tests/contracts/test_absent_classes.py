@@ -44,7 +44,7 @@ def in_chunks(y_true: Any, y_proba: Any, **options: Any) -> Any:
 def in_partitions(y_true: Any, y_proba: Any, **options: Any) -> Any:
     dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
     frames = [dd.from_pandas(pd.DataFrame(each) if np.ndim(each) == 2 else pd.Series(each), npartitions=3) for each in (y_true, y_proba)]
-    return decompose(*frames, **PUBLISHED, **{**SETTINGS, **options})
+    return decompose(frames[0], frames[1], **PUBLISHED, **{**SETTINGS, **options})
 
 
 WAYS = [in_memory, in_chunks, in_partitions]

@@ -77,8 +77,8 @@ def test_names_that_count_order_an_indicator_matrix_too(tmp_path: Path) -> None:
             assert of_arrays(tmp_path, labels=marks, logits=np.log(MOVED), classes=names) == pytest.approx(THREE, rel=1e-9)
             assert read_predictions(tmp_path / "p.npz").labels == (0, 1, 2)
     two = np.stack([SCORE, 1 - SCORE], axis=1)
-    for names in ([True, False], [1, 0], ["1", "0"]):
-        assert of_arrays(tmp_path, labels=np.eye(2)[FRAUD], probs=two, classes=names) == pytest.approx(TWO, rel=1e-9)
+    for order in ([True, False], [1, 0], ["1", "0"]):
+        assert of_arrays(tmp_path, labels=np.eye(2)[FRAUD], probs=two, classes=order) == pytest.approx(TWO, rel=1e-9)
 
 
 @pytest.mark.parametrize("key", ["columns", "class_labels", "classnames", "label_map", "Classes"])
@@ -111,7 +111,8 @@ def test_there_is_a_warning_of_labels_from_1_where_a_file_does_not_say_it(tmp_pa
         assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
     path = tmp_path / "p.npz"
     for labels, classes, warned in ((names[codes], names, False), (codes, names, True), (codes, [0, 1, 2], False), (codes, None, True), (names[codes], CAB, False)):
-        np.savez(path, labels=labels, probs=proba, **({} if classes is None else {"classes": np.asarray(classes)}))
+        beside: dict[str, Any] = {} if classes is None else {"classes": np.asarray(classes)}
+        np.savez(path, labels=labels, probs=proba, **beside)
         assert main(["decompose", str(path)]) == 0
         assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
 

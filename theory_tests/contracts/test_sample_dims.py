@@ -63,9 +63,9 @@ def test_an_index_of_the_dimensions_needs_no_order() -> None:
     for labels in (series, series.sample(frac=1, random_state=0), series.swaplevel()):
         check(labels, GRID, **TURNED)
     named = {"u": list("abcde"), "v": range(6)}
-    labels, grid = (each.assign_coords(named) for each in (LABELS, GRID))
-    check(labels.to_series()[::-1], grid, **TURNED)
-    check(labels, pd.DataFrame(PROBA, labels.to_series().index)[::-1], **TURNED)
+    placed, grid = (each.assign_coords(named) for each in (LABELS, GRID))
+    check(placed.to_series()[::-1], grid, **TURNED)
+    check(placed, pd.DataFrame(PROBA, placed.to_series().index)[::-1], **TURNED)
 
 
 def test_one_dimension_has_no_order() -> None:
