@@ -8,6 +8,7 @@ a table share, such as a version, says nothing of the class.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
@@ -100,7 +101,9 @@ def is_permutation(names: Sequence[Any]) -> bool:
 
 def tokens(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(plain(name))).lower()
+    # Digits in circles, and above or below the line, are digits.
+    text = unicodedata.normalize("NFKC", str(plain(name)))
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()
     return tuple(_token(each) for each in _TOKEN.findall(text))
 
 

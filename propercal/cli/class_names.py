@@ -18,6 +18,8 @@ from propercal.cli.formats import Npz, listed
 #: What arrays of the classes are called; `names` may be those of rows too.
 KEYS = ("classes", "classes_", "class_names", "label_names", "target_names", "names")
 _OF_ANYTHING = "names"
+#: Other columns of a table, whose names are listed with those of the classes.
+_MOST_BESIDE = 20
 
 
 class Read(NamedTuple):
@@ -39,7 +41,7 @@ def in_order_of_names(
     numbers. `apart` are arrays of other things.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return Read(labels)
+        return _of_one_column(archive, labels)
     found = {each: archive.array(each) for each in KEYS if each in archive.names}
     found = {
         each: names
@@ -62,21 +64,52 @@ def in_order_of_names(
 
 def _check_others(archive: Npz, labels: npt.NDArray[Any], k: int, apart: Sequence[str]) -> None:
     """Raise where an array of another name lists the classes in another order than is read."""
-    vector = labels.reshape(-1)
-    if len(vector) != len(labels):
-        return
-    occurred = set(map(key, vector.tolist()))
+    matrix = labels.ndim == 2 and labels.shape[1] > 1
+    occurred = list(range(k)) if matrix else np.unique(labels).tolist()
+    words = all(isinstance(each, str) and not is_number(_number(each)) for each in occurred)
+    # Beside numbers, which count, a name and other words may be in any order.
+    most = k + _MOST_BESIDE if words else k
     for name in archive.names:
-        names = None if name in apart else archive.vector(name, k)
-        if names is None:
+        said = None if name in apart else archive.described(name)
+        if said is None or not _may_list(said[0], k, most):
             continue
-        own = [key(each) for each in names.tolist()]
-        if len(set(own)) == k and occurred <= set(own) and (names[1:] < names[:-1]).any():
+        if said[1].hasobject:
+            found = "is pickled, and may list the classes" if words else None
+        else:
+            found = _other_order(archive.array(name), list(map(_alike, occurred)), k)
+        if found is not None:
             raise ValueError(
-                f"{archive.path}: array {name!r} lists the classes as {listed(own)}: expected "
-                f"one of {listed(KEYS)} as its name if that is the order of the columns; rename "
+                f"{archive.path}: array {name!r} {found}: expected one of {listed(KEYS)} as its "
+                "name, and text or numbers, if that is the order of the columns; rename or correct "
                 "it, or leave it out."
             )
+
+
+def _may_list(shape: tuple[int, ...], k: int, most: int) -> bool:
+    """Tell whether an array of this shape may list k classes, and some names more."""
+    if len(shape) == 1:
+        return k <= shape[0] <= most
+    return len(shape) == 2 and k in shape and min(shape) <= 2
+
+
+def _other_order(array: npt.NDArray[Any], occurred: Sequence[str], k: int) -> str | None:
+    """Return what says that an array lists the classes in another order; None if it does not."""
+    if array.dtype.kind not in "biufSU":
+        return None
+    rows = array if array.ndim == 2 and array.shape[1] == k else array.T
+    for row in np.atleast_2d(rows):
+        names = row.astype(str).tolist() if array.dtype.kind == "S" else row.tolist()
+        own = [_alike(each) for each in names]
+        own = own if len(own) == k else [each for each in own if each in occurred]
+        usual = sorted(own, key=_number if all(is_number(_number(x)) for x in own) else None)
+        if len(set(own)) == len(own) == k and set(occurred) <= set(own) and own != usual:
+            return f"lists the classes as {listed(own)}"
+    return None
+
+
+def _alike(name: Any) -> str:
+    """Return what names have in common that are equal but for case and blanks."""
+    return str(key(name)).strip().casefold()
 
 
 def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[Any]:
@@ -87,6 +120,25 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
         )
     found: list[Any] = names.tolist()
     return found
+
+
+def _of_one_column(archive: Npz, labels: npt.NDArray[Any]) -> Read:
+    """Return labels beside one column, which the file may name."""
+    for each in KEYS:
+        if each not in archive.names or each == _OF_ANYTHING:
+            continue
+        names = archive.array(each)
+        if names.shape == (1,):
+            proba = Held(np.empty(0), name=names.tolist()[0])
+            return _read_beside(archive.path, proba, labels)._replace(names=(str(names[0]),))
+        numbers = [_number(name) for name in np.ravel(names).tolist()]
+        if len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]:
+            raise ValueError(
+                f"{archive.path}: array {each!r} lists the classes as {listed(names.tolist())}: "
+                "expected to know of which of them the one column is the probability; store a "
+                "column for each, or leave it out."
+            )
+    return Read(labels)
 
 
 def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
@@ -110,8 +162,11 @@ def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[A
 
 def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
     """Read labels as beside a table of these columns, or raise where names say another order."""
-    k = len(names)
-    proba = Held(np.empty((0, k)), columns=tuple(names))
+    return _read_beside(path, Held(np.empty((0, len(names))), columns=tuple(names)), labels)
+
+
+def _read_beside(path: Path, proba: Held, labels: npt.NDArray[Any]) -> Read:
+    k = max(2, *proba.values.shape[1:], 0)
     try:
         found = read_labels(labels, k, proba=proba, called=Names(labels="labels", proba="the file"))
     except ValueError as error:

@@ -210,7 +210,7 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
             class_names=read.names,
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
-            labels=tuple(range(len(read.names))) if read.known else None,
+            labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
         )
 
 

@@ -35,8 +35,6 @@ LIMIT = 4 << 30
 #: What holds columns, by the end of its name.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PACKED = ".gz"
-#: Bytes of the name of a class, at most.
-_LONGEST_NAME = 4096
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -137,17 +135,16 @@ class Npz:
             raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
         return _array(self.path, content, f"array {key!r}")
 
-    def vector(self, key: str, size: int) -> npt.NDArray[Any] | None:
-        """Return the array of that name if it is one of so many numbers or texts; else None."""
+    def described(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """Return the shape and the type that an array says to have; None for what is none."""
         info = self._members.get(f"{key}.npy")
-        if info is None or info.file_size > _LONGEST_NAME * (size + 1):
-            return None
         try:
-            found = self.array(key)
-        except ValueError:
-            # What is not needed may be damaged, or pickled.
+            with self._archive.open(info) as stream:  # type: ignore[arg-type]
+                shape, dtype = _header(stream)
+        except Exception:  # noqa: BLE001
+            # What is not needed may be damaged.
             return None
-        return found if found.shape == (size,) and found.dtype.kind in "biufSU" else None
+        return shape, dtype
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
@@ -159,9 +156,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
 def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
     stream = io.BytesIO(content)
     try:
-        old = np.lib.format.read_magic(stream) == (1, 0)
-        header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-        shape, _, dtype = header(stream)
+        shape, dtype = _header(stream)
         there = len(content) - stream.tell()
         if not dtype.hasobject and math.prod(shape) * dtype.itemsize == there:
             stream.seek(0)
@@ -175,6 +170,13 @@ def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
         f"{path}: {what} holds pickled Python objects, which are refused because unpickling can "
         "run any code; store it as a plain numeric or string array."
     )
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    old = np.lib.format.read_magic(stream) == (1, 0)
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(stream)
+    return shape, dtype
 
 
 def _corrupt(path: Path, what: str, reason: str) -> ValueError:

@@ -87,11 +87,47 @@ def test_classes_in_another_order_under_another_name_are_refused(tmp_path: Path,
         with pytest.raises(ValueError, match=rf"p\.npz: array '{key}' lists the classes as .*: expected one of 'classes', .* as its name"):
             of_arrays(tmp_path, labels=labels, probs=MOVED, **{key: names})
     # What lists them in the order that is read, or other things, is left unread.
-    others: list[Any] = [list("abc"), [0, 1, 2], [0.2, 0.5, 0.3], list("xyz"), list("cab" * 2), CAB.astype(object), [[2, 0, 1]], 3]
+    others: list[Any] = [list("abc"), ["a", "b", "c", "label"], [0, 1, 2], [0.2, 0.5, 0.3], list("xyz"), list("cab" * 2), [[2, 0, 1]], 3, np.eye(3)]
     for array in others:
         assert of_arrays(tmp_path, labels=LABELS, probs=PROBA, **{key: array}) == pytest.approx(THREE, rel=1e-9)
     order = {"labels": CODES, "probs": MOVED[:, [1, 2, 0]], "confidences": [2, 0, 1][:2], key: [0, 1, 2]}
     assert of_arrays(tmp_path, **order) == pytest.approx(THREE, rel=1e-9)
+
+
+def test_such_a_list_may_have_other_names_and_forms(tmp_path: Path) -> None:
+    pairs = [["c", "0"], ["a", "1"], ["b", "2"]]
+    names: list[Any] = [["id", *CAB], [*CAB, "label", "fold"], [CAB], CAB[:, None], CAB.astype("S"), list("CAB"), ["c ", "a ", "b "], pairs, np.array(pairs).T]
+    for array in names:
+        with pytest.raises(ValueError, match="array 'columns' lists the classes as"):
+            of_arrays(tmp_path, labels=LABELS, probs=MOVED, columns=array)
+    with pytest.raises(ValueError, match="array 'columns' is pickled, and may list the classes"):
+        of_arrays(tmp_path, labels=LABELS, probs=MOVED, columns=CAB.astype(object))
+    with pytest.raises(ValueError, match="array 'columns' lists the classes as '2', '0', '1'"):
+        of_arrays(tmp_path, labels=np.eye(3)[CODES], probs=MOVED, columns=[2, 0, 1])
+    # Numbers count, whatever words there are.
+    assert of_arrays(tmp_path, labels=CODES, probs=PROBA, columns=CAB.astype(object)) == pytest.approx(THREE, rel=1e-9)
+    # Weights and groups are none.
+    np.savez(tmp_path / "p.npz", labels=LABELS[:3], probs=PROBA[:3], group=CAB)
+    assert read_predictions(tmp_path / "p.npz", group_column="group").groups is not None
+    with pytest.raises(ValueError, match="array 'group' lists"):
+        read_predictions(tmp_path / "p.npz")
+
+
+def test_the_name_of_one_column_is_read_as_in_memory(tmp_path: Path) -> None:
+    for labels, name in ((WORDS, "fraud"), (FRAUD, "fraud"), (FRAUD, "p_fraud")):
+        for scores in (SCORE, SCORE[:, None]):
+            assert of_arrays(tmp_path, labels=labels, probs=scores, classes=[name]) == pytest.approx(TWO, rel=1e-9)
+    assert read_predictions(tmp_path / "p.npz").class_names == ("p_fraud",)
+    assert of_arrays(tmp_path, labels=WORDS, probs=1 - SCORE, classes=["legit"]) == pytest.approx(TWO, rel=1e-9)
+    assert of_arrays(tmp_path, labels=FRAUD, probs=SCORE, classes=[0, 1]) == pytest.approx(TWO, rel=1e-9)
+    for labels, names in ((FRAUD, ["no_fraud"]), (FRAUD, [0]), (FRAUD, ["p_0"]), (WORDS, ["x"])):
+        with pytest.raises(ValueError, match=r"p\.npz: .*: expected"):
+            of_arrays(tmp_path, labels=labels, probs=1 - SCORE, classes=names)
+    for names in ([1, 0], ["1", "0"], [True, False]):
+        with pytest.raises(ValueError, match="expected to know of which of them the one column is the probability"):
+            of_arrays(tmp_path, labels=FRAUD, probs=1 - SCORE, classes=names)
+    with pytest.raises(ValueError, match="expected 0 and 1, or to know of which class"):
+        of_arrays(tmp_path, labels=WORDS, probs=SCORE, classes=["legit", "fraud"])
 
 
 def test_there_is_a_warning_of_labels_from_1_where_a_file_does_not_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
