@@ -45,25 +45,25 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
     if not lazy:
         return arguments
     kinds = {type(each).__module__.partition(".")[0] for each in lazy.values()}
-    several = len({id(arguments[i]) for i in lazy}) > 1
-    if several and kinds != {"polars"}:
+    # Of one table that is passed twice polars would not see that it shares a part with others.
+    queries = {id(frame): frame for frame in lazy.values()}
+    if len(queries) > 1 and kinds != {"polars"}:
         raise bad_value(
             "data",
-            f"{len(lazy)} lazy tables ({', '.join(sorted(kinds))})",
+            f"{len(queries)} lazy tables ({', '.join(sorted(kinds))})",
             "one lazy table at most, since each may give its rows in another order",
             "compute one table of all columns, and pass columns of it",
         )
-    if kinds == {"polars"}:
-        others = any(i not in lazy and each is not None for i, each in enumerate(arguments))
-        _check_order(list(lazy.values()), others)
-    if not several:
+    if kinds != {"polars"}:
         return arguments
+    others = any(i not in lazy and each is not None for i, each in enumerate(arguments))
+    _check_order(list(queries.values()), others)
     try:
-        found = sys.modules["polars"].collect_all(list(lazy.values()))
+        found = sys.modules["polars"].collect_all(list(queries.values()))
     except Exception as error:
         raise not_computed("data", error) from error
-    own = dict(zip(lazy, found, strict=True))
-    return tuple(own.get(i, each) for i, each in enumerate(arguments))
+    own = dict(zip(queries, found, strict=True))
+    return tuple(own[id(lazy[i])] if i in lazy else each for i, each in enumerate(arguments))
 
 
 def _lazy(values: object) -> Any:

@@ -102,7 +102,8 @@ def read_predictions(
             (n,). The last is the probability that the predicted class is right, and ``labels``
             then says whether it was. The names of classes, in the order of columns, may be in
             ``classes``, ``class_names``, ``label_names``, ``target_names`` or ``names``. Other
-            arrays are left unread, pickled ones refused.
+            arrays are left out, unless they list the labels in another order than is read: then
+            they are refused, as pickled ones are.
         ``.npy``
             One of these arrays, which the file's name says (``test_probs.npy``); its labels are in
             the file whose name has ``labels`` in that place (``test_labels.npy``).

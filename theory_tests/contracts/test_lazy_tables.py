@@ -69,6 +69,17 @@ def test_queries_that_share_a_part_in_any_order_are_right() -> None:
     assert decompose(table.filter(polars.col("a") >= 0).select("y"), VALUES, **OPTIONS).risk == pytest.approx(right, rel=1e-9)
 
 
+def test_a_query_may_be_passed_twice() -> None:
+    polars = pytest.importorskip("polars")
+    query = query_of(polars).unique("id")
+    (y, p), half = halves(query), query.select("half")
+    found = paired_difference(y, p, p, groups=half, sample_weight=half, notion="top-label", generator="brier", kernel=None)
+    right = decompose(NUMBERS, VALUES, notion="top-label", generator="brier", kernel=None, sample_weight=np.arange(N) // 2)
+    assert found.difference == pytest.approx(0, abs=1e-12)
+    assert found.a.risk == pytest.approx(right.risk, rel=1e-9)
+    assert decompose(y, p, groups=half, notion="top-label", generator="brier", kernel=None).n_groups == N // 2
+
+
 def test_queries_that_do_not_share_their_rows_are_refused() -> None:
     polars = pytest.importorskip("polars")
     table = query_of(polars)
