@@ -120,10 +120,12 @@ def test_the_name_of_one_column_is_read_as_in_memory(tmp_path: Path) -> None:
     assert read_predictions(tmp_path / "p.npz").class_names == ("p_fraud",)
     assert of_arrays(tmp_path, labels=WORDS, probs=1 - SCORE, classes=["legit"]) == pytest.approx(TWO, rel=1e-9)
     assert of_arrays(tmp_path, labels=FRAUD, probs=SCORE, classes=[0, 1]) == pytest.approx(TWO, rel=1e-9)
-    for labels, names in ((FRAUD, ["no_fraud"]), (FRAUD, [0]), (FRAUD, ["p_0"]), (WORDS, ["x"])):
+    others: list[Any] = ["no_fraud", 0, "p_0"]
+    for labels, other in (*((FRAUD, each) for each in others), (WORDS, "x")):
         with pytest.raises(ValueError, match=r"p\.npz: .*: expected"):
-            of_arrays(tmp_path, labels=labels, probs=1 - SCORE, classes=names)
-    for names in ([1, 0], ["1", "0"], [True, False]):
+            of_arrays(tmp_path, labels=labels, probs=1 - SCORE, classes=[other])
+    descending: list[Any] = [[1, 0], ["1", "0"], [True, False]]
+    for names in descending:
         with pytest.raises(ValueError, match="expected to know of which of them the one column is the probability"):
             of_arrays(tmp_path, labels=FRAUD, probs=1 - SCORE, classes=names)
     with pytest.raises(ValueError, match="expected 0 and 1, or to know of which class"):
