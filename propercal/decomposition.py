@@ -198,7 +198,8 @@ def decompose(
         row, of which `y_true` (n, h, w) has a label.
     class_dim, sample_dims : optional
         Names of the dimension of the classes, and of those of the samples, of a DataArray of
-        xarray, where the labels do not tell. Coordinates name classes and align rows.
+        xarray, where the labels do not tell. Coordinates name classes and align rows. Arrays
+        without names have their samples in the order of `sample_dims`.
     confidence_level : float
         Level of :meth:`Decomposition.interval`.
     progress : bool, optional

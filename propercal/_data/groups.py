@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from propercal._data.alignment import Aligned, align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.dimensions import Layout
 from propercal._data.group_names import check_present, exact
-from propercal._data.holders import Held, collected
+from propercal._data.holders import Held
+from propercal._data.layout import Layout
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
