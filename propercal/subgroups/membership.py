@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import align
-from propercal._data.dimensions import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_beside_weights, labels_of_rows
 from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.layout import Layout
 from propercal._data.messages import bad_value, some_names
 from propercal._data.predictions import Predictions
 from propercal._data.reading import read_numpy
