@@ -218,6 +218,11 @@ def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
     return xp.exp(x, out=x) if in_place else xp.exp(x)
 
 
+def exp_over(x: Array) -> Array:
+    """Return exp(x), written over `x` where the library writes to arrays."""
+    return np.exp(x, out=x) if is_numpy(x) else namespace(x).exp(x)
+
+
 def checkpoint(function: Any, *arguments: Any) -> Any:
     """Call `function`, and where a gradient is tracked recompute it rather than store its steps."""
     if not tracks_gradient(*arguments):

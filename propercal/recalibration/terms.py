@@ -34,6 +34,16 @@ class Terms(Protocol):
     def variances(self, prob: Array, weight: Array) -> Array:
         """(b, d) the diagonal of the information."""
 
+    def rows(self, rows: slice | Array) -> Terms:
+        """Return those of some of the points, by their numbers."""
+
+
+def _at(values: Array, rows: slice | Array) -> Array:
+    """Return the values of some points, which are the last axis."""
+    if isinstance(rows, slice):
+        return values[..., rows]
+    return namespace(values).take(values, rows, axis=values.ndim - 1)
+
 
 class _FewTerms(ABC):
     """Terms whose information is small enough to be computed whenever its diagonal is asked for."""
@@ -56,6 +66,9 @@ class SharedTerms(_FewTerms):
     @property
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0])
+
+    def rows(self, rows: slice | Array) -> SharedTerms:  # noqa: D102
+        return SharedTerms(_at(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return namespace(self.values).tensordot(coefficients, self.values, axes=1)
@@ -84,6 +97,9 @@ class ClassTerms:
     @property
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0] * self.values.shape[1])
+
+    def rows(self, rows: slice | Array) -> ClassTerms:  # noqa: D102
+        return ClassTerms(_at(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -130,6 +146,9 @@ class GroupTerms:
     @property
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0] * self.group.shape[1])
+
+    def rows(self, rows: slice | Array) -> GroupTerms:  # noqa: D102
+        return GroupTerms(_at(self.values, rows), _at(self.group.T, rows).T)
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -181,6 +200,9 @@ class ContextTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.context.shape[0])
 
+    def rows(self, rows: slice | Array) -> ContextTerms:  # noqa: D102
+        return ContextTerms(_at(self.log_prob, rows), _at(self.context, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return (coefficients @ self.context)[:, None, :] * self.log_prob
 
@@ -205,6 +227,9 @@ class DifferenceTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0])
 
+    def rows(self, rows: slice | Array) -> DifferenceTerms:  # noqa: D102
+        return DifferenceTerms(_at(self.values, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         half = coefficients @ self.values / 2
         return namespace(half).stack([-half, half], axis=1)
@@ -228,6 +253,9 @@ class RankTerms(_FewTerms):
     @property
     def n_terms(self) -> int:  # noqa: D102
         return int(self.context.shape[0] * self.context.shape[1])
+
+    def rows(self, rows: slice | Array) -> RankTerms:  # noqa: D102
+        return RankTerms(_at(self.member, rows), _at(self.context, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.member)
