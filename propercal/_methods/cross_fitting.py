@@ -68,13 +68,12 @@ class CrossFits:
         result = []
         for f in range(len(rows)):
             others = [e for e in range(len(rows)) if e != f]
+            # Classes before rows, in which order families predict.
             parts = [
-                xp.stack(
-                    self.fits.predicted(frozenset({f, e}), every, trained.points.part(rows[e]))
-                )
-                for e in others
+                xp.stack([prob.T for prob in self.fits.predicted(frozenset({f, e}), every, at)])
+                for e, at in ((e, trained.points.part(rows[e])) for e in others)
             ]
-            candidates = xp.concat(parts, axis=1)
+            candidates = xp.permute_dims(xp.concat(parts, axis=2), (0, 2, 1))
             label = xp.concat([trained.label[rows[e]] for e in others])
             outcome = one_hot(label, trained.n_classes, dtype)
             weight = xp.concat([weights_of(trained)[rows[e]] for e in others])

@@ -8,7 +8,7 @@ import numpy as np
 
 from propercal._array import by_rows, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator, curvature_width
+from propercal.generators.base import BregmanGenerator, curvature_width, curved
 from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
@@ -54,7 +54,8 @@ def stacking_weights(
 
     width = curvature_width(generator, k)
     prices = price * _nats(generator, candidates, outcome, weight)
-    flat = xp.reshape(candidates * weight[:, None], (m, n * k))
+    # Classes come first, as candidates have them in memory.
+    flat = xp.reshape(xp.permute_dims(candidates * weight[:, None], (0, 2, 1)), (m, k * n))
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
         q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
@@ -64,12 +65,9 @@ def stacking_weights(
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
         q = q[0, ...]
         error = by_rows(generator.hessian_times, q, outcome - q, width=width)
-        slope = prices - to_numpy(flat @ xp.reshape(error, (-1,)))
-        bent = [
-            xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=width), (-1,))
-            for i in range(m)
-        ]
-        curvature = to_numpy(flat @ xp.stack(bent, axis=1))
+        slope = prices - to_numpy(flat @ xp.reshape(error.T, (-1,)))
+        bent = xp.permute_dims(curved(generator, q, candidates), (0, 2, 1))
+        curvature = to_numpy(flat @ xp.reshape(bent, (m, k * n)).T)
         step = _simplex_minimum(slope - curvature @ a[0], curvature) - a[0]
         return np.array([-float(slope @ step)]), step[None, :]
 

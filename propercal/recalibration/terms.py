@@ -34,6 +34,9 @@ class Terms(Protocol):
     def variances(self, prob: Array, weight: Array) -> Array:
         """(b, d) the diagonal of the information."""
 
+    def by_point(self, residual: Array) -> Array:
+        """(d, n) sums over classes of term × residual (k, n)."""
+
     def rows(self, rows: slice | Array) -> Terms:
         """Return those of some of the points, by their numbers."""
 
@@ -78,6 +81,9 @@ class SharedTerms(_FewTerms):
         d = self.values.shape[0]
         return xp.reshape(residual, (residual.shape[0], -1)) @ xp.reshape(self.values, (d, -1)).T
 
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return namespace(residual).sum(self.values * residual, axis=1)
+
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
         d, b = self.values.shape[0], prob.shape[0]
@@ -112,6 +118,9 @@ class ClassTerms:
         by_class = xp.permute_dims(residual, (1, 0, 2))
         sums = xp.matmul(by_class, xp.permute_dims(self.values, (0, 2, 1)))
         return xp.reshape(xp.permute_dims(sums, (1, 0, 2)), (residual.shape[0], -1))
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return namespace(residual).reshape(self.values * residual[:, None, :], (self.n_terms, -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -163,6 +172,11 @@ class GroupTerms:
         by_group = xp.permute_dims(xp.matmul(sums, self.group), (0, 2, 1))
         return xp.reshape(by_group, (residual.shape[0], -1))
 
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(residual)
+        sums = xp.sum(self.values * residual, axis=1)
+        return xp.reshape(self.group.T[:, None, :] * sums, (self.n_terms, -1))
+
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
         s, _, n = self.values.shape
@@ -209,6 +223,9 @@ class ContextTerms(_FewTerms):
     def products(self, residual: Array) -> Array:  # noqa: D102
         return namespace(residual).sum(residual * self.log_prob, axis=1) @ self.context.T
 
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return self.context * namespace(residual).sum(residual * self.log_prob, axis=0)
+
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
         mean = xp.sum(prob * self.log_prob, axis=1)
@@ -236,6 +253,9 @@ class DifferenceTerms(_FewTerms):
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         return (residual[:, 1, :] - residual[:, 0, :]) @ self.values.T / 2
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return self.values * (residual[1, :] - residual[0, :]) / 2
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
@@ -269,6 +289,11 @@ class RankTerms(_FewTerms):
         by_rank = xp.sum(residual[:, None, ...] * self.member, axis=2)
         sums = xp.matmul(self.context, by_rank[..., None])
         return xp.reshape(sums, (residual.shape[0], -1))
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(residual)
+        by_rank = xp.sum(self.member * residual, axis=1)
+        return xp.reshape(self.context * by_rank[:, None, :], (self.n_terms, -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
