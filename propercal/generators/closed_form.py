@@ -76,6 +76,8 @@ class Log(_Separable):
         return log_p + 1
 
     def _on_faces(self, q: Array, p: Array) -> Array:
+        if is_numpy(q) and q.all():
+            return 0.0
         return sum_last(namespace(q).where((q == 0) & (p == 0), q, 0.0))
 
     def hessian_diagonal(self, p: Array) -> Array:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
+from propercal.recalibration.descent import Numbers
 from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import SMALLEST, Points, softmax
 from propercal.recalibration.terms import ClassTerms, MakeTerms, SharedTerms
@@ -286,9 +288,23 @@ def _seen_by_class(train: TrainingSets, prob: Array) -> Iterator[tuple[Array, Ar
     These are (b or 1, m, k), their transpose (b or 1, k, m), and counts (b, m, 1).
     """
     xp = namespace(prob)
-    seen = to_numpy(xp.sum(train.counts, axis=0)) > 0
-    for j in range(train.n_classes):
-        rows = like(np.flatnonzero(seen[:, j]), train.counts)
-        there = xp.take(prob, rows, axis=1)
-        counts = xp.take(train.counts[:, :, j], rows, axis=1)[..., None]
-        yield there, xp.permute_dims(there, (0, 2, 1)), counts
+    rows, label, ends = train.once(_rows_by_class, lambda: _rows_by_class(train))
+    there = xp.take(prob, like(rows, prob), axis=1)
+    counts = train.once((_rows_by_class, "counts"), lambda: _counts_of(train, rows, label))
+    for a, b in pairwise(ends):
+        part = there[:, a:b, :]
+        yield part, xp.permute_dims(part, (0, 2, 1)), counts[:, a:b, None]
+
+
+def _rows_by_class(train: TrainingSets) -> tuple[Numbers, Numbers, list[int]]:
+    """Return points and labels that occur there, class by class, and where classes begin."""
+    seen = to_numpy(namespace(train.counts).sum(train.counts, axis=0)) > 0
+    label, rows = np.nonzero(seen.T)
+    return rows, label, np.searchsorted(label, np.arange(train.n_classes + 1)).tolist()
+
+
+def _counts_of(train: TrainingSets, rows: Numbers, label: Numbers) -> Array:
+    """(b, m) how often labels were seen at points."""
+    xp = namespace(train.counts)
+    at = like(rows * train.n_classes + label, train.counts)
+    return xp.take(xp.reshape(train.counts, (train.counts.shape[0], -1)), at, axis=1)
