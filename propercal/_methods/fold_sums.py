@@ -300,7 +300,6 @@ class _Sums:
         result[:, n_cells + n_folds :] += values @ columns[part]
         return result
 
-
     def _cells_of(self, part: slice) -> tuple[list[int], list[int]]:
         """Return the cells of a tile, and where in it they start; each is asked for many times."""
         if part.start not in self._tiles:
