@@ -28,6 +28,8 @@ from propercal.recalibration.terms import Terms
 
 #: A misfit is reported if chance shows one as large in fewer samples than this.
 LEVEL = 0.01
+#: Squares of residuals that are rounding, beside the loss.
+_ROUNDING = 1e-24
 #: Quantile of the normal law: what is left may be larger than it looks by as many errors.
 _UPPER = 1.6448536269514722
 #: Rows that each coefficient of a direction is drawn to 0 by.
@@ -100,7 +102,9 @@ def find_misfit(
         For each direction its functions at the rows of each fold.
     """
     found = [_direction(generator, rows, each) for each in terms]
-    found = [each for each in found if each.error > 0]
+    most = _most(generator, rows)
+    # Functions that are the same for all classes change nothing but by rounding.
+    found = [each for each in found if each.error > _ROUNDING * most]
     if not found:
         return NOTHING
     p_values = np.array([_p_value(each) for each in found])
@@ -112,7 +116,7 @@ def find_misfit(
         for each, p in zip(found, p_values, strict=True)
         if p * len(found) < LEVEL
     )
-    return Misfit(p_value, min(float(missed), _most(generator, rows)))
+    return Misfit(p_value, min(float(missed), most))
 
 
 def _most(generator: BregmanGenerator, rows: Sequence[JudgedRows]) -> float:
