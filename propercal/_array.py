@@ -111,6 +111,8 @@ def detached(x: Array) -> Array:
 def safe_log(x: Array) -> Array:
     """Log of `x` ≥ 0: −inf at 0, where the gradient is 0 rather than NaN."""
     xp = namespace(x)
+    if _all_positive(x):
+        return xp.log(x)
     positive = x > 0
     return xp.where(positive, xp.log(xp.where(positive, x, 1.0)), -xp.inf)
 
@@ -118,7 +120,12 @@ def safe_log(x: Array) -> Array:
 def xlogx(x: Array) -> Array:
     """Return x log x, with its limit 0 (and a gradient of 0) at x = 0."""
     xp = namespace(x)
-    return x * xp.log(xp.where(x > 0, x, 1.0))
+    return x * xp.log(x if _all_positive(x) else xp.where(x > 0, x, 1.0))
+
+
+def _all_positive(x: Array) -> bool:
+    """Tell whether it is known, and quick to tell, that all numbers are."""
+    return is_numpy(x) and x.size > 0 and bool(x.min() > 0)
 
 
 def log_softmax(scores: Array) -> Array:
@@ -216,6 +223,11 @@ def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
     xp = namespace(x)
     x = xp.clip(x, min=floor)
     return xp.exp(x, out=x) if in_place else xp.exp(x)
+
+
+def exp_over(x: Array) -> Array:
+    """Return exp(x), written over `x` where the library writes to arrays."""
+    return np.exp(x, out=x) if is_numpy(x) else namespace(x).exp(x)
 
 
 def checkpoint(function: Any, *arguments: Any) -> Any:
