@@ -98,7 +98,8 @@ def find_misfit(
     terms : sequence of sequence of Terms
         For each direction its functions at the rows of each fold.
     """
-    found = [_direction(generator, rows, each) for each in terms]
+    shared = [_Shared.of(each) for each in rows]
+    found = [_direction(generator, shared, each) for each in terms]
     found = [each for each in found if each.error > 0]
     if not found:
         return NOTHING
@@ -143,7 +144,7 @@ def _p_value(found: _Direction) -> float:
 
 
 def _direction(
-    generator: BregmanGenerator, rows: Sequence[JudgedRows], terms: Sequence[Terms]
+    generator: BregmanGenerator, rows: Sequence[_Shared], terms: Sequence[Terms]
 ) -> _Direction:
     parts = [_Part.of(generator, each, term) for each, term in zip(rows, terms, strict=True)]
     information, curvature = (sum(each) for each in zip(*(p.forms for p in parts), strict=True))
@@ -176,6 +177,29 @@ def _law(product: Floats) -> tuple[float, float]:
     return math.sqrt(0.5 * square), float(np.trace(product)) ** 2 / square
 
 
+class _Shared(NamedTuple):
+    """What all directions need of the rows of one fold."""
+
+    rows: JudgedRows
+    outcome: Array
+    """(r, k) one-hot labels."""
+    residuals: Array
+    """(k r, m) weighted, under the own base, then under the inner and the outer ones."""
+    squares: float
+    """Σ w² of the rows, or of the groups."""
+
+    @classmethod
+    def of(cls, rows: JudgedRows) -> _Shared:
+        xp = namespace(rows.own)
+        r, k = rows.own.shape
+        outcome = one_hot(rows.label, k, rows.own.dtype)
+        bases = (rows.own, *rows.inner, *rows.outer)
+        weighted = [
+            xp.reshape(((outcome - base) * rows.weight[:, None]).T, (k * r,)) for base in bases
+        ]
+        return cls(rows, outcome, xp.stack(weighted, axis=1), _squares(rows))
+
+
 class _Part(NamedTuple):
     """Sums over the rows of one fold."""
 
@@ -204,18 +228,14 @@ class _Part(NamedTuple):
         return self.inner[fold - (fold > own)]
 
     @classmethod
-    def of(cls, generator: BregmanGenerator, rows: JudgedRows, terms: Terms) -> _Part:
+    def of(cls, generator: BregmanGenerator, shared: _Shared, terms: Terms) -> _Part:
+        rows = shared.rows
         xp = namespace(rows.own)
         x = _functions(terms, rows.own)
         d, k, r = x.shape
-        outcome = one_hot(rows.label, k, rows.own.dtype)
         flat = xp.reshape(x, (d, k * r))
-
-        def sums(base: Array) -> Array:
-            residual = (outcome - base) * rows.weight[:, None]
-            return flat @ xp.reshape(residual.T, (k * r,))
-
-        psi = xp.sum(x * (outcome - rows.own).T[None, ...], axis=1)
+        own, *others = to_numpy((flat @ shared.residuals).T)
+        psi = xp.sum(x * (shared.outcome - rows.own).T[None, ...], axis=1)
         b = rows.own.T
         moved = b * (x - xp.sum(b * x, axis=1, keepdims=True))
         weighted = moved * rows.weight
@@ -226,13 +246,13 @@ class _Part(NamedTuple):
         bent = xp.reshape(xp.permute_dims(bent, (0, 2, 1)), (d, k * r))
         weighted = xp.reshape(weighted, (d, k * r))
         return cls(
-            to_numpy(sums(rows.own)),
-            [to_numpy(sums(base)) for base in rows.inner],
-            [to_numpy(sums(base)) for base in rows.outer],
+            own,
+            others[: len(rows.inner)],
+            others[len(rows.inner) :],
             _covariance(psi, rows),
             to_numpy(xp.reshape(moved * rows.squares, (d, k * r)) @ flat.T),
             (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
-            _squares(rows),
+            shared.squares,
         )
 
 

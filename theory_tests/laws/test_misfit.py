@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal._methods.misfit import LEVEL, NOTHING, JudgedRows, Misfit, find_misfit, joint_misfit
-from propercal._methods.misfit import _direction as statistic
+from propercal._methods.misfit import (
+    LEVEL, NOTHING, JudgedRows, Misfit, _direction, _Shared, find_misfit, joint_misfit,
+)
 from propercal.generators import Brier, Log
 from propercal.recalibration.families import equivariant_terms, vector_terms
 from propercal.recalibration.points import interior
@@ -40,6 +41,10 @@ def rows_of(label: Any, base: Any, group: Any = None) -> list[JudgedRows]:
 
 def terms_at(base: Any, make: Any) -> Any:
     return [make(interior(np.log(part))) for part in np.array_split(base, FOLDS)]
+
+
+def statistic(generator: Any, rows: list[JudgedRows], terms: Any) -> Any:
+    return _direction(generator, [_Shared.of(each) for each in rows], terms)
 
 
 def drawn(truth: Any, rng: np.random.Generator) -> Any:
