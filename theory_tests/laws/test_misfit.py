@@ -12,7 +12,14 @@ import pytest
 
 import propercal
 from propercal._methods.misfit import (
-    LEVEL, NOTHING, JudgedRows, Misfit, _direction, _Shared, find_misfit, joint_misfit,
+    LEVEL,
+    NOTHING,
+    JudgedRows,
+    Misfit,
+    _direction,
+    _Shared,
+    find_misfit,
+    joint_misfit,
 )
 from propercal.generators import Brier, Log
 from propercal.recalibration.families import equivariant_terms, vector_terms
