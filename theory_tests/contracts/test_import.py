@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import propercal
-from propercal._aliases import ALIASES, RENAMED
+from propercal._aliases import ALIASES
 
 HEAVY = ("torch", "sklearn", "matplotlib.pyplot", "dask", "distributed", "h5netcdf", "pyarrow", "tqdm")
 
