@@ -40,9 +40,10 @@ def ignore_underflow(function: _Function) -> _Function:
 def namespace(*arrays: Array) -> Namespace:
     """Return the array API namespace that `arrays` share."""
     # Small problems ask for it thousands of times, and array-api-compat looks more closely.
-    if all(type(x) is np.ndarray for x in arrays):
-        return _NUMPY
-    return compat.array_namespace(*arrays)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return compat.array_namespace(*arrays)
+    return _NUMPY
 
 
 def is_array(x: object) -> bool:
@@ -72,6 +73,8 @@ def device(x: Array) -> Any:
 
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """Copy or view `x` as a NumPy array, cut off from any gradient."""
+    if type(x) is np.ndarray:
+        return x
     if is_torch(x):
         x = x.detach().cpu()
         unknown = str(x.dtype) == "torch.bfloat16" or "float8" in str(x.dtype)
@@ -294,7 +297,10 @@ def no_gradient(x: Array) -> AbstractContextManager[Any]:
 def sum_last(x: Array) -> Array:
     """Sum over the last axis, column by column where that is short: NumPy is slow there."""
     if is_numpy(x) and 1 < x.shape[-1] <= _SHORT:
-        return reduce(np.add, (x[..., i] for i in range(x.shape[-1])))
+        total = x[..., 0] + x[..., 1]
+        for i in range(2, x.shape[-1]):
+            total = total + x[..., i]
+        return total
     return namespace(x).sum(x, axis=-1)
 
 

@@ -54,7 +54,8 @@ Way = Callable[..., CalibrationSketch]
 
 
 def check(way: Way, *chunks: Rows, **settings: Any) -> None:
-    assert way(*chunks, **settings).result().risk == pytest.approx(TWO, abs=1e-9)
+    # The risk is that of every method, and this one takes the least time.
+    assert way(*chunks, **settings).result(method="risk").risk == pytest.approx(TWO, abs=1e-9)
 
 
 def column(name: Any, second: bool = False, proba: Any = SCORE) -> Any:
