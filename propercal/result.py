@@ -9,19 +9,32 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_rows, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._saved import (
+    TERMS,
+    as_dataset,
+    as_mapping,
+    intervals,
+    number,
+    of_dataset,
+    of_mapping,
+)
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
     import xarray as xr
 
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+__all__ = ["TERMS", "Decomposition", "half_width", "in_groups"]
 
 _DIVERGENCES = ("calibration_error", "sharpness")
 
 _UNITS = {"log": "nats"}
+
+#: Of the test of one direction, if the test of all of them has 5 %: .016 to .020 in simulations.
+_LEVEL_OF_ONE = 0.02
+#: With which a miscalibration shows at the detection floor.
+_POWER = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,52 +203,110 @@ class Decomposition:
             low, high = min(low, ends[0]), max(high, ends[1])
         return low, high + missed
 
+    @property
+    def detection_floor(self) -> float:
+        r"""The smallest calibration error that such data show, of a temperature, with 80 % power.
+
+        Shown means that :func:`propercal.calibration_test` rejects at 5 %. With labels drawn from
+        predictions to the power of a temperature, n rows of these predictions do so in four of
+        five samples where the calibration error is
+
+        .. math:: (z_{.99} + z_{.8})^2 \, \phi \approx 10.04 \, \phi, \qquad
+            \phi = \text{noise\_floor},
+
+        z being normal quantiles; 5.02/n for the log loss of independent rows of equal weight. A
+        test for one known direction would have z_.975: that all others are looked at, too, costs
+        what a level of 2 % does. Other shapes show at about this error if they have few
+        coefficients, and later, or never, if the test has no form for them. An interval begins
+        above 0 later, too: at about twice this error for a temperature.
+
+        NaN without a `noise_floor` (the published methods, and results made by hand); where that
+        is 0, because temperatures change nothing (all predictions uniform, or certain); and where
+        several classes may occur in a row, since how they go together is not known.
+        """
+        if not self.noise_floor:
+            return math.nan
+        quantile = NormalDist().inv_cdf
+        return (quantile(1 - _LEVEL_OF_ONE / 2) + quantile(_POWER)) ** 2 * self.noise_floor
+
     def to_xarray(self) -> xr.Dataset:
-        """Return the terms as a dataset of scalars, with intervals and settings.
+        """Return the terms as a dataset of scalars, with intervals, errors and settings.
 
         Returns
         -------
         xarray.Dataset
-            One variable per term; ``{term}_interval`` along "bound" where there is one;
-            ``lower_bound``, ``missed``, ``kernel_share`` and ``misfit_pvalue`` of the debiased
-            method; the settings as attributes.
+            One variable per term; ``{term}_interval`` along "bound" and ``{term}_standard_error``
+            where there is one, ``{term}_centre`` where it is not the term; ``lower_bound``,
+            ``missed``, ``label_error``, ``noise_floor``, ``detection_floor``, ``kernel_share`` and
+            ``misfit_pvalue`` of the debiased method; the settings as attributes, with the number of
+            the format, ``format_version``.
         """
-        import xarray as xr
+        return as_dataset(self)
 
-        terms: dict[str, Any] = {name: ((), _number(getattr(self, name))) for name in TERMS}
-        for name in self.standard_errors:
-            if math.isfinite(_number(getattr(self, name)) + self.standard_errors[name]):
-                terms[f"{name}_interval"] = ("bound", list(self.interval(name)))
-        for name in ("lower_bound", "missed"):
-            if getattr(self, name) is not None:
-                terms[name] = ((), getattr(self, name))
-        for name, variable in terms.items():
-            terms[name] = (*variable, {"units": self.units} if self.units else {})
-        for name in ("kernel_share", "misfit_pvalue"):
-            if getattr(self, name) is not None:
-                terms[name] = ((), getattr(self, name))
-        rows = {
-            "kernel_rows": self.kernel_rows,
-            "training_rows": self.training_rows,
-            "n_groups": self.n_groups,
-        }
-        return xr.Dataset(
-            terms,
-            coords={"bound": ["lower", "upper"]} if self.standard_errors else {},
-            attrs={
-                "generator": repr(self.generator),
-                "notion": self.notion,
-                "method": self.method,
-                "kernel": self.kernel,
-                "algorithm": self.algorithm,
-                "bandwidth": self.bandwidth,
-                "n_samples": self.n_samples,
-                "n_classes": self.n_classes,
-                "confidence_level": self.confidence_level,
-                "infinite_loss_rows": ", ".join(map(str, self.infinite_loss_rows)),
-                **{name: number for name, number in rows.items() if number is not None},
-            },
-        )
+    @classmethod
+    def from_xarray(cls, saved: xr.Dataset, *, generator: object = None) -> Decomposition:
+        """Read what :meth:`to_xarray` returned, also through a file.
+
+        Parameters
+        ----------
+        saved : xarray.Dataset
+            Of this version of the format.
+        generator : str, BregmanGenerator, class or callable, optional
+            The convex function F; needed if it is not one that has a name.
+
+        Returns
+        -------
+        Decomposition
+            With the same terms, as floats, and the same intervals at every level.
+
+        Raises
+        ------
+        ValueError
+            If the format is another one, or the generator not that of the result.
+        """
+        return cls(**of_dataset(saved, generator))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a dictionary that JSON takes, of which the command line's are made.
+
+        Returns
+        -------
+        dict
+            Terms, centres, standard errors, intervals and settings, with the number of the format,
+            ``format_version``. Infinite numbers are the strings "Infinity" and "-Infinity".
+
+        Examples
+        --------
+        >>> from propercal import decompose
+        >>> result = decompose([0, 1, 1] * 20, [0.3, 0.6, 0.4] * 20)
+        >>> again = Decomposition.from_dict(result.to_dict())
+        >>> again.interval("calibration_error", 0.9) == result.interval("calibration_error", 0.9)
+        True
+        """
+        return as_mapping(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], *, generator: object = None) -> Decomposition:
+        """Read what :meth:`to_dict` returned, also through JSON.
+
+        Parameters
+        ----------
+        saved : mapping
+            Of this version of the format; keys that it does not know are left aside.
+        generator : str, BregmanGenerator, class or callable, optional
+            The convex function F; needed if it is not one that has a name.
+
+        Returns
+        -------
+        Decomposition
+            With the same terms, as floats, and the same intervals at every level.
+
+        Raises
+        ------
+        ValueError
+            If the format is another one, or the generator not that of the result.
+        """
+        return cls(**of_mapping(saved, generator))
 
     @property
     def units(self) -> str:
@@ -266,7 +337,7 @@ class Decomposition:
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []
         for name in TERMS:
-            value = _number(getattr(self, name))
+            value = number(getattr(self, name))
             interval = ""
             if math.isfinite(value) and math.isfinite(self.standard_errors.get(name, math.inf)):
                 low, high = self.interval(name)
@@ -288,9 +359,20 @@ class Decomposition:
         if "calibration_error" not in self.standard_errors:
             meaning += "; the other terms have a bias that depends on the bandwidth, so none"
         notes = [settings, meaning]
+        notes += self._unseen()
         if self.infinite_loss_rows:
             notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
         return notes
+
+    def _unseen(self) -> list[str]:
+        """Say how large a calibration error may hide, where the interval does not exclude 0."""
+        low, _ = intervals(self).get("calibration_error", (math.inf, math.inf))
+        if low > 0 or math.isnan(self.detection_floor):
+            return []
+        floor, power = f"{self.detection_floor:.3g}", f"{_POWER:.0%}"
+        return [
+            f"a test would see calibration errors below {floor} in fewer than {power} of samples"
+        ]
 
 
 def in_groups(n_groups: int | None) -> str:
@@ -326,7 +408,3 @@ def _upper_end(centre: float, half: float) -> float:
     if centre > half:
         return centre + half + half**2 / (4 * centre)
     return max(half + max(centre, centre * 5 / 4), 0.0)
-
-
-def _number(value: Any) -> float:
-    return float(to_numpy(value)) if not isinstance(value, float) else value

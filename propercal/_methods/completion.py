@@ -211,13 +211,17 @@ def events(prob: Floats, label: npt.NDArray[np.intp], n_problems: int) -> npt.ND
 
 def warn_few_events(number: int, generator: BregmanGenerator) -> None:
     """Say so if next to nothing happened that was not expected."""
-    if number < _FEW_EVENTS:
-        warn(
-            f"only {number} row{'s' * (number != 1)} had an outcome of predicted probability "
-            "at most 1/2: with fewer than "
-            f"{_FEW_EVENTS} such events neither the {generator.name} calibration error nor its "
-            "interval can be relied on. Collect more rows."
-        )
+    if number >= _FEW_EVENTS:
+        return
+    found = f"only {number} row{'s' * (number > 1)} had"
+    reason = f"with fewer than {_FEW_EVENTS} such events"
+    if number == 0:
+        found = "no row had"
+        reason = "how often predictions are wrong cannot be learnt where none is, and"
+    warn(
+        f"{found} an outcome of predicted probability at most 1/2: {reason} neither the "
+        f"{generator.name} calibration error nor its interval can be relied on. Collect more rows."
+    )
 
 
 def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> bool:
