@@ -68,6 +68,7 @@ def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
         **{name: _numbers(saved[name]) for name in ("centres", "standard_errors")},
         "confidence_level": saved["confidence_level"],
         **{name: None if saved.get(name) is None else float(saved[name]) for name in optional},
+        "detection_floor": float(saved.get("detection_floor", math.nan)),
         "infinite_loss_rows": tuple(saved["infinite_loss_rows"]),
     }
 
@@ -124,6 +125,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         "standard_errors": errors,
         "confidence_level": settings["confidence_level"],
         **{name: values.get(name) for name in (*_IN_UNITS, *_SHARES)},
+        "detection_floor": values.get("detection_floor", math.nan),
         "infinite_loss_rows": tuple(int(row) for row in rows.split(", ")) if rows else (),
     }
 

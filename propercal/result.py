@@ -25,16 +25,14 @@ from propercal.generators.base import BregmanGenerator
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["TERMS", "Decomposition", "half_width", "in_groups"]
+__all__ = ["POWER", "TERMS", "Decomposition", "half_width", "in_groups"]
 
 _DIVERGENCES = ("calibration_error", "sharpness")
 
 _UNITS = {"log": "nats"}
 
-#: Of the test of one direction, if the test of all of them has 5 %: .016 to .020 in simulations.
-_LEVEL_OF_ONE = 0.02
 #: With which a miscalibration shows at the detection floor.
-_POWER = 0.8
+POWER = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +102,16 @@ class Decomposition:
         Debiased method: what noise alone makes of a calibration error of 0 if one coefficient, the
         temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
         Intervals begin at 0 where that of this noise does, and then end no nearer to it.
+    detection_floor : float
+        Debiased method: the smallest calibration error, of a temperature, that such data show with
+        80 % power: :func:`propercal.calibration_test` rejects at 5 % in four of five samples of
+        labels drawn from predictions to the power of one number, 5.02/n for the log loss of
+        independent rows of equal weight; class-wise, of one number a class. Smaller errors show
+        less often. Other shapes of this size do too: in simulations a slope and a shift for each
+        class in .5 to .8, an oscillation in .1 to .4; and intervals begin above 0 later, in 0 to .2
+        at this error. NaN for other methods, where temperatures change nothing (all predictions
+        uniform), and where several classes may occur in a row, since how they go together is not
+        known.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
 
@@ -141,6 +149,7 @@ class Decomposition:
     n_groups: int | None = None
     label_error: float | None = None
     noise_floor: float | None = None
+    detection_floor: float = math.nan
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
@@ -202,32 +211,6 @@ class Decomposition:
             ends = _of_one_coefficient(centre, self.noise_floor, level)
             low, high = min(low, ends[0]), max(high, ends[1])
         return low, high + missed
-
-    @property
-    def detection_floor(self) -> float:
-        r"""The smallest calibration error that such data show, of a temperature, with 80 % power.
-
-        Shown means that :func:`propercal.calibration_test` rejects at 5 %. With labels drawn from
-        predictions to the power of a temperature, n rows of these predictions do so in four of
-        five samples where the calibration error is
-
-        .. math:: (z_{.99} + z_{.8})^2 \, \phi \approx 10.04 \, \phi, \qquad
-            \phi = \text{noise\_floor},
-
-        z being normal quantiles; 5.02/n for the log loss of independent rows of equal weight. A
-        test for one known direction would have z_.975: that all others are looked at, too, costs
-        what a level of 2 % does. Other shapes show at about this error if they have few
-        coefficients, and later, or never, if the test has no form for them. An interval begins
-        above 0 later, too: at about twice this error for a temperature.
-
-        NaN without a `noise_floor` (the published methods, and results made by hand); where that
-        is 0, because temperatures change nothing (all predictions uniform, or certain); and where
-        several classes may occur in a row, since how they go together is not known.
-        """
-        if not self.noise_floor:
-            return math.nan
-        quantile = NormalDist().inv_cdf
-        return (quantile(1 - _LEVEL_OF_ONE / 2) + quantile(_POWER)) ** 2 * self.noise_floor
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals, errors and settings.
@@ -369,7 +352,7 @@ class Decomposition:
         low, _ = intervals(self).get("calibration_error", (math.inf, math.inf))
         if low > 0 or math.isnan(self.detection_floor):
             return []
-        floor, power = f"{self.detection_floor:.3g}", f"{_POWER:.0%}"
+        floor, power = f"{self.detection_floor:.3g}", f"{POWER:.0%}"
         return [
             f"a test would see calibration errors below {floor} in fewer than {power} of samples"
         ]

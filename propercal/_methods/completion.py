@@ -15,7 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._methods.dependence import standard_error_of_groups
-from propercal._methods.label_noise import noise_floor, variance_of_labels
+from propercal._methods.label_noise import detection_floor, noise_floor, variance_of_labels
 from propercal._methods.method import Method
 from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
@@ -68,7 +68,7 @@ def complete(
     bias, extra_variance = float(terms.uncertainty_bias), float(terms.uncertainty_variance)
     debiased: dict[str, Any] = {}
     if terms.one_step is not None:
-        debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
+        debiased = _debiased(terms, terms.one_step, predictions, notion, extra_variance)
         debiased |= _of_misfit(terms.misfit or NOTHING)
         if math.isfinite(values["calibration_error"]):
             error = debiased["standard_errors"]["calibration_error"]
@@ -293,7 +293,11 @@ def undefined_terms(generator: BregmanGenerator) -> ValueError:
 
 
 def _debiased(
-    terms: Terms, rows: OneStepRows, predictions: Predictions, extra_variance: float
+    terms: Terms,
+    rows: OneStepRows,
+    predictions: Predictions,
+    notion: Notion,
+    extra_variance: float,
 ) -> dict[str, Any]:
     """Return standard errors, the lower bound and the share of the kernel.
 
@@ -322,7 +326,11 @@ def _debiased(
     found = debiased_errors(
         mean(saved), mean(base - refined), mean(correction), errors, extra_variance
     )
-    return found | {"noise_floor": noise_floor(noise, weight, squares)}
+    n_problems = notion.n_problems(predictions.n_classes)
+    return found | {
+        "noise_floor": noise_floor(noise, weight, squares),
+        "detection_floor": detection_floor(noise, weight, squares, n_problems),
+    }
 
 
 def _effect_of_groups(saved: Array, error: float, predictions: Predictions) -> float:

@@ -7,6 +7,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def test_what_is_read_again_is_what_was_written(kind: str, way: str, tmp_path: P
     again = WAYS[way](result, tmp_path)
     for field in dataclasses.fields(Decomposition):
         old, new = (getattr(each, field.name) for each in (result, again))
-        assert new == old, field.name
+        assert new == old or (new != new and old != old), field.name  # NaN is NaN
         assert type(new) is type(old) or isinstance(old, float), field.name
     assert str(again) == str(result)
     for term, error in result.standard_errors.items():
@@ -82,7 +83,7 @@ def test_every_field_is_written() -> None:
     result = RESULTS["groups"]()
     changed = dataclasses.replace(
         result, lower_bound=0.1, kernel_share=0.2, misfit_pvalue=0.3, missed=0.4, kernel_rows=5, training_rows=6,
-        n_groups=7, label_error=0.8, noise_floor=0.9, infinite_loss_rows=(1, 10), confidence_level=0.11,
+        n_groups=7, label_error=0.8, noise_floor=0.9, detection_floor=0.13, infinite_loss_rows=(1, 10), confidence_level=0.11,
         centres={**result.centres, "uncertainty": 0.12},
     )  # fmt: skip
     for again in (Decomposition.from_dict(changed.to_dict()), Decomposition.from_xarray(changed.to_xarray())):
@@ -111,15 +112,16 @@ def test_the_command_line_writes_what_can_be_read(tmp_path: Path, capsys: Any) -
 def test_a_generator_without_a_name_is_asked_for() -> None:
     both = 2.0 * Log() + Brier()
     result = decompose(Y, P, generator=both, method="risk", bandwidth=0.1)
-    for read, saved in (
-        (Decomposition.from_dict, result.to_dict()),
-        (Decomposition.from_xarray, result.to_xarray()),
-    ):
-        assert read(saved, generator=both).generator == both  # type: ignore[operator]
+    ways: list[Callable[..., Decomposition]] = [
+        partial(Decomposition.from_dict, result.to_dict()),
+        partial(Decomposition.from_xarray, result.to_xarray()),
+    ]
+    for read in ways:
+        assert read(generator=both).generator == both
         with pytest.raises(ValueError, match=r"^generator = None: expected 2.0\*Log\(\) \+ Brier\(\), of which"):
-            read(saved)  # type: ignore[operator]
+            read()
         with pytest.raises(ValueError, match=r"^generator = Log\(\): expected 2.0\*Log"):
-            read(saved, generator="log")  # type: ignore[operator]
+            read(generator="log")
 
 
 @pytest.mark.parametrize("version", [None, 0, 2, "1"])
