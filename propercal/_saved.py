@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from propercal.result import Decomposition
 
-TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+TERM_NAMES = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
 #: To be raised where what is written changes; results of other versions are refused.
 FORMAT_VERSION = 1
@@ -37,7 +37,7 @@ def number(value: Any) -> float:
 
 def as_mapping(result: Decomposition) -> dict[str, Any]:
     """Return a result as objects that JSON knows."""
-    terms = {term: _written(number(getattr(result, term))) for term in TERMS}
+    terms = {term: _written(number(getattr(result, term))) for term in TERM_NAMES}
     floor = result.detection_floor
     return {
         "format_version": FORMAT_VERSION,
@@ -64,7 +64,7 @@ def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
         **{name: saved[name] for name in _SETTINGS},
         "bandwidth": float(saved["bandwidth"]),
         **{name: saved.get(name) for name in _COUNTS},
-        **{term: float(saved[term]) for term in TERMS},
+        **{term: float(saved[term]) for term in TERM_NAMES},
         **{name: _numbers(saved[name]) for name in ("centres", "standard_errors")},
         "confidence_level": saved["confidence_level"],
         **{name: None if saved.get(name) is None else float(saved[name]) for name in optional},
@@ -77,7 +77,7 @@ def as_dataset(result: Decomposition) -> xr.Dataset:
     """Return a result as scalars and settings."""
     import xarray as xr
 
-    terms: dict[str, Any] = {name: ((), number(getattr(result, name))) for name in TERMS}
+    terms: dict[str, Any] = {name: ((), number(getattr(result, name))) for name in TERM_NAMES}
     for name, ends in intervals(result).items():
         terms[f"{name}_interval"] = ("bound", list(ends))
     for name, error in result.standard_errors.items():
@@ -86,7 +86,7 @@ def as_dataset(result: Decomposition) -> xr.Dataset:
         if centre != terms[name][1]:
             terms[f"{name}_centre"] = ((), centre)
     terms |= {name: ((), value) for name, value in _given(result, _IN_UNITS, plain=True).items()}
-    if not math.isnan(result.detection_floor):
+    if result.noise_floor is not None:
         terms["detection_floor"] = ((), result.detection_floor)
     units = {"units": result.units} if result.units else {}
     shares = {name: ((), value) for name, value in _given(result, _SHARES, plain=True).items()}
@@ -111,7 +111,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
     values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
     errors = {
         term: values[f"{term}_standard_error"]
-        for term in TERMS
+        for term in TERM_NAMES
         if f"{term}_standard_error" in values
     }
     rows = settings["infinite_loss_rows"]
@@ -120,7 +120,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         **{name: settings[name] for name in _SETTINGS},
         "bandwidth": float(settings["bandwidth"]),
         **{name: settings.get(name) for name in _COUNTS},
-        **{term: values[term] for term in TERMS},
+        **{term: values[term] for term in TERM_NAMES},
         "centres": {term: values.get(f"{term}_centre", values[term]) for term in errors},
         "standard_errors": errors,
         "confidence_level": settings["confidence_level"],

@@ -25,7 +25,7 @@ from propercal.generators.base import BregmanGenerator
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["POWER", "TERMS", "Decomposition", "half_width", "in_groups"]
+TERMS = TERM_NAMES
 
 _DIVERGENCES = ("calibration_error", "sharpness")
 
