@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from propercal._data.messages import bad_value, some_rows, unknown_name
 from propercal._data.settings import check_confidence_level
 from propercal._saved import (
-    TERMS,
+    TERM_NAMES,
     as_dataset,
     as_mapping,
     intervals,
