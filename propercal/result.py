@@ -108,8 +108,8 @@ class Decomposition:
         labels drawn from predictions to the power of one number, 5.02/n for the log loss of
         independent rows of equal weight; class-wise, of one number a class. Smaller errors show
         less often. Other shapes of this size do too: in simulations a slope and a shift for each
-        class in .5 to .8, an oscillation in .1 to .4; and intervals begin above 0 later, in 0 to .15
-        at this error. NaN for other methods, where temperatures change nothing (all predictions
+        class in .5 to .8, an oscillation in .1 to .4; and intervals begin above 0 later, in
+        0 to .15 at this error. NaN for other methods, where temperatures change nothing (all predictions
         uniform), and where several classes may occur in a row, since how they go together is not
         known.
     n_groups : int or None
