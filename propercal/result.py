@@ -109,9 +109,9 @@ class Decomposition:
         independent rows of equal weight; class-wise, of one number a class. Smaller errors show
         less often. Other shapes of this size do too: in simulations a slope and a shift for each
         class in .5 to .8, an oscillation in .1 to .4; and intervals begin above 0 later, in
-        0 to .15 at this error. NaN for other methods, where temperatures change nothing (all predictions
-        uniform), and where several classes may occur in a row, since how they go together is not
-        known.
+        0 to .15 at this error. NaN for other methods, where temperatures change nothing (all
+        predictions uniform), and where several classes may occur in a row, since how they go
+        together is not known.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
 
