@@ -15,6 +15,7 @@ from propercal.inference import (
     PairedDifference,
     calibration_test,
     paired_difference,
+    upper_bound,
 )
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
@@ -40,4 +41,5 @@ __all__ = [
     "refinement",
     "select_bandwidth",
     "sharpness",
+    "upper_bound",
 ]

@@ -30,7 +30,7 @@ class OneStepRows(NamedTuple):
     base_loss: Array
     """(n,) the first, before the kernel correction."""
     noise: Array
-    """(n, 5) noise of the labels as predictions have it, see `label_noise`."""
+    """(n, 6) noise of the labels as predictions have it, see `label_noise`."""
 
 
 class Terms(NamedTuple):

@@ -20,7 +20,7 @@ from theory_tests.contracts.test_file_columns import risk
 from theory_tests.contracts.test_misleading_names import CODES, FRAUD, LABELS, PROBA, SCORE, THREE, TWO, WORDS, F, P
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:only [0-9]+ rows? had an outcome")
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
 
 #: Columns c, a, b.
 MOVED = PROBA[:, [2, 0, 1]]

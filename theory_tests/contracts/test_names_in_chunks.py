@@ -17,7 +17,7 @@ from propercal import CalibrationSketch, decompose
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, F
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:only [0-9]+ rows? had an outcome")
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
 
 HALF = len(FRAUD) // 2
 #: What columns of one class may be called.
