@@ -15,6 +15,8 @@ MAX_STEPS = 30
 _MAX_HALVINGS = 12
 #: The share of the fall that the slope promises with which a step is content (Armijo's rule).
 _SHARE = 1e-4
+#: Steps are shorter where the slope promises a fall of more than this multiple of a loss above 0.
+_FARTHEST = 2.0
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -105,20 +107,20 @@ def _search(
 ) -> tuple[_Points, Numbers]:
     """Return where steps lead that are short enough, and which of the points they start from."""
     xp = namespace(step)
-    trying, length = np.arange(len(at.number)), 1.0
+    trying, length = np.arange(len(at.number)), _first_lengths(at.value, gain)
     found: list[_Points] = []
     moved: list[Numbers] = []
     for _ in range(_MAX_HALVINGS):
-        point = _rows(at.point, trying) + length * _rows(step, trying)
+        point = _rows(at.point, trying) + _rows(step, trying) * like(length[trying, None], step)
         new = _Points(at.number[trying], point, *evaluate(point, at.number[trying]))
-        fell = new.value <= at.value[trying] - _SHARE * length * gain[trying]
+        fell = new.value <= at.value[trying] - _SHARE * length[trying] * gain[trying]
         if fell.any():
             found.append(new if fell.all() else new.part(np.flatnonzero(fell)))
             moved.append(trying[fell])
         trying = trying[~fell]
         if trying.size == 0:
             break
-        length /= 2
+        length = length / 2
     if not found:
         return at.part(trying[:0]), trying[:0]
     if len(found) == 1:
@@ -132,3 +134,13 @@ def _search(
     positions = np.concatenate(moved)
     ascending = np.argsort(positions)
     return together.part(ascending), positions[ascending]
+
+
+def _first_lengths(value: Floats, gain: Floats) -> Floats:
+    """Return the longest step to try for each point, as a share of the whole one.
+
+    Where predictions are next to certain a likelihood has next to no curvature, and whole steps
+    lead anywhere. A convex loss that cannot fall below 0 is near its least value long before.
+    """
+    far = (value > 0) & (gain > _FARTHEST * value)
+    return np.where(far, _FARTHEST * value / np.where(far, gain, 1.0), 1.0)

@@ -13,6 +13,8 @@ from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
+#: Of the variance of losses that is seen over that which is to be expected.
+_LARGEST_EXCESS = 2.0
 #: Probabilities of all candidates that stay in cache from one operation to the next.
 _BLOCK = 2**16
 #: Temporaries of a loss that do, as the number of numbers for each of its own.
@@ -102,12 +104,14 @@ def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight
 
     Where the first candidate is right, the loss of another one exceeds its own by their divergence
     D on average, with a variance that for the log loss is 2 D to second order: half of variance
-    over divergence is a nat.
+    over divergence is a nat. The variance of the labels that occurred counts up to a multiple of
+    what it would be if the first candidate were right: where that is far off, a nat would be as
+    much as there is to save.
     """
     xp = namespace(candidates)
     width = _IN_CACHE * int(candidates.shape[2])
     first = by_rows(generator.loss, candidates[0, ...], outcome, width=width)
-    nats = []
+    nats: list[tuple[float, int]] = []
     for i in range(1, candidates.shape[0]):
         other = candidates[i, ...]
         gain = first - by_rows(generator.loss, other, outcome, width=width)
@@ -115,10 +119,31 @@ def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight
         apart = float(xp.sum(weight * away))
         variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))
         if apart > 0 and math.isfinite(variance):
-            nats.append(variance / (2 * apart))
-    result = np.full(candidates.shape[0], float(np.median(nats)) if nats else 0.0)
-    result[0] = 0.0
+            nats.append((variance / (2 * apart), i))
+    result = np.zeros(candidates.shape[0])
+    if nats:
+        middle = sorted(nats)[(len(nats) - 1) // 2][1]
+        most = _LARGEST_EXCESS * _nat_if_right(generator, candidates, middle, weight)
+        result[1:] = min(float(np.median([nat for nat, _ in nats])), most)
     return result
+
+
+def _nat_if_right(generator: BregmanGenerator, candidates: Array, i: int, weight: Array) -> float:
+    """Return what a nat is by candidate `i` if labels are drawn from the first one."""
+    xp = namespace(candidates)
+
+    def moments(first: Array, other: Array) -> Array:
+        # Losses of the classes differ as these do, up to what all classes share.
+        turned = generator.gradient(other) - generator.gradient(first)
+        mean = xp.sum(first * turned, axis=1)
+        spread = xp.sum(first * (turned - mean[:, None]) ** 2, axis=1)
+        away = generator.divergence(first, other)
+        return xp.stack([spread + away**2, away], axis=1)
+
+    width = _IN_CACHE * int(candidates.shape[2])
+    found = by_rows(moments, candidates[0, ...], candidates[i, ...], width=width)
+    square, apart = (float(xp.sum(weight * found[:, j])) for j in (0, 1))
+    return max(square - apart**2, 0.0) / (2 * apart)
 
 
 def _simplex_minimum(slope: Floats, curvature: Floats) -> Floats:

@@ -220,7 +220,7 @@ def descended(loss: Any, slope: Any, step: Any, starts: list[float]) -> tuple[li
 def test_a_descent_halves_steps_until_the_loss_falls() -> None:
     # A whole step to the bottom; eight times it, of which an eighth is the first that lowers the loss enough.
     for times in (1, 8):
-        found, (seen,) = descended(lambda x: (x - 3) ** 2, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), [1.0])
+        found, (seen,) = descended(lambda x: (x - 3) ** 2 + 50, lambda x: 2 * (x - 3), lambda x, c=times: c * (3 - x), [1.0])
         assert found == [3]
         assert seen[1] == 1 + 2 * times
     # x − log x is not a number below 0, where whole steps of the slope would lead.
@@ -228,6 +228,22 @@ def test_a_descent_halves_steps_until_the_loss_falls() -> None:
         found, (seen,) = descended(lambda x: x - np.log(x), lambda x: 1 - 1 / x, lambda x: 8 * (1 / x - 1), [5.0])
     assert min(seen) < 0 < found[0]
     assert found[0] == pytest.approx(1, abs=1e-5)
+
+
+def test_a_step_that_promises_more_than_the_loss_is_shortened_at_once() -> None:
+    # log(1 + eˣ) at 40 has a curvature of e⁻⁴⁰: the Newton step is −e⁴⁰, where twice the loss is −80.
+    def logistic(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    def newton(x: Any) -> Any:
+        return -1 / (1 - logistic(np.minimum(x, 36.0)))
+
+    (end,), (seen,) = descended(lambda x: np.logaddexp(0, x), logistic, newton, [30.0])
+    assert seen[1] == pytest.approx(30 - 2 * 30)
+    assert end < -20
+    # The same with an end of its own, where whole steps lead.
+    (end,), _ = descended(lambda x: np.logaddexp(0, x) + (x + 1) ** 2 / 200, lambda x: logistic(x) + (x + 1) / 100, lambda x: -(logistic(x) + (x + 1) / 100) / (logistic(x) * logistic(-x) + 0.01), [500.0])
+    assert logistic(end) + (end + 1) / 100 == pytest.approx(0, abs=1e-9)
 
 
 def test_a_descent_without_a_way_down_stays() -> None:

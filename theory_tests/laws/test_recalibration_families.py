@@ -6,17 +6,21 @@ Wright & Dykstra (1988), theorem 1.4.4; scores by predicted class: Frenkel & Gol
 
 from __future__ import annotations
 
+import warnings
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from propercal import decompose
 from propercal._array import log_softmax
 from propercal.recalibration import families, top_class
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.points import Points, interior
+from propercal.simulation import TemperatureScaledSimplex
 
 K = 3
 
@@ -234,3 +238,22 @@ def test_monotone_families_tell_points_apart_as_far_as_their_nodes_do(name: str)
     top = expected.argmax(axis=1) if name == "monotone" else nodes.prob.argmax(axis=1)
     chosen = np.ones(200, int) if name == "monotone" else top[group]
     np.testing.assert_allclose(found[np.arange(200), chosen], expected[group, chosen], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("k", "notion", "times"),
+    # Beyond, logarithms below −104 count as that, and which of two classes is the less likely is lost.
+    [*product((2,), ("canonical",), (10.0, 400.0)), *product((3,), ("canonical", "top-label", "classwise"), (10.0, 50.0))],
+)
+def test_saturated_predictions_are_recalibrated(k: int, notion: str, times: float) -> None:
+    """A power of g is no other information: what recalibration leaves is about the same for all powers.
+
+    With logits × 50 a likelihood has no curvature where fits begin, and a nat measured by the labels that occur is
+    as large as the loss: either left refinements of 2.7 to 57 nats where .7 is right.
+    """
+    y_true, p, _ = TemperatureScaledSimplex(k).sample(80, random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        usual, saturated = (decompose(y_true, factor * np.log(p), from_logits=True, notion=notion) for factor in (1.0, times))
+    assert saturated.refinement == pytest.approx(usual.refinement, abs=0.12)
+    assert saturated.calibration_error > 0.9 * (saturated.risk - saturated.uncertainty)
