@@ -63,6 +63,9 @@ class BregmanGenerator(abc.ABC):
 
     _registered_name: ClassVar[str]
 
+    ordered: ClassVar[bool] = False
+    """Whether F depends on the order of the classes, which must then be known."""
+
     @property
     def name(self) -> str:
         """The name under which the class is registered, or else its `repr`."""
@@ -259,6 +262,11 @@ class LinearCombination(BregmanGenerator):
 
     def _terms(self) -> tuple[tuple[float, BregmanGenerator], ...]:
         return self.terms
+
+
+def depends_on_order(generator: BregmanGenerator) -> bool:
+    """Tell whether F asks for an order of the classes."""
+    return any(f.ordered for _, f in generator._terms())
 
 
 def _checked(what: str, result: Array, p: Array, shape: tuple[int, ...]) -> Array:

@@ -1,0 +1,457 @@
+"""A monitor of predictions as they come: is the model calibrated, from the beginning and still?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import ignore_underflow
+from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal._data.messages import bad_value
+from propercal.generators.order import check_order
+from propercal._threads import Lock
+from propercal.generators import as_generator
+from propercal.generators.base import BregmanGenerator
+from propercal.monitor.gains import largest_loss, lower_bound
+from propercal.monitor.rows import read, refuse_weights
+from propercal.monitor.settings import Settings, check_same
+from propercal.monitor.state import Limits, State
+from propercal.monitor.written import decode, encode
+from propercal.sketch.class_order import listed_names
+from propercal.sketch.convention import Convention, joined
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class _Seen(NamedTuple):
+    """What a monitor has seen; nothing is changed in place."""
+
+    state: State
+    reading: Convention
+    occurred: npt.NDArray[np.int64]
+    """(k,) how often each class occurred."""
+    expected: float
+    """How many rows should be of class 0 by their predictions."""
+
+
+class CalibrationMonitor:
+    r"""Evidence against calibration that may be looked at after every row.
+
+    A bet against the model multiplies its wealth by r(y) / g(y) at each row, with a recalibration r
+    that is fixed or learnt from the rows before. If outcomes are drawn from the predictions, no bet
+    is expected to gain, and the mean wealth of many, which began with 1, is the e-value:
+
+    .. math::
+
+        E_t = \sum_j w_j \prod_{s \le t} \frac{r_j(g_s)_{y_s}}{g_s(y_s)}, \qquad
+        P(\sup_t E_t \ge 1/\alpha) \le \alpha .
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        Number of classes k; needed unless `labels` are given.
+    alpha : float
+        Level: the probability of an alarm, ever, for a calibrated model, and of a lower bound that
+        is ever above the calibration error.
+    notion : {"canonical", "classwise", "top-label"}
+        What is asked to be calibrated, as in :func:`propercal.decompose`. Class-wise, the e-value
+        is the mean of those of the classes.
+    generator : str, BregmanGenerator, class or callable
+        Whose calibration error `lower_bound` is one of: "log", or a quadratic loss ("brier",
+        "rps"). The e-value does not depend on it.
+    run_length : float
+        Rows that pass on average, at least, before `drift_alarm` is given for a calibrated model.
+    labels : sequence of length k, optional
+        The class that each column stands for, as in :class:`propercal.CalibrationSketch`.
+    pos_label, from_logits, link
+        As in :class:`propercal.CalibrationSketch`.
+    first_row : int
+        The number of the first row, for monitors of later parts of a stream, which :meth:`merge`.
+
+    Raises
+    ------
+    ValueError
+        If an argument cannot be used; the message names it, its value, and what to do.
+
+    Notes
+    -----
+    Recalibrations are softmax(a log g + b): 20 exponents a from 1/5 to 5, steps of the log-odds of
+    each class (and both, for two outcomes), which share half and a quarter of the wealth, and one
+    that is learnt by Newton steps from the rows before, up to 32 classes with a step for each.
+
+    The null hypothesis is that each outcome is drawn from its prediction, given all rows before.
+    Rows that depend on each other beyond that, such as several of one patient, void it: pass one of
+    them. A weight is refused, since a weighted bet is none. Rows are divided by their sums, which
+    may differ from 1 by rounding alone.
+
+    Where an outcome occurs to which the prediction gives probability 0, the e-value is infinite,
+    and remains so: no calibrated model does that.
+
+    `drift` is the sum of the wealths of bets that began after each row: an e-detector (Shin, Ramdas
+    & Rinaldo 2023). It finds a model that was calibrated and is no more, which the e-value, having
+    lost meanwhile, finds late. It may also be looked at after every row.
+
+    What is kept does not grow with the rows, does not depend on how they are divided into updates,
+    and is updated from several threads. There are some tens of bets a problem, and six for each
+    class of a canonical problem.
+
+    References
+    ----------
+    Ramdas, Grünwald, Vovk & Shafer (2023), "Game-theoretic statistics and safe anytime-valid
+    inference", doi:10.1214/23-STS894. Shin, Ramdas & Rinaldo (2023), "E-detectors: a nonparametric
+    framework for sequential change detection", doi:10.51387/23-NEJSDS51. Waudby-Smith & Ramdas
+    (2024), "Estimating means of bounded random variables by betting", doi:10.1093/jrsssb/qkad009.
+
+    Examples
+    --------
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y_true, y_proba, p_true = TemperatureScaledSimplex(3).sample(2000, random_state=0)
+    >>> good, bad = (CalibrationMonitor(3) for _ in range(2))
+    >>> for start in range(0, 2000, 500):
+    ...     rows = slice(start, start + 500)
+    ...     good.update(y_true[rows], p_true[rows])
+    ...     bad.update(y_true[rows], y_proba[rows])
+    >>> good.alarm, bad.alarm
+    (False, True)
+    """
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        alpha: float = 0.05,
+        notion: str = "canonical",
+        generator: Any = "log",
+        run_length: float = 10_000,
+        labels: Sequence[Any] | None = None,
+        pos_label: Any = None,
+        from_logits: bool = False,
+        link: str | None = None,
+        first_row: int = 0,
+    ) -> None:
+        self.generator: BregmanGenerator = as_generator(generator)
+        self._own = Settings.of(
+            n_classes, alpha, notion, run_length, labels, pos_label, from_logits, link, first_row
+        )
+        self._limits = Limits(-math.log(self.alpha), math.log(self.run_length), self.generator)
+        self._largest_loss = largest_loss(self.generator, self._own.n_outcomes)
+        self._lock = Lock()
+        self.reset()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k."""
+        return self._own.n_classes
+
+    @property
+    def alpha(self) -> float:
+        """Level of the alarm and of the lower bound."""
+        return self._own.alpha
+
+    @property
+    def notion(self) -> str:
+        """What is asked to be calibrated."""
+        return self._own.notion
+
+    @property
+    def run_length(self) -> float:
+        """Rows that pass on average, at least, before a false alarm of drift."""
+        return self._own.run_length
+
+    @property
+    def first_row(self) -> int:
+        """The number of the first row."""
+        return self._own.first_row
+
+    def reset(self) -> None:
+        """Forget all rows, and what they settled about how rows are read; keep the settings."""
+        own = self._own
+        names = listed_names(own.labels, own.n_classes, own.pos_label)
+        state = State.empty(own.n_problems, own.n_outcomes)
+        nothing = np.zeros(own.n_classes, dtype=np.int64)
+        with self._lock:
+            self._seen = _Seen(state, Convention(names), nothing, 0.0)
+
+    @ignore_underflow
+    def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
+        """Add rows, in the order of time.
+
+        Parameters
+        ----------
+        y_true, y_proba
+            As in :func:`propercal.decompose`; no rows change nothing.
+        sample_weight : None
+            Weights are refused: a bet that is raised to the power of a weight gains on average also
+            from a calibrated model.
+
+        Raises
+        ------
+        ValueError
+            If the rows cannot be used; then nothing of them was added.
+
+        Warns
+        -----
+        UserWarning
+            If labels 1 to k − 1 are read as numbers from 0, as in :func:`propercal.decompose`.
+        """
+        refuse_weights(sample_weight)
+        with self._lock:
+            seen = self._seen
+            found = read(y_true, y_proba, self._own, seen.reading)
+            if found is None:
+                return
+            check_order(found.classes, [self.generator], self._own.reduction, self.n_classes)
+            self._seen = seen = _Seen(
+                seen.state.after(found.rows, self._limits),
+                found.reading,
+                seen.occurred + found.occurred,
+                float(np.add.accumulate([seen.expected, *found.of_class_0])[-1]),
+            )
+        self._look_for_zero(seen)
+
+    def _look_for_zero(self, seen: _Seen) -> None:
+        names, columns = seen.reading.names, seen.reading.columns
+        counted = names is not None and list(names) == list(range(self.n_classes))
+        several = self.n_classes > 2 or seen.reading.unnamed or columns is not None
+        if self._own.labels is not None or not (counted and several):
+            return
+        occurring = {int(i) for i in np.flatnonzero(seen.occurred)}
+        if are_in_doubt(occurring, self.n_classes) and not are_numbered_from_0(columns):
+            warn_of_no_zero(seen.expected, self.n_classes, "y_true", "y_proba")
+
+    def merge(self, later: CalibrationMonitor) -> Self:
+        """Add what a monitor of the rows that follow has seen, and return this one.
+
+        Wealths, the sum over starts and the lower bound are those of all rows, but for a learnt
+        recalibration, which began anew: products and sums of valid ones. What the e-value was
+        between the rows of `later` is not known, so that an alarm there is given at its end, if at
+        all, which is on the safe side; of `drift`, it is given where `later` gave its own.
+
+        Parameters
+        ----------
+        later : CalibrationMonitor
+            Of the same settings, and a `first_row` that follows the last row of this one. It is not
+            changed.
+
+        Raises
+        ------
+        ValueError
+            If the settings of the two differ, or its rows do not follow those of this one.
+        """
+        if not isinstance(later, CalibrationMonitor):
+            raise bad_value(
+                "later", type(later).__name__, "a CalibrationMonitor", "see from_bytes for bytes"
+            )
+        others = later._seen
+        with self._lock:
+            mine = self._seen
+            check_same(self._own, later._own, self.generator, later.generator)
+            following = self.first_row + mine.state.n_rows
+            if later.first_row != following:
+                raise bad_value(
+                    "later",
+                    f"a monitor whose first row has the number {later.first_row}",
+                    f"{following}, that of the row after the last of this one",
+                    "say first_row=... when it is made, and merge parts in the order of time",
+                )
+            if not others.state.n_rows:
+                return self
+            reading = others.reading
+            if mine.state.n_rows:
+                reading = joined(
+                    mine.reading,
+                    others.reading,
+                    n_classes=self.n_classes,
+                    said=self._own.labels is not None or self._own.pos_label is not None,
+                )
+            self._seen = _Seen(
+                mine.state.plus(others.state, self._limits) if mine.state.n_rows else others.state,
+                reading,
+                mine.occurred + others.occurred,
+                mine.expected + others.expected,
+            )
+        return self
+
+    @property
+    def n_samples(self) -> int:
+        """Rows seen so far."""
+        return self._seen.state.n_rows
+
+    @property
+    def log_e_value(self) -> float:
+        """Logarithm of the e-value now; 0 before the first row."""
+        return self._seen.state.log_e_value
+
+    @property
+    def e_value(self) -> float:
+        """Mean wealth now: at any time that may depend on the rows, its expectation is at most 1.
+
+        Infinite where it, or the number of its digits, is; see :attr:`log_e_value`.
+        """
+        return _exp(self.log_e_value)
+
+    @property
+    def p_value(self) -> float:
+        """Anytime-valid p-value, min(1, 1 / max E) over all rows so far.
+
+        It may be looked at after every row: the probability that it is ever at most α is at most α.
+        """
+        return math.exp(-self._seen.state.highest)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the e-value has reached 1 / alpha."""
+        return self.alarm_row is not None
+
+    @property
+    def alarm_row(self) -> int | None:
+        """The number of the row at which it did; None if it did not."""
+        return self._row(self._seen.state.alarm)
+
+    @property
+    def drift(self) -> float:
+        """Sum of the wealths of bets that began after each row, 0 before the first row."""
+        return _exp(self._seen.state.log_sum_of_starts)
+
+    @property
+    def drift_alarm(self) -> bool:
+        """Whether `drift` has reached the run length."""
+        return self.drift_row is not None
+
+    @property
+    def drift_row(self) -> int | None:
+        """The number of the row at which it did; None if it did not."""
+        return self._row(self._seen.state.drift_alarm)
+
+    @property
+    def drift_start(self) -> int | None:
+        """The number of the row since which a bet has gained most: an estimate of the beginning.
+
+        None before there was an alarm of drift.
+        """
+        state = self._seen.state
+        return None if state.drift_alarm < 0 else self.first_row + state.best_start()
+
+    def _row(self, n_rows: int) -> int | None:
+        return None if n_rows < 0 else self.first_row + n_rows - 1
+
+    @property
+    def lower_bound(self) -> float:
+        """A lower bound of the calibration error over the rows so far, 0 or more.
+
+        With probability 1 − alpha it is below the mean over rows of E D_F(E[Y | g], g) after every
+        row: for independent rows, below the calibration error. In units of the generator's loss.
+        """
+        state = self._seen.state
+        return float(self._lower_bounds(np.array([[state.n_rows, *state.sums]]))[0])
+
+    def _lower_bounds(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return lower bounds from rows, savings and squares of these, (m, 3)."""
+        n, total, squares = points.T
+        return np.maximum(lower_bound(total, squares, n, self._largest_loss, self.alpha), 0.0)
+
+    def history(self) -> xr.Dataset:
+        """Return what was known after some of the rows: all of the first 512, then every second...
+
+        Returns
+        -------
+        xarray.Dataset
+            Along "row", the number of the last row: ``log_e_value``, ``p_value``, ``log_drift``
+            and ``lower_bound``; the settings as attributes. At most 513 rows, evenly spread, the
+            last of which is the last one seen. After :meth:`merge`, those of the first monitor.
+        """
+        import xarray as xr
+
+        state = self._seen.state
+        points = state.points()
+        found = {
+            "log_e_value": points[:, 1],
+            "p_value": np.exp(-points[:, 2]),
+            "log_drift": points[:, 3],
+            "lower_bound": self._lower_bounds(points[:, [0, 4, 5]]),
+        }
+        units = {"lower_bound": {"units": "nats"}} if self.generator.name == "log" else {}
+        return xr.Dataset(
+            {name: ("row", each, units.get(name, {})) for name, each in found.items()},
+            coords={"row": self.first_row + points[:, 0].astype(np.int64) - 1},
+            attrs={
+                "generator": repr(self.generator),
+                "notion": self.notion,
+                "alpha": self.alpha,
+                "run_length": self.run_length,
+                "n_classes": self.n_classes,
+                "n_samples": state.n_rows,
+            },
+        )
+
+    def to_bytes(self, *, key: bytes | None = None) -> bytes:
+        """Return all there is to know of the monitor, as bytes that :meth:`from_bytes` reads.
+
+        Parameters
+        ----------
+        key : bytes, optional
+            Sign the bytes (HMAC-SHA256), so that only who has the key can write others that are
+            read with it.
+
+        Returns
+        -------
+        bytes
+            The same however the rows were divided into updates.
+        """
+        seen = self._seen
+        return encode(
+            self._own,
+            self.generator,
+            seen.state,
+            list(seen.reading),
+            seen.occurred,
+            seen.expected,
+            key,
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, generator: Any = None, key: bytes | None = None) -> Self:
+        """Read a monitor.
+
+        Parameters
+        ----------
+        data : bytes
+            What :meth:`to_bytes` returned. Nothing in it is executed. A checksum tells bytes that
+            were damaged; who writes others on purpose can only be told by a `key`.
+        generator : str, BregmanGenerator, class or callable, optional
+            The generator, where it is not one that has a name.
+        key : bytes, optional
+            That with which the monitor was written.
+
+        Returns
+        -------
+        CalibrationMonitor
+
+        Raises
+        ------
+        ValueError
+            If the bytes are not those of a monitor, are damaged, were written with another key, or
+            the generator is another than the monitor had.
+        """
+        found = decode(data, generator, key)
+        monitor = cls(**found.settings, generator=found.generator)
+        monitor._seen = _Seen(
+            found.state, found.reading, found.occurred, found.expected
+        )
+        return monitor
+
+    def __repr__(self) -> str:
+        return (
+            f"CalibrationMonitor({self.n_classes}, alpha={self.alpha:g}, notion={self.notion!r}): "
+            f"{self.n_samples} rows, log e-value {self.log_e_value:.4g}"
+            + (f", alarm at row {self.alarm_row}" if self.alarm else "")
+        )
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 709.0 else math.inf
