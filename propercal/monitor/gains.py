@@ -1,8 +1,8 @@
 """What a recalibration that is known before a row saves of its loss, and what the savings prove.
 
 Its expectation is at most the calibration error, whatever the recalibration is. A recalibration is
-drawn towards the prediction until it cannot lose more than a limit; then sums of savings and of
-their squares give a lower bound that holds at all times at once.
+drawn towards the prediction until it cannot lose more than a limit; then bets on the savings give
+a lower bound that holds at all times at once.
 """
 
 from __future__ import annotations
@@ -20,12 +20,18 @@ from propercal.monitor.bets import log_sum
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
-#: Where the limit of the losses is unknown, half of all wealth is kept: log 2.
+#: Of the log loss, half of the probability stays where the model put it: log 2.
 _OF_LOG = math.log(2.0)
 #: Of the loss of a certain prediction of another class, the share that may be lost.
-_SHARE = 0.25
+_SHARE = 0.125
 #: Weights λ of the savings, in units of 1 / limit.
 _WEIGHTS = np.geomspace(0.005, 0.95, 20)
+_STEPS = 8
+
+
+def n_weights() -> int:
+    """Return how many bets there are on the savings."""
+    return len(_WEIGHTS)
 
 
 def largest_loss(generator: BregmanGenerator, n_outcomes: int) -> float:
@@ -73,16 +79,24 @@ def savings(
     return np.asarray(before[rows, label] - generator.loss(drawn, outcomes[label]))
 
 
-def lower_bound(total: Floats, squares: Floats, n: Floats, limit: float, alpha: float) -> Floats:
+def bets_on(savings: Floats, limit: float) -> Floats:
+    """(n, w) log(1 + λ x), for each of the weights λ."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.log1p(_WEIGHTS / limit * savings[:, None]))
+
+
+def lower_bound(sums: Floats, n: Floats, limit: float, alpha: float) -> Floats:
     r"""Return lower bounds of a mean that hold together with probability 1 − alpha.
 
-    With X ≥ −c, exp(λ x − ψ(λ) x²) ≤ 1 + λ x for ψ(λ) = (−log(1 − c λ) − c λ) / c², so that
-    exp(λ Σ (X − μ) − ψ(λ) Σ X²) is a supermartingale, and a mean of several λ is one.
+    With X ≥ −c and λ < 1 / c, E[1 + λ X] = 1 + λ μ ≤ exp(λ μ), so that Π (1 + λ X) / exp(λ Σ μ) is
+    a supermartingale, whatever the means μ of the rows are, and an average over λ is one.
 
     Parameters
     ----------
-    total, squares, n : ndarray of float, shape (m,)
-        Σ X, Σ X² and the number of rows, at m times.
+    sums : ndarray of float, shape (m, w)
+        Σ log(1 + λ X) at m times.
+    n : ndarray of float, shape (m,)
+        Numbers of rows.
     limit : float
         c.
     alpha : float
@@ -93,20 +107,16 @@ def lower_bound(total: Floats, squares: Floats, n: Floats, limit: float, alpha: 
         −inf before the first row, +inf where a saving was infinite.
     """
     weights = _WEIGHTS / limit
-    scaled = weights * limit
-    cost = (-np.log1p(-scaled) - scaled) / limit**2
-    infinite, empty = np.isinf(total), n == 0
+    infinite, empty = np.isinf(sums).any(axis=1), n == 0
     some = ~(infinite | empty)
-    total, squares, n = (np.where(some, x, y) for x, y in ((total, 0.0), (squares, 0.0), (n, 1.0)))
-
-    # At m, log Σ exp(λ (S − n m) − ψ V) / 20 = log 1/α. Each λ alone gives a bound below that.
+    sums, n = np.where(some[:, None], sums, 0.0), np.where(some, n, 1.0)
+    # Where log Σ exp(s − λ n m) − log(w / α) is 0. It is convex and falls in m: steps of Newton's
+    # from where one λ alone reaches the level rise to it, and never pass it.
     threshold = math.log(len(weights) / alpha)
-    alone = (total[:, None] - (cost * squares[:, None] + threshold) / weights) / n[:, None]
-    low = alone.max(axis=1)
-    high = low + math.log(len(weights)) / (weights[0] * n)
-    for _ in range(60):
-        middle = (low + high) / 2
-        exponents = weights * (total - n * middle)[:, None] - cost * squares[:, None]
-        above = log_sum(exponents) >= threshold
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(infinite, np.inf, np.where(empty, -np.inf, low))
+    bound = ((sums - threshold) / weights).max(axis=1) / n
+    for _ in range(_STEPS):
+        exponents = sums - weights * (n * bound)[:, None]
+        level = log_sum(exponents)
+        slope = (weights * np.exp(exponents - level[:, None])).sum(axis=1)
+        bound = bound + np.maximum(level - threshold, 0.0) / (n * slope)
+    return np.where(infinite, np.inf, np.where(empty, -np.inf, bound))

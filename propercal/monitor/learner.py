@@ -22,7 +22,7 @@ MOST_OUTCOMES = 32
 _OF_EXPONENT, _OF_STEP = 4.0, 1.0
 #: Limits of the exponent, and of a step.
 _EXPONENTS, _LARGEST_STEP = (0.1, 10.0), 5.0
-_SHORTEST, _SHARE = 8, 8
+_SHORTEST, _SHARE = 12, 6
 #: Numbers of Hessians that are held at once.
 _HELD = 1 << 18
 

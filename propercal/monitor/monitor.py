@@ -16,7 +16,7 @@ from propercal.generators.order import check_order
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-from propercal.monitor.gains import largest_loss, lower_bound
+from propercal.monitor.gains import largest_loss
 from propercal.monitor.rows import read, refuse_weights
 from propercal.monitor.settings import Settings, check_same
 from propercal.monitor.state import Limits, State
@@ -138,8 +138,13 @@ class CalibrationMonitor:
         self._own = Settings.of(
             n_classes, alpha, notion, run_length, labels, pos_label, from_logits, link, first_row
         )
-        self._limits = Limits(-math.log(self.alpha), math.log(self.run_length), self.generator)
-        self._largest_loss = largest_loss(self.generator, self._own.n_outcomes)
+        self._limits = Limits(
+            -math.log(self.alpha),
+            math.log(self.run_length),
+            self.generator,
+            largest_loss(self.generator, self._own.n_outcomes),
+            self.alpha,
+        )
         self._lock = Lock()
         self.reset()
 
@@ -206,13 +211,14 @@ class CalibrationMonitor:
             if found is None:
                 return
             check_order(found.classes, [self.generator], self._own.reduction, self.n_classes)
-            self._seen = seen = _Seen(
+            seen = _Seen(
                 seen.state.after(found.rows, self._limits),
                 found.reading,
                 seen.occurred + found.occurred,
                 float(np.add.accumulate([seen.expected, *found.of_class_0])[-1]),
             )
-        self._look_for_zero(seen)
+            self._look_for_zero(seen)
+            self._seen = seen
 
     def _look_for_zero(self, seen: _Seen) -> None:
         names, columns = seen.reading.names, seen.reading.columns
@@ -347,13 +353,7 @@ class CalibrationMonitor:
         With probability 1 − alpha it is below the mean over rows of E D_F(E[Y | g], g) after every
         row: for independent rows, below the calibration error. In units of the generator's loss.
         """
-        state = self._seen.state
-        return float(self._lower_bounds(np.array([[state.n_rows, *state.sums]]))[0])
-
-    def _lower_bounds(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return lower bounds from rows, savings and squares of these, (m, 3)."""
-        n, total, squares = points.T
-        return np.maximum(lower_bound(total, squares, n, self._largest_loss, self.alpha), 0.0)
+        return self._seen.state.lower_bound(self._limits)
 
     def history(self) -> xr.Dataset:
         """Return what was known after some of the rows: all of the first 512, then every second...
@@ -368,12 +368,12 @@ class CalibrationMonitor:
         import xarray as xr
 
         state = self._seen.state
-        points = state.points()
+        points = state.points(self._limits)
         found = {
             "log_e_value": points[:, 1],
             "p_value": np.exp(-points[:, 2]),
             "log_drift": points[:, 3],
-            "lower_bound": self._lower_bounds(points[:, [0, 4, 5]]),
+            "lower_bound": points[:, 4],
         }
         units = {"lower_bound": {"units": "nats"}} if self.generator.name == "log" else {}
         return xr.Dataset(

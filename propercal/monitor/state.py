@@ -11,8 +11,7 @@ import numpy.typing as npt
 from propercal.generators.base import BregmanGenerator
 from propercal.monitor.bets import Bets, log_sum
 from propercal.monitor.evidence import Evidence, Path
-from propercal.monitor.gains import savings
-from propercal.monitor.learner import added_in_order
+from propercal.monitor.gains import bets_on, lower_bound, n_weights, savings
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -29,6 +28,14 @@ class Limits(NamedTuple):
     log_e_value: float
     log_sum_of_starts: float
     generator: BregmanGenerator
+    largest_loss: float
+    """What one saving may be below 0."""
+    alpha: float
+
+    def lower_bounds(self, sums: Floats, n_rows: Floats) -> Floats:
+        """(m,) lower bounds of the calibration error, 0 or more."""
+        found = lower_bound(sums, n_rows, self.largest_loss, self.alpha)
+        return np.maximum(found, 0.0)
 
 
 class Rows(NamedTuple):
@@ -52,22 +59,22 @@ class State(NamedTuple):
     drift_alarm: int
     """Rows until the sum over starts reached its limit; −1 if it did not."""
     sums: Floats
-    """(2,) of what a learnt recalibration saved, and of its squares."""
-    stride: int
-    """Every so many rows, the state is kept."""
+    """(w,) Σ log(1 + λ x) of what x a learnt recalibration saved, for w weights λ."""
     kept: Floats
-    """(p, 6) rows, log e-value, its largest so far, log sum over starts, and the two sums."""
+    """(p, 5) rows, log e-value, its largest so far, log sum over starts, and the lower bound."""
 
     @classmethod
     def empty(cls, n_problems: int, n_outcomes: int) -> State:
         """Return the state before any row."""
         problems = (Evidence.none(n_outcomes),) * n_problems
-        return cls(problems, 0, 0.0, -1, -1, np.zeros(2), 1, np.empty((0, 6)))
+        return cls(problems, 0, 0.0, -1, -1, np.zeros(n_weights()), np.empty((0, 5)))
 
     @property
     def log_e_value(self) -> float:
         """Logarithm of the e-value now: the mean over problems."""
-        return _log_mean([each.log_e_value for each in self.problems])
+        found = _log_mean([each.log_e_value for each in self.problems])
+        # Shares of the first wealth sum to 1 but for rounding.
+        return found if self.n_rows else 0.0
 
     @property
     def log_sum_of_starts(self) -> float:
@@ -81,17 +88,25 @@ class State(NamedTuple):
     def after(self, rows: Rows, limits: Limits) -> State:
         """Return it after rows more."""
         state, n, start = self, rows.label.shape[1], 0
+        stride = _stride(self.n_rows + n)
         m = len(Bets.of(rows.log_prob.shape[2]).log_prior) * rows.log_prob.shape[2]
         longest = max(1, _HELD // m)
+        found = []
         while start < n:
             learner = state.problems[0].learner
             end = min(n, start + longest, start + learner.block_end - learner.n_rows)
             part = Rows(rows.log_prob[:, start:end], rows.label[:, start:end])
-            state, start = state._after_part(part, limits), end
-        return state
+            state, points = state._after_part(part, limits, stride)
+            found.append(points)
+            start = end
+        points = np.concatenate(found)
+        bounds = limits.lower_bounds(points[:, 4:], points[:, 0])
+        new = np.column_stack([points[:, :4], bounds])
+        kept = self.kept[self.kept[:, 0] % stride == 0]
+        return state._replace(kept=np.concatenate([kept, new]))
 
-    def _after_part(self, rows: Rows, limits: Limits) -> State:
-        """Return it after rows of one block."""
+    def _after_part(self, rows: Rows, limits: Limits, stride: int) -> tuple[State, Floats]:
+        """Return it after rows of one block, and (p, 4 + w) what is kept of some of them."""
         problems, paths, saved = [], [], []
         for evidence, log_prob, label in zip(self.problems, *rows, strict=True):
             after, path, learnt = evidence.after(log_prob, label)
@@ -100,23 +115,20 @@ class State(NamedTuple):
             saved.append(savings(limits.generator, log_prob, learnt, label))
         path = Path(*(_log_mean_of_paths(each) for each in zip(*paths, strict=True)))
         number = self.n_rows + 1 + np.arange(rows.label.shape[1])
-        with np.errstate(invalid="ignore"):
-            mean = np.sum(saved, axis=0) / len(saved)
-            gains = np.stack([mean, mean**2], axis=1)
-            sums = np.add.accumulate(np.concatenate([self.sums[None], gains]), axis=0)[1:]
+        mean = np.sum(saved, axis=0) / len(saved)
+        gains = np.concatenate([self.sums[None], bets_on(mean, limits.largest_loss)])
+        sums = np.add.accumulate(gains, axis=0)[1:]
         highest = np.maximum.accumulate([self.highest, *path.log_e_value])[1:]
         points = np.column_stack([number, path[0], highest, path[1], sums])
-        stride, kept = thinned(self.stride, np.concatenate([self.kept, points]))
-        return State(
-            tuple(problems),
-            int(number[-1]),
-            float(highest[-1]),
-            _first(self.alarm, path.log_e_value >= limits.log_e_value, number),
-            _first(self.drift_alarm, path[1] >= limits.log_sum_of_starts, number),
-            sums[-1],
-            stride,
-            kept,
+        state = self._replace(
+            problems=tuple(problems),
+            n_rows=int(number[-1]),
+            highest=float(highest[-1]),
+            alarm=_first(self.alarm, path.log_e_value >= limits.log_e_value, number),
+            drift_alarm=_first(self.drift_alarm, path[1] >= limits.log_sum_of_starts, number),
+            sums=sums[-1],
         )
+        return state, points[number % stride == 0]
 
     def plus(self, later: State, limits: Limits) -> State:
         """Return the state after the rows of both, those of `later` being the later ones.
@@ -131,37 +143,32 @@ class State(NamedTuple):
         drift = later.drift_alarm if later.drift_alarm < 0 else self.n_rows + later.drift_alarm
         drift = self.drift_alarm if self.drift_alarm >= 0 else drift
         highest = max(self.highest, now[0])
-        point = np.array([[n_rows, now[0], highest, now[1], *joint.sums]])
-        stride, kept = max(self.stride, later.stride), self.kept
-        stride, kept = thinned(stride, np.concatenate([kept, point]))
         return joint._replace(
             highest=highest,
             alarm=_first(self.alarm, np.array([now[0] >= limits.log_e_value]), number),
             drift_alarm=_first(drift, np.array([now[1] >= limits.log_sum_of_starts]), number),
-            stride=stride,
-            kept=kept,
+            kept=self.kept[self.kept[:, 0] % _stride(n_rows) == 0],
         )
 
-    def points(self) -> Floats:
-        """(p, 6) what was kept, and the state now."""
-        now = [self.n_rows, self.log_e_value, self.highest, self.log_sum_of_starts, *self.sums]
+    def lower_bound(self, limits: Limits) -> float:
+        """Return the lower bound now."""
+        return float(limits.lower_bounds(self.sums[None], np.array([self.n_rows]))[0])
+
+    def points(self, limits: Limits) -> Floats:
+        """(p, 5) what was kept, and the state now."""
+        now = [self.n_rows, self.log_e_value, self.highest, self.log_sum_of_starts]
+        now.append(self.lower_bound(limits))
         if self.n_rows == 0 or (len(self.kept) and self.kept[-1, 0] == self.n_rows):
             return self.kept
         return np.concatenate([self.kept, [now]])
 
 
-def thinned(stride: int, points: Floats) -> tuple[int, Floats]:
-    """Return points at every `stride` rows, and the stride, doubled until there are few enough."""
-    points = points[points[:, 0] % stride == 0]
-    while len(points) > MOST_POINTS:
+def _stride(n_rows: int) -> int:
+    """Return of how many rows one is kept, the least power of 2 such that there are few enough."""
+    stride = 1
+    while n_rows // stride > MOST_POINTS:
         stride *= 2
-        points = points[points[:, 0] % stride == 0]
-    return stride, points
-
-
-def sums_in_order(start: Floats, rows: Floats) -> Floats:
-    """Return start plus all rows, rounded alike whatever parts they come in."""
-    return added_in_order(start, rows) if len(rows) else start
+    return stride
 
 
 def _first(known: int, reached: npt.NDArray[np.bool_], number: Whole) -> int:

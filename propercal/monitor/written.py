@@ -14,6 +14,7 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.monitor.bets import Bets
 from propercal.monitor.evidence import Evidence
+from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
@@ -80,8 +81,8 @@ def encode(
         **{name: [getattr(x, name) for x in learners] for name in _OF_LEARNERS},
         "taught": [(x.n_rows, x.block_end) for x in learners],
         "since": [x.since for x in state.problems],
-        "numbers": [state.n_rows, state.alarm, state.drift_alarm, state.stride, *occurred],
-        "sums": [*state.sums, state.highest, expected],
+        "numbers": [state.n_rows, state.alarm, state.drift_alarm, *occurred],
+        "sums": [state.highest, expected, *state.sums],
         "kept": state.kept,
     }
     shapes = _shapes(own, len(state.kept))
@@ -123,7 +124,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     convention = Convention(*reading[:4], Called(*reading[4]))
     state = _state(arrays, own)
     return Written(
-        settings, chosen, state, convention, arrays["numbers"][4:], float(arrays["sums"][3])
+        settings, chosen, state, convention, arrays["numbers"][3:], float(arrays["sums"][1])
     )
 
 
@@ -147,9 +148,9 @@ def _shapes(own: Settings, n_kept: int) -> dict[str, tuple[int, ...]]:
         "gradient": (q, d),
         "hessian": (q, d, d),
         "taught": (q, 2),
-        "numbers": (4 + own.n_classes,),
-        "sums": (4,),
-        "kept": (n_kept, 6),
+        "numbers": (3 + own.n_classes,),
+        "sums": (2 + n_weights(),),
+        "kept": (n_kept, 5),
     }
 
 
@@ -160,15 +161,14 @@ def _state(arrays: Arrays, own: Settings) -> State:
         learner = Learner(own.n_outcomes, *parts, *map(int, arrays["taught"][i]))
         wealth, starts, lowest = (arrays[name][i] for name in _OF_EVIDENCE)
         problems.append(Evidence(wealth, starts, lowest, arrays["since"][i], learner))
-    n_rows, alarm, drift_alarm, stride = (int(each) for each in arrays["numbers"][:4])
+    n_rows, alarm, drift_alarm = (int(each) for each in arrays["numbers"][:3])
     return State(
         tuple(problems),
         n_rows,
-        float(arrays["sums"][2]),
+        float(arrays["sums"][0]),
         alarm,
         drift_alarm,
-        arrays["sums"][:2],
-        stride,
+        arrays["sums"][2:],
         arrays["kept"],
     )
 
@@ -176,19 +176,17 @@ def _state(arrays: Arrays, own: Settings) -> State:
 def _check(data: object, arrays: Arrays, own: Settings) -> None:
     """Raise where numbers cannot be those of any rows."""
     numbers, sums = arrays["numbers"], arrays["sums"]
-    n, alarm, drift_alarm, stride = (int(each) for each in numbers[:4])
+    n, alarm, drift_alarm = (int(each) for each in numbers[:3])
     one_class = own.n_problems == 1 or own.n_classes == 2
-    counted = int(numbers[4:].sum()) == n or not one_class
+    counted = int(numbers[3:].sum()) == n or not one_class
     sound = (
         n >= 0
-        and numbers[4:].min() >= 0
+        and numbers[3:].min() >= 0
         and counted
         and -1 <= min(alarm, drift_alarm)
         and max(alarm, drift_alarm) <= n
-        and stride >= 1
-        and sums[1] >= 0
-        and sums[2] >= 0
-        and 0 <= sums[3] <= n
+        and sums[0] >= 0
+        and 0 <= sums[1] <= n
         and not any(np.isnan(each).any() for each in arrays.values() if each.dtype.kind == "f")
         and all(np.isfinite(arrays[name]).all() for name in _OF_LEARNERS)
         and (arrays["taught"][:, 0] == n).all()
