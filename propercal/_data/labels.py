@@ -162,7 +162,7 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
     in_doubt = counted and in_doubt
-    said = naming.labels is not None or held.categories is not None
+    said = naming.labels is not None or held.ordered
     alphabetical = not said and are_alphabetical(names)
     return Classes(
         codes[inverse.ravel()], None, names, in_doubt=in_doubt, alphabetical=alphabetical

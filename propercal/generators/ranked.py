@@ -42,12 +42,15 @@ class RankedProbability(BregmanGenerator):
 
     ordered = True
 
+    # Off the simplex F has k (Σ p − 1) besides, which no loss or divergence sees: it keeps the
+    # components of ∇F, whose differences count, away from 0, where they would lose all digits.
+
     def value(self, p: Array) -> Array:
         c = _cumulated(p)
-        return sum_last(c * (c - 1))
+        return sum_last(c * (c - 1)) + p.shape[-1] * (sum_last(p) - 1)
 
     def gradient(self, p: Array) -> Array:
-        return _from_above(2 * _cumulated(p) - 1)
+        return _from_above(2 * _cumulated(p) - 1) + p.shape[-1]
 
     def hessian(self, p: Array) -> Array:
         xp, k = namespace(p), p.shape[-1]

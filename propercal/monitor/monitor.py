@@ -90,7 +90,8 @@ class CalibrationMonitor:
     may differ from 1 by rounding alone.
 
     Where an outcome occurs to which the prediction gives probability 0, the e-value is infinite,
-    and remains so: no calibrated model does that.
+    and remains so: no calibrated model does that. Recalibrations keep a probability of 0, so that a
+    lower bound under a bounded loss learns nothing from such a row.
 
     `drift` is the sum of the wealths of bets that began after each row: an e-detector (Shin, Ramdas
     & Rinaldo 2023). It finds a model that was calibrated and is no more, which the e-value, having
@@ -356,14 +357,14 @@ class CalibrationMonitor:
         return self._seen.state.lower_bound(self._limits)
 
     def history(self) -> xr.Dataset:
-        """Return what was known after some of the rows: all of the first 512, then every second...
+        """Return what was known after some of the rows.
 
         Returns
         -------
         xarray.Dataset
             Along "row", the number of the last row: ``log_e_value``, ``p_value``, ``log_drift``
-            and ``lower_bound``; the settings as attributes. At most 513 rows, evenly spread, the
-            last of which is the last one seen. After :meth:`merge`, those of the first monitor.
+            and ``lower_bound``; the settings as attributes. All rows up to 512 of them, then every
+            second, fourth, ..., and the last one. After :meth:`merge`, those of the first monitor.
         """
         import xarray as xr
 

@@ -125,10 +125,15 @@ def test_the_impossible_makes_it_infinite() -> None:
     assert not np.isnan(monitor.history().to_array()).any()
 
 
-def test_the_impossible_costs_a_bounded_loss_no_more_than_the_worst() -> None:
-    monitor = CalibrationMonitor(2, generator="brier", labels=[0, 1])
-    monitor.update([1] * 400, [[1.0, 0.0]] * 400)
-    assert 0.5 < monitor.lower_bound <= 2.0
+def test_a_bounded_loss_stays_finite_beside_the_impossible() -> None:
+    """Recalibrations keep a probability of 0, so that the bound comes from the other rows."""
+    y, p = calibrated(400, 3, 12, power=3.0)
+    monitor, without = (CalibrationMonitor(3, generator="brier") for _ in range(2))
+    monitor.update([*y, 1], [*p, [1.0, 0.0, 0.0]])
+    without.update(y, p)
+    assert math.isinf(monitor.e_value)
+    assert monitor.lower_bound == pytest.approx(without.lower_bound * 400 / 401, rel=1e-3)
+    assert monitor.lower_bound > 0
 
 
 @pytest.mark.parametrize("options", [{}, {"notion": "classwise", "generator": "brier"}, {"notion": "top-label", "labels": ["a", "b", "c"]}, {"from_logits": True, "first_row": 7}])
