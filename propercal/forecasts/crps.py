@@ -276,9 +276,7 @@ def crps_decomposition(
     if quantiles is None and levels is not None:
         raise bad_value("levels", list(levels), "None beside an ensemble", "pass quantiles=...")
     level = check_confidence_level(confidence_level)
-    whole = isinstance(max_thresholds, int | np.integer) and not isinstance(max_thresholds, bool)
-    if not whole or max_thresholds < 10:
-        raise bad_value("max_thresholds", repr(max_thresholds), "10 or more", "10000 is usual")
+    most = _checked_number(max_thresholds)
     n_folds = make_recipe(None, None, None, n_folds, 0).n_folds
     check_random_state(random_state)
     forecasts = read_forecasts(
@@ -293,10 +291,17 @@ def crps_decomposition(
         sample_dims=sample_dims,
     )
     check_number(forecasts.n_groups, "an interval")
-    thresholds, widths, exact = _thresholds(forecasts, int(max_thresholds))
+    thresholds, widths, exact = _thresholds(forecasts, most)
     fold = _folds(forecasts, n_folds, random_state)
     rows = row_scores(forecasts, thresholds, widths, fold)
     return _result(forecasts, rows, len(thresholds), exact, level)
+
+
+def _checked_number(value: Any) -> int:
+    """Return a number of thresholds, or raise."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 10:
+        raise bad_value("max_thresholds", repr(value), "10 or more", "10000 is usual")
+    return int(value)
 
 
 def _thresholds(forecasts: Forecasts, most: int) -> tuple[Floats, Floats, bool]:
@@ -382,5 +387,3 @@ def _half_mean_difference(forecasts: Forecasts) -> float:
     order = np.argsort(forecasts.outcome)
     y, inner = forecasts.outcome[order], np.cumsum(forecasts.weight[order])[:-1]
     return float(np.diff(y) @ (inner * (1 - inner)))
-
-

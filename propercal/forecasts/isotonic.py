@@ -34,9 +34,7 @@ class RowScores(NamedTuple):
     """Of that fitted without the fold of the row."""
 
 
-def row_scores(
-    forecasts: Forecasts, thresholds: Floats, widths: Floats, fold: Whole
-) -> RowScores:
+def row_scores(forecasts: Forecasts, thresholds: Floats, widths: Floats, fold: Whole) -> RowScores:
     """Integrate over steps that begin at `thresholds` (T,) and have these widths."""
     n, m = forecasts.members.shape
     total = RowScores(*np.zeros((4, n)))
@@ -111,4 +109,6 @@ def _regression(rows: Whole, weight: Floats, events: Floats) -> Floats:
         share = isotonic_regression(share, weights=weight[there]).x
     if len(there) == len(rows):
         return np.asarray(share)
-    return np.asarray(share[np.maximum(np.searchsorted(there, np.arange(len(rows)), "right") - 1, 0)])
+    return np.asarray(
+        share[np.maximum(np.searchsorted(there, np.arange(len(rows)), "right") - 1, 0)]
+    )

@@ -214,10 +214,11 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
         )
     taus = taus.astype(np.float64)
     if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-9):
+        found = some_names(held.columns or ())
         raise bad_value(
             "levels",
             taus.tolist(),
-            f"those that the columns of quantiles are named after, {some_names(held.columns or ())}",
+            f"those that the columns of quantiles are named after, {found}",
             "leave levels out, or rename the columns",
         )
     return taus

@@ -69,7 +69,7 @@ class Bets(NamedTuple):
             occurred = (np.arange(c) == safe[:, None])[:, :, None]
             moved = self.shifts * occurred - np.log1p(prob * np.expm1(self.shifts))
             parts.append(moved.reshape(n, -1))
-        ratios = np.concatenate(parts, axis=1)
+        ratios: Floats = np.concatenate(parts, axis=1)
         ratios[~possible] = np.inf
         return ratios
 
@@ -81,4 +81,4 @@ def log_sum(values: Floats) -> Floats:
     level = np.where(finite, top, 0.0)
     with np.errstate(divide="ignore", over="ignore"):
         found = level + np.log(np.exp(values - level[..., None]).sum(axis=-1))
-    return np.where(finite, found, top)
+    return np.asarray(np.where(finite, found, top))

@@ -58,7 +58,7 @@ class Learner(NamedTuple):
         scores = self.mean[0] * log_prob
         if len(self.mean) > 1:
             scores = scores + self.mean[1:]
-        return scores - log_sum(scores)[:, None]
+        return np.asarray(scores - log_sum(scores)[:, None])
 
     def after(self, log_prob: Floats, log_recalibrated: Floats, label: Whole) -> Learner:
         """Return it after rows of one block, of which it has given the recalibrations."""
@@ -92,7 +92,7 @@ class Learner(NamedTuple):
         precision = mine.precision + others.precision - prior.precision
         moments = (each.precision @ each.mean for each in (mine, others, prior))
         first, second, third = moments
-        mean = np.linalg.solve(precision, first + second - third)
+        mean = np.asarray(np.linalg.solve(precision, first + second - third), dtype=np.float64)
         n_rows = self.n_rows + other.n_rows
         joint = mine._replace(mean=mean, precision=precision, n_rows=n_rows)
         return joint.closed()

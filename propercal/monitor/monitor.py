@@ -1,42 +1,27 @@
-"""A monitor of predictions as they come: is the model calibrated, from the beginning and still?"""
+"""A monitor of predictions as they come, which says whether they are calibrated, and still are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Self
 
 from propercal._array import ignore_underflow
-from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
 from propercal._data.messages import bad_value
-from propercal.generators.order import check_order
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.order import check_order
+from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
+from propercal.monitor.history import history_of
 from propercal.monitor.rows import read, refuse_weights
 from propercal.monitor.settings import Settings, check_same
-from propercal.monitor.state import Limits, State
+from propercal.monitor.state import Limits
 from propercal.monitor.written import decode, encode
-from propercal.sketch.class_order import listed_names
-from propercal.sketch.convention import Convention, joined
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-class _Seen(NamedTuple):
-    """What a monitor has seen; nothing is changed in place."""
-
-    state: State
-    reading: Convention
-    occurred: npt.NDArray[np.int64]
-    """(k,) how often each class occurred."""
-    expected: float
-    """How many rows should be of class 0 by their predictions."""
 
 
 class CalibrationMonitor:
@@ -176,12 +161,8 @@ class CalibrationMonitor:
 
     def reset(self) -> None:
         """Forget all rows, and what they settled about how rows are read; keep the settings."""
-        own = self._own
-        names = listed_names(own.labels, own.n_classes, own.pos_label)
-        state = State.empty(own.n_problems, own.n_outcomes)
-        nothing = np.zeros(own.n_classes, dtype=np.int64)
         with self._lock:
-            self._seen = _Seen(state, Convention(names), nothing, 0.0)
+            self._seen = Contents.empty(self._own)
 
     @ignore_underflow
     def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
@@ -212,24 +193,9 @@ class CalibrationMonitor:
             if found is None:
                 return
             check_order(found.classes, [self.generator], self._own.reduction, self.n_classes)
-            seen = _Seen(
-                seen.state.after(found.rows, self._limits),
-                found.reading,
-                seen.occurred + found.occurred,
-                float(np.add.accumulate([seen.expected, *found.of_class_0])[-1]),
-            )
-            self._look_for_zero(seen)
+            seen = seen.after(found, self._limits)
+            seen.look_for_zero(self._own)
             self._seen = seen
-
-    def _look_for_zero(self, seen: _Seen) -> None:
-        names, columns = seen.reading.names, seen.reading.columns
-        counted = names is not None and list(names) == list(range(self.n_classes))
-        several = self.n_classes > 2 or seen.reading.unnamed or columns is not None
-        if self._own.labels is not None or not (counted and several):
-            return
-        occurring = {int(i) for i in np.flatnonzero(seen.occurred)}
-        if are_in_doubt(occurring, self.n_classes) and not are_numbered_from_0(columns):
-            warn_of_no_zero(seen.expected, self.n_classes, "y_true", "y_proba")
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.
@@ -266,22 +232,7 @@ class CalibrationMonitor:
                     f"{following}, that of the row after the last of this one",
                     "say first_row=... when it is made, and merge parts in the order of time",
                 )
-            if not others.state.n_rows:
-                return self
-            reading = others.reading
-            if mine.state.n_rows:
-                reading = joined(
-                    mine.reading,
-                    others.reading,
-                    n_classes=self.n_classes,
-                    said=self._own.labels is not None or self._own.pos_label is not None,
-                )
-            self._seen = _Seen(
-                mine.state.plus(others.state, self._limits) if mine.state.n_rows else others.state,
-                reading,
-                mine.occurred + others.occurred,
-                mine.expected + others.expected,
-            )
+            self._seen = mine.plus(others, self._own, self._limits)
         return self
 
     @property
@@ -366,29 +317,7 @@ class CalibrationMonitor:
             and ``lower_bound``; the settings as attributes. All rows up to 512 of them, then every
             second, fourth, ..., and the last one. After :meth:`merge`, those of the first monitor.
         """
-        import xarray as xr
-
-        state = self._seen.state
-        points = state.points(self._limits)
-        found = {
-            "log_e_value": points[:, 1],
-            "p_value": np.exp(-points[:, 2]),
-            "log_drift": points[:, 3],
-            "lower_bound": points[:, 4],
-        }
-        units = {"lower_bound": {"units": "nats"}} if self.generator.name == "log" else {}
-        return xr.Dataset(
-            {name: ("row", each, units.get(name, {})) for name, each in found.items()},
-            coords={"row": self.first_row + points[:, 0].astype(np.int64) - 1},
-            attrs={
-                "generator": repr(self.generator),
-                "notion": self.notion,
-                "alpha": self.alpha,
-                "run_length": self.run_length,
-                "n_classes": self.n_classes,
-                "n_samples": state.n_rows,
-            },
-        )
+        return history_of(self._seen.state, self._limits, self._own)
 
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """Return all there is to know of the monitor, as bytes that :meth:`from_bytes` reads.
@@ -441,9 +370,7 @@ class CalibrationMonitor:
         """
         found = decode(data, generator, key)
         monitor = cls(**found.settings, generator=found.generator)
-        monitor._seen = _Seen(
-            found.state, found.reading, found.occurred, found.expected
-        )
+        monitor._seen = Contents(found.state, found.reading, found.occurred, found.expected)
         return monitor
 
     def __repr__(self) -> str:

@@ -43,9 +43,7 @@ def refuse_weights(sample_weight: object) -> None:
         )
 
 
-def read(
-    y_true: object, y_proba: object, own: Settings, reading: Convention
-) -> Read | None:
+def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
     """Read rows as those before, or raise; None where there are none."""
     found = read_rows(
         y_true,

@@ -91,7 +91,9 @@ def check_same(
     for name, value in mine._asdict().items():
         found = getattr(other, name)
         if name != "first_row" and found != value:
-            raise bad_value("later", f"a monitor with {name} = {found!r}", f"{name} = {value!r}", fix)
+            raise bad_value(
+                "later", f"a monitor with {name} = {found!r}", f"{name} = {value!r}", fix
+            )
 
 
 def _whole(argument: str, value: Any, least: int, fix: str) -> int:

@@ -184,4 +184,4 @@ def _log_mean(values: Sequence[float]) -> float:
 def _log_mean_of_paths(paths: Sequence[Floats]) -> Floats:
     if len(paths) == 1:
         return paths[0]
-    return log_sum(np.stack(paths, axis=1)) - np.log(len(paths))
+    return np.asarray(log_sum(np.stack(paths, axis=1)) - np.log(len(paths)))

@@ -86,9 +86,7 @@ def encode(
         "kept": state.kept,
     }
     shapes = _shapes(own, len(state.kept))
-    numbers = [
-        np.ascontiguousarray(arrays[name], dtype=_dtype(name)).tobytes() for name in shapes
-    ]
+    numbers = [np.ascontiguousarray(arrays[name], dtype=_dtype(name)).tobytes() for name in shapes]
     return sealed(_FORMAT, json.dumps(settings, default=plain).encode(), numbers, key)
 
 
@@ -121,7 +119,8 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
         arrays[each] = np.frombuffer(part, dtype=_dtype(each)).reshape(shape).copy()
         start += sizes[each]
     _check(data, arrays, own)
-    convention = Convention(*reading[:4], Called(*reading[4]))
+    names, separate, columns, unnamed, called = reading
+    convention = Convention(names, separate, columns, unnamed, Called(*called))
     state = _state(arrays, own)
     return Written(
         settings, chosen, state, convention, arrays["numbers"][3:], float(arrays["sums"][1])
@@ -183,7 +182,7 @@ def _check(data: object, arrays: Arrays, own: Settings) -> None:
         n >= 0
         and numbers[3:].min() >= 0
         and counted
-        and -1 <= min(alarm, drift_alarm)
+        and min(alarm, drift_alarm) >= -1
         and max(alarm, drift_alarm) <= n
         and sums[0] >= 0
         and 0 <= sums[1] <= n

@@ -121,7 +121,7 @@ def test_results() -> None:
     dataset = EXPECTED.to_xarray()
     assert float(dataset.risk) == EXPECTED.risk
     assert dataset.calibration_error_interval.values.tolist() == list(EXPECTED.interval("calibration_error"))
-    assert str(pickle.loads(pickle.dumps(EXPECTED))) == text
+    assert str(pickle.loads(pickle.dumps(EXPECTED))) == text  # noqa: S301
     assert EXPECTED.risk == pytest.approx(EXPECTED.calibration_error + EXPECTED.refinement)
     assert EXPECTED.refinement == pytest.approx(EXPECTED.uncertainty - EXPECTED.sharpness)
 
@@ -161,9 +161,9 @@ def test_xskillscore_has_the_same_mean() -> None:
 def test_scores_has_the_same_isotonic_parts_at_a_threshold(threshold: float) -> None:
     """Members 0 and 1 alone: the CRPS of such an event is its Brier score."""
     isotonic = pytest.importorskip("scores.processing").isotonic_fit
-    event, share = (Y <= threshold).astype(float), (X <= threshold).mean(axis=1)
+    event, share = (threshold >= Y).astype(float), (threshold >= X).mean(axis=1)
     fit = isotonic(share, event)
     regressed = np.interp(share, fit["fcst_sorted"], fit["regression_values"])
-    found = crps_decomposition(1 - event, (X > threshold).astype(float))
+    found = crps_decomposition(1 - event, (threshold < X).astype(float))
     assert found.calibration_error == pytest.approx(np.mean((share - event) ** 2 - (event - regressed) ** 2), rel=1e-9)
     assert found.refinement == pytest.approx(np.mean((event - regressed) ** 2), rel=1e-9)

@@ -5,6 +5,7 @@ Source: Arnold, Walz, Ziegel & Gneiting (2024), doi:10.1214/24-EJS2316. Proofs: 
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from propercal import crps_decomposition
 from propercal.forecasts.isotonic import _regression
@@ -32,7 +34,7 @@ def brute_force(y: list[Number], members: list[list[Number]], mass: list[Number]
     """Every term in fractions: a loop over the steps between all distinct values."""
     total = {name: Fraction(0) for name in TERMS}
     values = sorted({*y, *(x for row in members for x in row)})
-    for z, after in zip(values, values[1:], strict=False):
+    for z, after in itertools.pairwise(values):
         event = [Fraction(each <= z) for each in y]
         forecast = [sum((m for x, m in zip(sorted(row), mass, strict=True) if x <= z), Fraction(0)) for row in members]
         levels = sorted(set(forecast))
@@ -81,8 +83,8 @@ def test_quantiles_are_points_with_the_mass_about_their_level(data: st.DataObjec
     values = [sorted(row) for row in data.draw(st.lists(st.lists(small, min_size=m, max_size=m), min_size=n, max_size=n))]
     levels = sorted(data.draw(st.lists(st.integers(1, 19), min_size=m, max_size=m, unique=True)))
     taus = [Fraction(each, 20) for each in levels]
-    ends = [Fraction(0), *((a + b) / 2 for a, b in zip(taus, taus[1:], strict=False)), Fraction(1)]
-    mass = [b - a for a, b in zip(ends, ends[1:], strict=False)]
+    ends = [Fraction(0), *((a + b) / 2 for a, b in itertools.pairwise(taus)), Fraction(1)]
+    mass = [b - a for a, b in itertools.pairwise(ends)]
     exact = brute_force([Fraction(x) for x in y], [[Fraction(x) for x in row] for row in values], mass, [Fraction(1, n)] * n)
     found = crps_decomposition(y, quantiles=values, levels=[float(each) for each in taus])
     for name in TERMS:
@@ -162,8 +164,6 @@ def test_a_bin_without_rows_has_the_value_of_its_neighbour() -> None:
 
 def truth(spread: float) -> float:
     """The calibration error of N(μ, spread²) where N(μ, 1) occurs: the CRPS of the two distributions' difference."""
-    from scipy.stats import norm
-
     z = np.linspace(-12, 12, 200_001)
     return float(np.trapezoid((norm.cdf(z) - norm.cdf(z / spread)) ** 2, z))
 
@@ -171,7 +171,7 @@ def truth(spread: float) -> float:
 def test_the_interval_holds_on_both_sides() -> None:
     """The fit to all rows is too large on average, that without the row's fold too small: 30 samples of 100."""
     rng = np.random.default_rng(5)
-    members = 0.5 * np.sqrt(2) * __import__("scipy.special", fromlist=["erfinv"]).erfinv(2 * (np.arange(30) + 0.5) / 30 - 1)
+    members = 0.5 * norm.ppf((np.arange(30) + 0.5) / 30)
     found = []
     for _ in range(30):
         mean = rng.normal(size=100)
