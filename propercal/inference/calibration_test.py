@@ -237,9 +237,8 @@ def calibration_test(
     True
     """
     chosen, reduction = as_generator(generator), as_notion(notion)
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise _bad_number(n_resamples)
-    if n_resamples < 1:
+    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
+    if not whole or n_resamples < 1:
         raise _bad_number(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate_groups(
