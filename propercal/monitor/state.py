@@ -89,8 +89,8 @@ class State(NamedTuple):
         """Return it after rows more."""
         state, n, start = self, rows.label.shape[1], 0
         stride = _stride(self.n_rows + n)
-        m = len(Bets.of(rows.log_prob.shape[2]).log_prior) * rows.log_prob.shape[2]
-        longest = max(1, _HELD // m)
+        bets = Bets.of(rows.log_prob.shape[2])
+        longest = max(1, _HELD // max(bets.log_prior.size, bets.steps.size))
         found = []
         while start < n:
             learner = state.problems[0].learner
