@@ -244,13 +244,14 @@ def crps_decomposition(
     The calibration error and the sharpness are fitted to the rows that they are computed from, and
     so too large on average, by what isotonic regressions learn of noise; `held_out_refinement` says
     how much that may be. They are those of forecasts that are calibrated threshold by threshold:
-    recalibrated probabilities at one row may fall as the threshold rises. Time is O(n T) for T
+    recalibrated probabilities at one row may fall as the threshold rises (the isotonic distributional
+    regression of the paper below does not let them). Time is O(n T) for T
     thresholds.
 
     References
     ----------
     Arnold, Walz, Ziegel & Gneiting (2024), "Decompositions of the mean continuous ranked
-    probability score", doi:10.1214/24-EJS2316. Dimitriadis, Gneiting & Jordan (2021), "Stable
+    probability score", arXiv:2311.14122. Dimitriadis, Gneiting & Jordan (2021), "Stable
     reliability diagrams for probabilistic classifiers", doi:10.1073/pnas.2016191118.
 
     Examples

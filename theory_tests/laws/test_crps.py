@@ -1,6 +1,6 @@
 """The decomposition of the CRPS is the integral of isotonic decompositions of the Brier score over thresholds.
 
-Source: Arnold, Walz, Ziegel & Gneiting (2024), doi:10.1214/24-EJS2316. Proofs: book/derivations/forecasts.md.
+Source: Arnold, Walz, Ziegel & Gneiting (2024), arXiv:2311.14122. Proofs: book/derivations/forecasts.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from propercal import crps_decomposition
-from propercal.forecasts.isotonic import _regression
+from propercal.forecasts.isotonic import _regression, row_scores
+from propercal.forecasts.reading import Forecasts
 from propercal.result import TERMS
 
 Number = Fraction
@@ -160,6 +161,28 @@ def test_a_bin_without_rows_has_the_value_of_its_neighbour() -> None:
     np.testing.assert_allclose(found, [2.5 / 3] * 5)
     found = _regression(np.array([0, 2, 0, 1, 0]), np.array([0.0, 2.0, 0.0, 1.0, 0.0]), np.array([0.0, 0.5, 0.0, 0.5, 0.0]))
     np.testing.assert_allclose(found, [0.25, 0.25, 0.25, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_scores_are_those_of_fits_without_the_fold(weighted: bool) -> None:
+    """By a loop over rows and steps, each with the regression of the rows of other folds."""
+    rng = np.random.default_rng(3)
+    y, x, fold = rng.integers(0, 6, 14), rng.integers(0, 6, (14, 3)), np.arange(14) % 3
+    weight = rng.integers(1, 4, 14) / 20 if weighted else np.full(14, 1 / 14)
+    values = np.unique([*y, *x.ravel()])
+    forecasts = Forecasts(np.sort(x, axis=1).astype(float), np.linspace(0, 1, 4), y.astype(float), weight, np.arange(14))
+    found = row_scores(forecasts, values[:-1].astype(float), np.diff(values).astype(float), fold).held_out
+    expected = np.zeros(14)
+    for z, width in zip(values[:-1], np.diff(values), strict=True):
+        event, below = (y <= z).astype(float), (x <= z).sum(axis=1)
+        for i in range(14):
+            others = fold != fold[i]
+            there = sorted(set(below[others]))
+            groups = [(weight[others & (below == b)].sum(), (weight * event)[others & (below == b)].sum()) for b in there]
+            fitted = pooled(groups)
+            nearest = [r for b, r in zip(there, fitted, strict=True) if b <= below[i]] or fitted[:1]
+            expected[i] += width * (nearest[-1] - event[i]) ** 2
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
 def truth(spread: float) -> float:
