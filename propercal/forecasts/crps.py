@@ -243,10 +243,9 @@ def crps_decomposition(
     -----
     The calibration error and the sharpness are fitted to the rows that they are computed from, and
     so too large on average, by what isotonic regressions learn of noise; `held_out_refinement` says
-    how much that may be. They are those of forecasts that are calibrated threshold by threshold:
-    recalibrated probabilities at one row may fall as the threshold rises (the isotonic distributional
-    regression of the paper below does not let them). Time is O(n T) for T
-    thresholds.
+    how much that may be. Forecasts are recalibrated threshold by threshold, so that probabilities
+    of one row may fall as the threshold rises; the isotonic distributional regression of the paper
+    below does not let them. Time is O(n T) for T thresholds.
 
     References
     ----------

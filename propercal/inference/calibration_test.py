@@ -237,8 +237,8 @@ def calibration_test(
     True
     """
     chosen, reduction = as_generator(generator), as_notion(notion)
-    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or n_resamples < 1:
+    odd = isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer)
+    if odd or n_resamples < 1:
         raise _bad_number(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate_groups(
