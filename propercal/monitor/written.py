@@ -176,8 +176,8 @@ def _check(data: object, arrays: Arrays, own: Settings) -> None:
     """Raise where numbers cannot be those of any rows."""
     numbers, sums = arrays["numbers"], arrays["sums"]
     n, alarm, drift_alarm = (int(each) for each in numbers[:3])
-    one_class = own.n_problems == 1 or own.n_classes == 2
-    counted = int(numbers[3:].sum()) == n or not one_class
+    # Columns that are separate problems mark any number of classes.
+    counted = int(numbers[3:].sum()) == n or own.reduction.per_class
     sound = (
         n >= 0
         and numbers[3:].min() >= 0
@@ -185,7 +185,7 @@ def _check(data: object, arrays: Arrays, own: Settings) -> None:
         and min(alarm, drift_alarm) >= -1
         and max(alarm, drift_alarm) <= n
         and sums[0] >= 0
-        and 0 <= sums[1] <= n
+        and 0 <= sums[1] <= n * (1 + 1e-9)
         and not any(np.isnan(each).any() for each in arrays.values() if each.dtype.kind == "f")
         and all(np.isfinite(arrays[name]).all() for name in _OF_LEARNERS)
         and (arrays["taught"][:, 0] == n).all()

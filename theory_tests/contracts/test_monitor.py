@@ -268,6 +268,10 @@ def test_separate_columns_are_bet_on_one_by_one() -> None:
         each.update(marks[:, i], p[:, i])
     assert monitor.e_value == pytest.approx(np.mean([each.e_value for each in alone]), rel=1e-9)
     assert monitor.alarm
+    two = CalibrationMonitor(2, notion="classwise")
+    two.update(marks[:, :2], p[:, :2])
+    for each in (monitor, two):
+        assert CalibrationMonitor.from_bytes(each.to_bytes()).to_bytes() == each.to_bytes()
 
 
 def test_words() -> None:
