@@ -9,6 +9,7 @@ from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
 from propercal.decomposition import calibration_error, decompose, refinement, sharpness
+from propercal.forecasts import CRPSDecomposition, crps_decomposition
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
@@ -17,6 +18,7 @@ from propercal.inference import (
     paired_difference,
     upper_bound,
 )
+from propercal.monitor import CalibrationMonitor
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
@@ -27,6 +29,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BregmanGenerator",
+    "CRPSDecomposition",
+    "CalibrationMonitor",
     "CalibrationSketch",
     "CalibrationTest",
     "Decomposition",
@@ -35,6 +39,7 @@ __all__ = [
     "calibration_error",
     "calibration_test",
     "conditional_mean",
+    "crps_decomposition",
     "decompose",
     "decompose_groups",
     "paired_difference",

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import propercal.result
-from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Quadratic, Spherical, Tsallis
+from propercal.generators import (
+    BregmanGenerator,
+    Brier,
+    ItakuraSaito,
+    Log,
+    Quadratic,
+    RankedProbability,
+    Spherical,
+    Tsallis,
+)
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -29,6 +38,7 @@ GENERATORS: dict[str, BregmanGenerator] = {
     "log": Log(), "brier": Brier(), "spherical": Spherical(), "tsallis-0.5": Tsallis(0.5),
     "tsallis-1.5": Tsallis(1.5), "tsallis-1.7": Tsallis(1.7), "tsallis-2": Tsallis(2), "tsallis-3": Tsallis(3.0),
     "itakura-saito": ItakuraSaito(), "sum": 2.0 * Log() + Brier(), "log-spherical": Log() + 0.5 * Spherical(),
+    "rps": RankedProbability(),
 }
 #: Matrices of quadratic generators, by what they are: on their simplex the ranked one is semi-definite.
 MATRICES: dict[str, Any] = {

@@ -58,12 +58,12 @@ def validate_groups(
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
-        return _numbered(found, np.arange(n) // block_length(blocks, n), "blocks")
+        return numbered_groups(found, np.arange(n) // block_length(blocks, n), "blocks")
     if sample_weight is not None:
         weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
         check_beside_weights(held, weight, names, argument)
     assert held.weight is not None  # noqa: S101  # groups take its place
-    return _numbered(found, labels_of_rows(held.weight, n, found, argument), argument)
+    return numbered_groups(found, labels_of_rows(held.weight, n, found, argument), argument)
 
 
 def check_groups(groups: object, blocks: object) -> None:
@@ -134,7 +134,9 @@ def labels_of_rows(
     return values
 
 
-def _numbered(predictions: Predictions, values: npt.NDArray[Any], argument: str) -> Predictions:
+def numbered_groups(
+    predictions: Predictions, values: npt.NDArray[Any], argument: str
+) -> Predictions:
     """Return predictions with groups numbered by first appearance, whatever they are called."""
     used = values[predictions.rows]
     if used.dtype.kind == "O":

@@ -50,6 +50,8 @@ class Held:
     first of several."""
     categories: tuple[Any, ...] | None = None
     """The names of all classes, of a categorical column that orders them."""
+    ordered: bool = False
+    """Whether its type says that this order means something."""
     unordered: tuple[Any, ...] | None = None
     """The names of all classes, of a categorical column in an order that may mean nothing."""
     places: npt.NDArray[np.intp] | None = None
@@ -98,7 +100,10 @@ def hold(argument: str, values: object) -> Held:
         return _of_arrow_with_index(argument, values)
     if native is not None:
         held = _of_table(argument, native)
-        return replace(held, categories=_ordered(argument, values) or held.categories)
+        ordered = _ordered(argument, values)
+        return replace(
+            held, categories=ordered or held.categories, ordered=held.ordered or ordered is not None
+        )
     if is_table(values):
         return _of_table(argument, values)
     return _categorical(argument, Held(_stacked(argument, read_array(argument, values))), values)
@@ -169,15 +174,17 @@ def _categorical(argument: str, held: Held, values: Any) -> Held:
     if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
         # A series or a labelled array has an array that pyarrow reads; or it is one.
         own = getattr(values, "data" if is_labelled(values) else "array", values)
-        return replace(held, categories=_ordered(argument, own.__arrow_array__()))
+        found = _ordered(argument, own.__arrow_array__())
+        return replace(held, categories=found, ordered=found is not None)
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held
     names = tuple(categories.tolist())
     numbers = all(isinstance(each, Real) for each in names)
     usual = sorted(names) if numbers else sorted(names, key=str)
-    if getattr(dtype, "ordered", False) or (names == tuple(usual) and count_up(names)):
-        return replace(held, categories=names)
+    ordered = bool(getattr(dtype, "ordered", False))
+    if ordered or (names == tuple(usual) and count_up(names)):
+        return replace(held, categories=names, ordered=ordered)
     return replace(held, unordered=names)
 
 
@@ -305,6 +312,7 @@ def _of_series(argument: str, series: Any) -> Held:
         return replace(
             Held(read_array(argument, series.cast(nw.String).to_numpy()), name=name),
             categories=categories,
+            ordered=True,
         )
     if isinstance(dtype, nw.Categorical):
         # In the order in which they came up, which means nothing.

@@ -30,6 +30,8 @@ class Classes(NamedTuple):
     """Where each row was in the caller's labels; None where all stand as they did."""
     in_doubt: bool = False
     """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
+    alphabetical: bool = False
+    """Whether names are words in alphabetical order, and nobody said that it means something."""
 
     @property
     def n_samples(self) -> int:
@@ -160,7 +162,16 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
     in_doubt = counted and in_doubt
-    return Classes(codes[inverse.ravel()], None, names, in_doubt=in_doubt)
+    said = naming.labels is not None or held.ordered
+    alphabetical = not said and are_alphabetical(names)
+    return Classes(
+        codes[inverse.ravel()], None, names, in_doubt=in_doubt, alphabetical=alphabetical
+    )
+
+
+def are_alphabetical(names: Sequence[Any]) -> bool:
+    """Tell whether all are words, and in alphabetical order."""
+    return all(isinstance(each, str) for each in names) and list(names) == sorted(names)
 
 
 def check_counted(
@@ -254,7 +265,8 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         marked = marked[:, order]
     single = bool((marked.sum(axis=1) == 1).all())
     codes = marked.argmax(axis=1).astype(np.int64) if single else None
-    return Classes(codes, marked, names)
+    alphabetical = naming.labels is None and are_alphabetical(names)
+    return Classes(codes, marked, names, alphabetical=alphabetical)
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:

@@ -20,6 +20,7 @@ from propercal._kernels.lattice import minimise
 from propercal._progress import with_progress
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.order import check_order
 
 
 @ignore_underflow
@@ -117,6 +118,7 @@ def select_bandwidth(
         **reading,
         one_class=not reduction.per_class,
     )
+    check_order(predictions.classes, [chosen], reduction, predictions.n_classes)
     return CRITERIA[criterion](reduction.problems(predictions), as_kernel("dirichlet"), chosen)
 
 

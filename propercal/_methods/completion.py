@@ -21,6 +21,7 @@ from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.order import check_order
 from propercal.result import TERMS, Decomposition
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +46,7 @@ def decompositions(
     confidence_level: float,
 ) -> list[tuple[Terms, Decomposition]]:
     """Ask a method for the terms of each generator, and complete them."""
+    check_order(predictions.classes, generators, notion, predictions.n_classes)
     found = method.terms(notion.problems(predictions), generators)
     return [
         (terms, complete(terms, predictions, notion, method, each, confidence_level))

@@ -65,6 +65,9 @@ class BregmanGenerator(abc.ABC):
     #: Whether products with ∇²F are those with its diagonal, of shapes that broadcast.
     _has_diagonal_hessian: ClassVar[bool] = False
 
+    ordered: ClassVar[bool] = False
+    """Whether F depends on the order of the classes, which must then be known."""
+
     @property
     def name(self) -> str:
         """The name under which the class is registered, or else its `repr`."""
@@ -261,6 +264,11 @@ class LinearCombination(BregmanGenerator):
 
     def _terms(self) -> tuple[tuple[float, BregmanGenerator], ...]:
         return self.terms
+
+
+def depends_on_order(generator: BregmanGenerator) -> bool:
+    """Tell whether F asks for an order of the classes."""
+    return any(f.ordered for _, f in generator._terms())
 
 
 def _checked(what: str, result: Array, p: Array, shape: tuple[int, ...]) -> Array:

@@ -25,7 +25,7 @@ def available() -> tuple[str, ...]:
     Examples
     --------
     >>> available()
-    ('log', 'brier', 'spherical', 'itakura-saito')
+    ('log', 'brier', 'spherical', 'itakura-saito', 'rps')
     """
     return tuple(_registry)
 
@@ -100,7 +100,8 @@ def as_generator(generator: GeneratorLike) -> BregmanGenerator:
     Brier()
     >>> as_generator("spheric")
     Traceback (most recent call last):
-    ValueError: generator = 'spheric': expected one of 'log', 'brier', 'spherical', 'itakura-saito';
+    ValueError: generator = 'spheric': expected one of 'log', 'brier', 'spherical', 'itakura-saito',
+    'rps';
     did you mean 'spherical'?
     """
     if isinstance(generator, BregmanGenerator):

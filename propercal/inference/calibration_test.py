@@ -21,6 +21,7 @@ from propercal._progress import with_progress
 from propercal._threads import one_blas_thread
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.order import check_order
 from propercal.generators.registry import GeneratorLike
 from propercal.inference.class_weights import class_weights
 from propercal.inference.draws import draws
@@ -238,6 +239,7 @@ def calibration_test(
         **reading,
         one_class=not reduction.per_class,
     )
+    check_order(predictions.classes, [chosen], reduction, predictions.n_classes)
     predictions = look_for_repetitions(predictions)
     # Products are small, or threads take one block of label sets each.
     with no_gradient(predictions.prob), one_blas_thread:

@@ -27,6 +27,7 @@ from propercal._methods.terms import smoothed_sharpness
 from propercal._progress import steps, with_progress
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
+from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike
 
 _NAMES = Names(proba="a prediction")
@@ -129,6 +130,7 @@ def layer_sharpness(
     gamma = None if automatic else check_bandwidth(bandwidth)
     check_flag("standardise", standardise)
     names = _class_names(y_true, labels)
+    check_names_order(names, [chosen], said=labels is not None)
     called = [Names(proba=f"activations[{i}]") for i in range(len(activations))]
     layers = [
         (_coordinates(name.proba, held.proba, held.labels.values.shape[:1]), held)

@@ -9,6 +9,7 @@ from propercal.plotting.bars import decomposition_bars
 from propercal.plotting.convergence import convergence
 from propercal.plotting.forest import forest
 from propercal.plotting.layers import layer_curves
+from propercal.plotting.monitor import evidence_over_time
 from propercal.plotting.palette import COLOURS
 from propercal.plotting.pareto import on_front, pareto_front
 from propercal.plotting.reliability import reliability_diagram
@@ -17,6 +18,7 @@ __all__ = [
     "COLOURS",
     "convergence",
     "decomposition_bars",
+    "evidence_over_time",
     "forest",
     "layer_curves",
     "on_front",

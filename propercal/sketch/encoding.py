@@ -11,7 +11,7 @@ import hmac
 import json
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,14 +55,19 @@ def encode(settings: Mapping[str, Any], arrays: Arrays, key: bytes | None) -> by
         "weighted": "weight" in arrays,
         "used": len(arrays["used"]) if "used" in arrays else None,
     }
-    text = json.dumps({**settings, **sizes}, default=_plain).encode()
+    text = json.dumps({**settings, **sizes}, default=plain).encode()
     numbers = [
         np.ascontiguousarray(arrays[name], dtype=dtype).tobytes()
         for name, dtype in _DTYPES.items()
         if name in arrays
     ]
+    return sealed(_FORMAT, text, numbers, key)
+
+
+def sealed(form: bytes, text: bytes, numbers: Sequence[bytes], key: bytes | None) -> bytes:
+    """Return a line of format, a digest, and a compressed text and numbers."""
     content = zlib.compress(b"".join([struct.pack("<Q", len(text)), text, *numbers]))
-    return _FORMAT + _digest(content, _checked(key)) + content
+    return form + _digest(form, content, _checked(key)) + content
 
 
 def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
@@ -75,24 +80,32 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
             f"the bytes of a sketch of format {_FORMAT.decode().split()[-1]}, which an earlier "
             "version of this package did not write",
         )
-    start, end = len(_FORMAT), len(_FORMAT) + _DIGEST
-    if not data.startswith(_FORMAT) or len(data) <= end:
-        raise unreadable(data, "the bytes of a sketch")
+    settings, numbers = opened(_FORMAT, data, key, "the bytes of a sketch")
+    _check_kinds(data, settings)
+    return settings, numbers
+
+
+def opened(form: bytes, data: object, key: bytes | None, what: str) -> tuple[Any, bytes]:
+    """Return what was written as a text of JSON, and the numbers, or raise."""
+    if not isinstance(data, bytes):
+        raise unreadable(data, what)
+    start, end = len(form), len(form) + _DIGEST
+    if not data.startswith(form) or len(data) <= end:
+        raise unreadable(data, what)
     content = data[end:]
-    if not hmac.compare_digest(data[start:end], _digest(content, _checked(key))):
+    if not hmac.compare_digest(data[start:end], _digest(form, content, _checked(key))):
         raise unreadable(
             data,
             "bytes that are those written"
             + (", with the same key" if key is not None else ", and without a key"),
         )
-    unpacked = _unpack(data, content)
+    unpacked = _unpack(data, content, what)
     try:
         (length,) = struct.unpack_from("<Q", unpacked)
         text, numbers = unpacked[8 : 8 + length], unpacked[8 + length :]
         settings = json.loads(text, parse_constant=_no_constant)
     except (ValueError, struct.error, RecursionError, OverflowError) as error:
         raise unreadable(data, "settings that can be read") from error
-    _check_kinds(data, settings)
     return settings, numbers
 
 
@@ -146,19 +159,19 @@ def _checked(key: object) -> bytes | None:
     raise bad_value("key", type(key).__name__, "bytes, one or more", "secrets.token_bytes(32)")
 
 
-def _digest(content: bytes, key: bytes | None) -> bytes:
+def _digest(form: bytes, content: bytes, key: bytes | None) -> bytes:
     if key is None:
-        return hashlib.sha256(_FORMAT + content).digest()
-    return hmac.digest(key, _FORMAT + content, "sha256")
+        return hashlib.sha256(form + content).digest()
+    return hmac.digest(key, form + content, "sha256")
 
 
-def _unpack(data: bytes, content: bytes) -> bytes:
+def _unpack(data: bytes, content: bytes, what: str) -> bytes:
     most = _UNPACKED + _UNPACKED_PER_BYTE * len(content)
     decompressor = zlib.decompressobj()
     try:
         unpacked = decompressor.decompress(content, most)
     except zlib.error as error:
-        raise unreadable(data, "the bytes of a sketch") from error
+        raise unreadable(data, what) from error
     if not decompressor.eof or decompressor.unused_data:
         raise unreadable(data, f"bytes that end, and unpack to {most} at most")
     return unpacked
@@ -170,8 +183,14 @@ def _check_kinds(data: object, settings: object) -> None:
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
             raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
-    reading = settings["reading"]
-    lists = [settings["values"], settings["labels"], *reading[0:3:2]]
+    values = settings["values"]
+    if not all(type(x) in (int, float) for x in values):
+        raise unreadable(data, "values of F that are numbers")
+    check_reading(data, settings["reading"], settings["labels"], settings["n_classes"])
+
+
+def check_reading(data: object, reading: list[Any], labels: list[Any] | None, n: int) -> None:
+    """Raise unless a convention of reading rows, and names of n classes, are such."""
     if not (
         len(reading) == 5
         and type(reading[4]) is list
@@ -179,15 +198,17 @@ def _check_kinds(data: object, settings: object) -> None:
         and all(type(each) in (str, int, float, bool, type(None)) for each in reading[4])
         and type(reading[3]) is bool
         and type(reading[1]) in (bool, type(None))
-        and all(type(each) in (list, type(None)) for each in lists)
-        and all(type(x) in (int, float, bool, str) for each in lists for x in each or [])
-        and all(type(x) in (int, float) for x in settings["values"])
+        and all(type(each) in (list, type(None)) for each in (labels, *reading[0:3:2]))
+        and all(
+            type(x) in (int, float, bool, str)
+            for each in (labels, *reading[0:3:2])
+            for x in each or []
+        )
     ):
         raise unreadable(data, "settings of plain numbers, booleans and strings")
-    n_classes = settings["n_classes"]
     # A single column names one class of two.
-    sizes = {n_classes}, {n_classes}, {n_classes, 1 if n_classes == 2 else n_classes}
-    for names, lengths in zip(lists[1:], sizes, strict=True):
+    sizes = {n}, {n}, {n, 1 if n == 2 else n}
+    for names, lengths in zip((labels, *reading[0:3:2]), sizes, strict=True):
         if names is not None and len(names) not in lengths:
             raise unreadable(data, "a name for each class")
 
@@ -196,7 +217,8 @@ def _no_constant(name: str) -> float:
     raise ValueError(name)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return what JSON can write for a value of NumPy, or raise."""
     if isinstance(value, np.generic):
         return value.item()
     raise bad_value(

@@ -17,7 +17,7 @@ P = np.asarray([[0.2, 0.3, 0.5], [0.6, 0.1, 0.3], [1.0, 0.0, 0.0], [0.5, 0.5, 0.
 Q = np.asarray([[0.5, 0.25, 0.25], [1e-6, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1, 0.0, 0.0]])
 Y = np.eye(3)[[0, 1, 2, 0, 0]]
 GENERATORS = generators(
-    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-2", "tsallis-3", "itakura-saito",
+    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-2", "tsallis-3", "itakura-saito", "rps",
     "ranked", "sum",
 )
 every_generator = pytest.mark.parametrize("generator", GENERATORS, ids=repr)

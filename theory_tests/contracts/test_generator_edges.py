@@ -12,7 +12,7 @@ from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic,
 from theory_tests.instances import P_HARD, Y_HARD, NoHessian, generators, risk_of, squares, written
 
 GENERATORS = generators(
-    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-3", "itakura-saito", "of two classes", "sum"
+    "log", "brier", "spherical", "tsallis-0.5", "tsallis-1.5", "tsallis-3", "itakura-saito", "rps", "of two classes", "sum"
 )
 P, Q = np.array([[0.3, 0.7], [0.6, 0.4]]), np.array([[0.5, 0.5], [0.1, 0.9]])
 

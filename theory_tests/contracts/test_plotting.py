@@ -19,8 +19,16 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer, ErrorbarContainer
 
-from propercal import Decomposition, decompose
-from propercal.plotting import COLOURS, convergence, decomposition_bars, layer_curves, pareto_front, reliability_diagram
+from propercal import CalibrationMonitor, Decomposition, decompose
+from propercal.plotting import (
+    COLOURS,
+    convergence,
+    decomposition_bars,
+    evidence_over_time,
+    layer_curves,
+    pareto_front,
+    reliability_diagram,
+)
 from propercal.plotting.lines import mean_and_error, over_repetitions
 from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
@@ -58,12 +66,19 @@ def layers() -> xr.Dataset:
     )
 
 
+def history() -> xr.Dataset:
+    monitor = CalibrationMonitor(3, alpha=0.01)
+    monitor.update(Y_TRUE, Y_PROBA)
+    return monitor.history()
+
+
 DRAW: dict[str, Callable[[Any], Axes]] = {
     "reliability": lambda ax: reliability_diagram(Y_TRUE, Y_PROBA, ax=ax),
     "bars": lambda ax: decomposition_bars(results(), ax=ax),
     "convergence": lambda ax: convergence(sizes(), ax=ax),
     "pareto": lambda ax: pareto_front([0.9, 0.8, 0.7], [0.2, 0.1, 0.3], ax=ax),
     "layers": lambda ax: layer_curves(layers(), ax=ax),
+    "monitor": lambda ax: evidence_over_time(history(), ax=ax),
 }
 
 
@@ -321,6 +336,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "lines": (lambda: convergence(sizes().isel(method=[0] * 7)), "7 lines"),
     "layer": (lambda: layer_curves(layers().isel(layer=0)), "expected a dimension 'layer'"),
     "term": (lambda: layer_curves(layers(), term="sharpnes"), "did you mean 'sharpness'"),
+    "history": (lambda: evidence_over_time(layers()), "expected a dimension 'row'"),
     "one array": (lambda: pareto_front([0.5]), "calibration_error = None"),
     "lengths": (lambda: pareto_front([0.5, 0.6], [0.1]), r"calibration_error = an array of shape \(1,\)"),
     "infinite": (lambda: pareto_front([0.5, np.nan], [0.1, 0.1]), "accuracy = values that are not finite"),

@@ -167,6 +167,15 @@ def of_layers(data: Data) -> list[Any]:
     return list(layer_sharpness([data.y_proba], data.y_true, sample_weight=data.sample_weight, bandwidth=0.1, **data.options))
 
 
+def monitored(data: Data) -> list[Any]:
+    chunks = list(zip(data.y_true, data.y_proba, strict=True)) if isinstance(data.y_true, list) else [data[:2]]
+    k = chunks[0][1].sizes["class"] if isinstance(chunks[0][1], xr.DataArray) else chunks[0][1].shape[1]
+    monitor = propercal.CalibrationMonitor(k, **data.options)
+    for y, p in chunks:
+        monitor.update(y, p)
+    return [monitor.log_e_value, monitor.p_value, monitor.drift, monitor.lower_bound, monitor.n_samples]
+
+
 WHOLE = {"split into chunks": "all rows are needed at once; only a sketch adds up"}
 OWN_LABEL = {"merge duplicates": "no row may see its own label, so that a copy tells of the other and a weight does not"}
 
@@ -215,6 +224,12 @@ FUNCTIONS = {
         **{f"scale weights by {scale}": "weights of rows to come are unknown: extreme ones are refused" for scale in ("1e+200", "1e-200", "3e+100")},
         **OWN_LABEL,
     }, overconfident=True),
+    "CalibrationMonitor": Function(monitored, by_notion, 1e-8, 1e-9, {
+        "permute rows": "rows are bet on in the order of time",
+        "merge duplicates": "a weighted bet is none",
+        "remove weightless": "a weighted bet is none",
+        "scale weights": "a weighted bet is none",
+    }, weighted=False, overconfident=True),
     "recalibrators": Function(recalibrated, [{"kind": TemperatureScaling}, {"kind": ClasswiseIsotonic}], 1e-9, 1e-9, WHOLE, overconfident=True),
     "layer_sharpness": Function(of_layers, [{"generator": name} for name in ("log", "brier")], not_for={**WHOLE, **OWN_LABEL, "logits": "activations are no probabilities"}),
 }

@@ -32,7 +32,7 @@ from propercal.recalibration.terms import ClassTerms, GroupTerms, SharedTerms
 from theory_tests.instances import generators, written
 
 K = 3
-GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-3", "itakura-saito", "of three classes", "log-spherical")
+GENERATORS = generators("log", "brier", "spherical", "tsallis-0.5", "tsallis-3", "itakura-saito", "of three classes", "log-spherical", "rps")
 
 
 #: Without a Hessian of its own.

@@ -18,6 +18,7 @@ from propercal.generators import (
     ItakuraSaito,
     Log,
     Quadratic,
+    RankedProbability,
     Spherical,
     Tsallis,
     as_generator,
@@ -41,6 +42,10 @@ def _quadratic(p: Sequence[Any]) -> Any:
     return form - sum(RANKED[i][i] * p[i] for i in range(K))
 
 
+def _cumulated(p: Sequence[Any]) -> list[Any]:
+    return [sum(p[: j + 1]) for j in range(len(p) - 1)]
+
+
 # F in 50 digits, typed here from its definition.
 EXACT: dict[BregmanGenerator, Callable[[Sequence[Any]], Any]] = {
     Log(): lambda p: sum(x * mp.log(x) if x else mpf(0) for x in p),
@@ -51,6 +56,7 @@ EXACT: dict[BregmanGenerator, Callable[[Sequence[Any]], Any]] = {
     Tsallis(3): lambda p: (sum(x**3 for x in p) - 1) / 2,
     ItakuraSaito(): lambda p: -sum(mp.log(x) for x in p),
     Quadratic(RANKED): _quadratic,
+    RankedProbability(): lambda p: -sum(c * (1 - c) for c in _cumulated(p)) + len(p) * (sum(p) - 1),
     2 * Log() + Spherical(): lambda p: 2 * EXACT[Log()](p) + _norm(p) - 1,
 }
 every_generator = pytest.mark.parametrize("generator", EXACT, ids=repr)
@@ -80,6 +86,8 @@ def _exact_divergence(generator: BregmanGenerator, p: Vector, q: Vector) -> Any:
         return _norm(a) - sum(x * y for x, y in pairs) / _norm(b)
     if isinstance(generator, Brier):
         return sum((a - b) ** 2 for a, b in pairs)
+    if isinstance(generator, RankedProbability):
+        return sum(c**2 for c in _cumulated([mpf(a) - mpf(b) for a, b in zip(p.tolist(), q.tolist(), strict=True)]))
     if isinstance(generator, Quadratic):
         d = [mpf(a) - mpf(b) for a, b in zip(p.tolist(), q.tolist(), strict=True)]
         return sum(RANKED[i][j] * d[i] * d[j] for i in range(K) for j in range(K))

@@ -1,0 +1,249 @@
+"""Forecasts as users have them → sorted members with weights, and what came true."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import to_numpy
+from propercal._data.alignment import align
+from propercal._data.blocks import block_length, check_series
+from propercal._data.group_names import exact
+from propercal._data.groups import (
+    check_beside_weights,
+    check_groups,
+    labels_of_rows,
+    numbered_groups,
+)
+from propercal._data.holders import Held, is_labelled
+from propercal._data.layout import USUAL_LAYOUT, Layout
+from propercal._data.lazy_tables import collected
+from propercal._data.messages import bad_value, some_names, some_rows
+from propercal._data.reading import Names, not_real, read_numpy
+from propercal._data.tokens import numberings
+from propercal._data.weights import weights_given
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Discrete distributions of n rows on m points each, and the outcomes."""
+
+    members: Floats
+    """(n, m) points, in ascending order."""
+    cumulated: Floats
+    """(m + 1,) probability of the first 0, 1, ..., m points, the same in all rows."""
+    outcome: Floats
+    """(n,)."""
+    weight: Floats
+    """(n,) of sum 1."""
+    rows: npt.NDArray[np.intp]
+    """(n,) positions in the caller's data."""
+    groups: npt.NDArray[np.int64] | None = None
+    """(n,) the number of the group of each row, if rows of some depend on each other."""
+    n_groups: int | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.outcome)
+
+    @property
+    def places(self) -> None:
+        """Where rows were before they were aligned: told by what holds them."""
+        return
+
+
+def read_forecasts(
+    y_true: object,
+    forecasts: object,
+    *,
+    argument: str,
+    levels: Sequence[float] | None,
+    sample_weight: object,
+    groups: object,
+    blocks: int | str | None,
+    member_dim: Hashable | None,
+    sample_dims: Hashable | Sequence[Hashable] | None,
+) -> Forecasts:
+    """Read an ensemble, or quantiles of `levels`, or raise."""
+    check_groups(groups, blocks)
+    data = collected(y_true, forecasts, sample_weight, groups)
+    y_true, forecasts, sample_weight, groups = data
+    names = Names(proba=argument)
+    layout = USUAL_LAYOUT
+    if is_labelled(forecasts):
+        layout = Layout(None, member_dim, sample_dims)
+    held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
+    members = _members(held.proba, argument)
+    n = len(members)
+    outcome = _outcomes(held.labels, n)
+    given = weights_given(held.weight, n, called=names)
+    keep = np.arange(n) if given is None else np.flatnonzero(given)
+    weight = np.ones(n) if given is None else given / given.max()
+    _check_finite(members[keep], argument, held.proba, keep)
+    _check_finite(outcome[keep, None], names.labels, held.labels, keep)
+    if len(keep) < 2:
+        raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
+    if argument == "quantiles":
+        members, cumulated = _of_quantiles(members, held.proba, levels, keep)
+    else:
+        members, cumulated = np.sort(members, axis=1), np.linspace(0.0, 1.0, members.shape[1] + 1)
+    found = Forecasts(
+        members[keep],
+        cumulated,
+        outcome[keep],
+        weight[keep] / weight[keep].sum(),
+        np.asarray(keep, dtype=np.intp),
+    )
+    return _grouped(found, (y_true, forecasts, sample_weight), groups, blocks, layout, names)
+
+
+def _grouped(
+    found: Forecasts,
+    data: tuple[object, object, object],
+    groups: object,
+    blocks: int | str | None,
+    layout: Layout,
+    names: Names,
+) -> Forecasts:
+    """Return forecasts with the groups, or blocks, that their rows are in."""
+    y_true, forecasts, sample_weight = data
+    numbered = cast("Any", numbered_groups)
+    if blocks is not None:
+        check_series(blocks, y_true, forecasts, layout, names)
+        n = int(align(y_true, forecasts, layout=layout, called=names).proba.values.shape[0])
+        numbers = np.arange(n) // block_length(blocks, n)
+        return cast("Forecasts", numbered(found, numbers, "blocks"))
+    if groups is None:
+        return found
+    called = replace(names, weight="groups")
+    beside = align(y_true, forecasts, exact("groups", groups), layout=layout, called=called)
+    if sample_weight is not None:
+        weight = align(y_true, forecasts, sample_weight, layout=layout, called=names).weight
+        check_beside_weights(beside, weight, names)
+    assert beside.weight is not None  # noqa: S101  # groups take its place
+    n = int(beside.proba.values.shape[0])
+    values = labels_of_rows(beside.weight, n, cast("Any", found))
+    return cast("Forecasts", numbered(found, values, "groups"))
+
+
+def _members(held: Held, argument: str) -> Floats:
+    """(n, m) numbers."""
+    values = read_numpy(argument, held.values)
+    shape = tuple(values.shape)
+    if len(shape) != 2 or 0 in shape:
+        raise bad_value(
+            argument,
+            f"an array of shape {shape}",
+            "shape (n, m), one row of m values for each outcome",
+            "reshape it; (n, 1) is a point forecast",
+        )
+    return _real(values, argument, held)
+
+
+def _outcomes(held: Held, n: int) -> Floats:
+    """(n,) numbers."""
+    values = read_numpy("y_true", held.values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        raise bad_value(
+            "y_true",
+            f"an array of shape {values.shape}",
+            f"shape ({n},), one outcome for each forecast",
+            "align the two",
+        )
+    return _real(values, "y_true", held)
+
+
+def _real(values: npt.NDArray[Any], argument: str, held: Held) -> Floats:
+    if values.dtype.kind not in "biuf":
+        raise bad_value(argument, *not_real(values, held.given))
+    return np.asarray(to_numpy(values), dtype=np.float64)
+
+
+def _check_finite(values: Floats, argument: str, held: Held, rows: npt.NDArray[Any]) -> None:
+    odd = ~np.isfinite(values).all(axis=1)
+    if odd.any():
+        where = held.given(rows[odd])
+        row = values[odd][0]
+        raise bad_value(
+            argument,
+            f"{row[~np.isfinite(row)][0]} at {some_rows(where)}",
+            "finite numbers",
+            "drop rows without an outcome or a forecast, or give them weight 0",
+        )
+
+
+def _of_quantiles(
+    values: Floats, held: Held, levels: Sequence[float] | None, keep: npt.NDArray[Any]
+) -> tuple[Floats, Floats]:
+    """Return quantiles in ascending order of their levels, and the cumulated masses."""
+    taus = _levels(held, levels, values.shape[1])
+    order = np.argsort(taus)
+    taus, values = taus[order], values[:, order]
+    crossing = (np.diff(values[keep], axis=1) < 0).any(axis=1)
+    if crossing.any():
+        raise bad_value(
+            "quantiles",
+            f"values that fall as the level rises, at {some_rows(held.given(keep[crossing]))}",
+            "quantiles of one distribution, which do not cross",
+            "sort each row: numpy.sort(quantiles, axis=1)",
+        )
+    between = (taus[1:] + taus[:-1]) / 2
+    return values, np.concatenate([[0.0], between, [1.0]])
+
+
+def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
+    """Return the level of each column, as the caller or the names of columns say."""
+    named = _named_levels(held)
+    if levels is None:
+        if named is None:
+            raise bad_value(
+                "levels", None, f"{m} levels, one for each column of quantiles", "pass levels=[...]"
+            )
+        return named
+    taus = read_numpy("levels", levels)
+    fine = taus.dtype.kind in "iuf" and taus.shape == (m,) and len(np.unique(taus)) == m
+    if not fine or not ((taus > 0) & (taus < 1)).all():
+        raise bad_value(
+            "levels",
+            np.asarray(levels).tolist(),
+            f"{m} different numbers between 0 and 1, one for each column of quantiles",
+            "list the level of every column, in the order of the columns",
+        )
+    taus = taus.astype(np.float64)
+    if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-9):
+        found = some_names(held.columns or ())
+        raise bad_value(
+            "levels",
+            taus.tolist(),
+            f"those that the columns of quantiles are named after, {found}",
+            "leave levels out, or rename the columns",
+        )
+    return taus
+
+
+def _named_levels(held: Held) -> Floats | None:
+    """Return the levels that names of columns say, all between 0 and 1; None if they do not."""
+    if held.columns is None:
+        return None
+    for numbers in ([_number(each) for each in held.columns], *numberings(held.columns)):
+        if all(each is not None and 0 < each < 1 for each in numbers):
+            found = np.array([float(cast("float", each)) for each in numbers])
+            if len(np.unique(found)) == len(found):
+                return found
+    return None
+
+
+def _number(name: Any) -> float | None:
+    try:
+        return float(name)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,67 @@
+"""What a monitor has seen of one stream: the state of its bets, and how rows were read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal.monitor.rows import Read
+from propercal.monitor.settings import Settings
+from propercal.monitor.state import Limits, State
+from propercal.sketch.class_order import listed_names
+from propercal.sketch.convention import Convention, joined
+
+
+class Contents(NamedTuple):
+    """Rows that a monitor has seen; nothing is changed in place."""
+
+    state: State
+    reading: Convention
+    occurred: npt.NDArray[np.int64]
+    """(k,) how often each class occurred."""
+    expected: float
+    """How many rows should be of class 0 by their predictions."""
+
+    @classmethod
+    def empty(cls, own: Settings) -> Contents:
+        """Return those of no rows."""
+        names = listed_names(own.labels, own.n_classes, own.pos_label)
+        state = State.empty(own.n_problems, own.n_outcomes)
+        return cls(state, Convention(names), np.zeros(own.n_classes, dtype=np.int64), 0.0)
+
+    def after(self, found: Read, limits: Limits) -> Contents:
+        """Return them after rows more."""
+        return Contents(
+            self.state.after(found.rows, limits),
+            found.reading,
+            self.occurred + found.occurred,
+            float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
+        )
+
+    def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
+        """Return them after the rows of both, those of `later` being the later ones, or raise."""
+        if not later.state.n_rows:
+            return self
+        if not self.state.n_rows:
+            return later
+        said = own.labels is not None or own.pos_label is not None
+        return Contents(
+            self.state.plus(later.state, limits),
+            joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
+            self.occurred + later.occurred,
+            self.expected + later.expected,
+        )
+
+    def look_for_zero(self, own: Settings) -> None:
+        """Warn as memory does, where labels may count columns from 0 or from 1."""
+        names, columns = self.reading.names, self.reading.columns
+        counted = names is not None and list(names) == list(range(own.n_classes))
+        several = own.n_classes > 2 or self.reading.unnamed or columns is not None
+        if own.labels is not None or not (counted and several):
+            return
+        occurring = {int(i) for i in np.flatnonzero(self.occurred)}
+        if are_in_doubt(occurring, own.n_classes) and not are_numbered_from_0(columns):
+            warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")

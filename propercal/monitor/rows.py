@@ -1,0 +1,87 @@
+"""Rows of an update → the problems of a monitor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import namespace, no_gradient, to_numpy
+from propercal._data.labels import Classes
+from propercal._data.messages import bad_value, some_rows
+from propercal._data.predictions import Predictions
+from propercal._data.probabilities import rounding
+from propercal.monitor.bets import log_sum
+from propercal.monitor.settings import Settings
+from propercal.monitor.state import Rows
+from propercal.sketch.convention import Convention, read_rows
+
+Floats = npt.NDArray[np.float64]
+
+
+class Read(NamedTuple):
+    """Rows as they were read."""
+
+    rows: Rows
+    reading: Convention
+    classes: Classes
+    occurred: npt.NDArray[np.int64]
+    """(k,) how often each class occurred."""
+    of_class_0: Floats
+    """(n,) predicted probability of the first class."""
+
+
+def refuse_weights(sample_weight: object) -> None:
+    """Raise if there are any."""
+    if sample_weight is not None:
+        raise bad_value(
+            "sample_weight",
+            f"a {type(sample_weight).__name__}",
+            "None, since a bet raised to the power of a weight gains on average also from a "
+            "calibrated model",
+            "pass each row that counts once, in the order of time",
+        )
+
+
+def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
+    """Read rows as those before, or raise; None where there are none."""
+    found = read_rows(
+        y_true,
+        y_proba,
+        n_classes=own.n_classes,
+        from_logits=own.from_logits,
+        reading=reading,
+        labels=own.labels,
+        pos_label=own.pos_label,
+        link=own.link,
+    )
+    if found is None:
+        return None
+    predictions, settled, _ = found
+    notion = own.reduction
+    with no_gradient(predictions.prob):
+        problems = list(notion.problems(predictions))
+        if notion.whole and not own.from_logits:
+            _check_sums(predictions)
+        log_prob = np.stack([to_numpy(each.log_prob) for each in problems])
+        label = np.stack([to_numpy(each.label) for each in problems]).astype(np.int64)
+        occurred = np.array(
+            [int(to_numpy(predictions.occurred(i)).sum()) for i in range(own.n_classes)]
+        )
+        of_class_0 = to_numpy(predictions.prob[:, 0])
+    log_prob = log_prob.astype(np.float64) - log_sum(log_prob)[..., None]
+    return Read(Rows(log_prob, label), settled, predictions.classes, occurred, of_class_0)
+
+
+def _check_sums(predictions: Predictions) -> None:
+    """Raise where rows are no probabilities, from which no outcome is drawn."""
+    sums = to_numpy(namespace(predictions.prob).sum(predictions.prob, axis=1))
+    odd = np.flatnonzero(np.abs(sums - 1) > rounding(predictions.dtype))
+    if odd.size:
+        raise bad_value(
+            predictions.names.proba,
+            f"a sum of {float(sums[odd[0]]):.6g} at {some_rows(predictions.given(odd))}",
+            "rows that sum to 1, since bets are against what they say",
+            "divide each row by its sum if these are rounded probabilities",
+        )

@@ -1,0 +1,109 @@
+"""What a monitor was made with: checked, and compared with that of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from propercal._data.links import check_link
+from propercal._data.messages import bad_value
+from propercal._data.notions import Notion, as_notion
+from propercal._data.settings import check_flag, check_names, names_given
+from propercal.generators.base import BregmanGenerator
+from propercal.sketch.settings import fixed_values, same_values
+
+
+class Settings(NamedTuple):
+    """Arguments of a monitor, but for the generator."""
+
+    n_classes: int
+    alpha: float
+    notion: str
+    run_length: float
+    labels: list[Any] | None
+    pos_label: Any
+    from_logits: bool
+    link: str | None
+    first_row: int
+
+    @classmethod
+    def of(
+        cls,
+        n_classes: Any,
+        alpha: Any,
+        notion: str,
+        run_length: Any,
+        labels: Sequence[Any] | None,
+        pos_label: Any,
+        from_logits: bool,
+        link: str | None,
+        first_row: Any,
+    ) -> Self:
+        """Check them."""
+        if n_classes is None:
+            if labels is None:
+                raise bad_value("n_classes", None, "the number of classes", "pass it, or labels")
+            n_classes = len(np.atleast_1d(names_given(labels)))
+        k = _whole("n_classes", n_classes, 2, "count the columns of y_proba")
+        check_flag("from_logits", from_logits)
+        check_link(link, from_logits)
+        names = check_names(labels, k)
+        return cls(
+            k,
+            _between("alpha", alpha, 0.0, 1.0, "0.05 is usual"),
+            # By its name, which is all that bytes can hold.
+            as_notion(as_notion(notion).name).name,
+            _between("run_length", run_length, 1.0, 1e300, "10000 is usual"),
+            None if names is None else list(names),
+            pos_label.item() if isinstance(pos_label, np.generic) else pos_label,
+            bool(from_logits),
+            link,
+            _whole("first_row", first_row, 0, "count rows from 0"),
+        )
+
+    @property
+    def reduction(self) -> Notion:
+        """The notion."""
+        return as_notion(self.notion)
+
+    @property
+    def n_outcomes(self) -> int:
+        """Outcomes of a problem."""
+        return self.reduction.n_outcomes(self.n_classes)
+
+    @property
+    def n_problems(self) -> int:
+        """Problems of a row."""
+        return self.reduction.n_problems(self.n_classes)
+
+
+def check_same(
+    mine: Settings, other: Settings, generator: BregmanGenerator, others: BregmanGenerator
+) -> None:
+    """Raise unless two monitors were made alike, but for the number of their first row."""
+    fix = "merge monitors of the same settings"
+    if not same_values(fixed_values(generator), fixed_values(others)):
+        found = f"a monitor with generator = {others!r}"
+        raise bad_value("later", found, f"{generator!r}", fix)
+    for name, value in mine._asdict().items():
+        found = getattr(other, name)
+        if name != "first_row" and found != value:
+            raise bad_value(
+                "later", f"a monitor with {name} = {found!r}", f"{name} = {value!r}", fix
+            )
+
+
+def _whole(argument: str, value: Any, least: int, fix: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise bad_value(argument, repr(value), f"a whole number, {least} or more", fix)
+    return int(value)
+
+
+def _between(argument: str, value: Any, low: float, high: float, fix: str) -> float:
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not low < float(value) < high:
+        raise bad_value(argument, repr(value), f"a number between {low:g} and {high:g}", fix)
+    return float(value)

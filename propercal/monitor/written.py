@@ -1,0 +1,199 @@
+"""Monitors as bytes: a line of format, a digest, and compressed settings (JSON) and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.messages import bad_value
+from propercal.generators import as_generator
+from propercal.generators.base import BregmanGenerator
+from propercal.monitor.bets import Bets
+from propercal.monitor.evidence import Evidence
+from propercal.monitor.gains import n_weights
+from propercal.monitor.learner import Learner, n_parameters
+from propercal.monitor.settings import Settings
+from propercal.monitor.state import MOST_POINTS, State
+from propercal.sketch.column_names import Called
+from propercal.sketch.convention import Convention
+from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
+from propercal.sketch.settings import fixed_values, same_values
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+_FORMAT = b"propercal monitor 1\n"
+_WHAT = "the bytes of a monitor"
+_KINDS: dict[str, tuple[type, ...]] = {
+    "n_classes": (int,),
+    "alpha": (float,),
+    "notion": (str,),
+    "run_length": (float,),
+    "labels": (list, type(None)),
+    "pos_label": (str, int, float, bool, type(None)),
+    "from_logits": (bool,),
+    "link": (str, type(None)),
+    "first_row": (int,),
+    "generator": (str,),
+    "name": (str,),
+    "values": (list,),
+    "reading": (list,),
+    "n_kept": (int,),
+}
+
+
+class Written(NamedTuple):
+    """What bytes say of a monitor."""
+
+    settings: dict[str, Any]
+    """Arguments of a monitor, but for the generator."""
+    generator: BregmanGenerator
+    state: State
+    reading: Convention
+    occurred: npt.NDArray[np.int64]
+    expected: float
+
+
+def encode(
+    own: Settings,
+    generator: BregmanGenerator,
+    state: State,
+    reading: list[Any],
+    occurred: npt.NDArray[np.int64],
+    expected: float,
+    key: bytes | None,
+) -> bytes:
+    """Write a monitor, signed where there is a key."""
+    settings = {
+        **own._asdict(),
+        "generator": repr(generator),
+        "name": generator.name,
+        "values": fixed_values(generator),
+        "reading": reading,
+        "n_kept": len(state.kept),
+    }
+    learners = [each.learner for each in state.problems]
+    arrays: Mapping[str, Any] = {
+        **{name: [getattr(x, name) for x in state.problems] for name in _OF_EVIDENCE},
+        **{name: [getattr(x, name) for x in learners] for name in _OF_LEARNERS},
+        "taught": [(x.n_rows, x.block_end) for x in learners],
+        "since": [x.since for x in state.problems],
+        "numbers": [state.n_rows, state.alarm, state.drift_alarm, *occurred],
+        "sums": [state.highest, expected, *state.sums],
+        "kept": state.kept,
+    }
+    shapes = _shapes(own, len(state.kept))
+    numbers = [np.ascontiguousarray(arrays[name], dtype=_dtype(name)).tobytes() for name in shapes]
+    return sealed(_FORMAT, json.dumps(settings, default=plain).encode(), numbers, key)
+
+
+def decode(data: object, generator: Any, key: bytes | None) -> Written:
+    """Read a monitor, or raise."""
+    settings, numbers = opened(_FORMAT, data, key, _WHAT)
+    if not isinstance(settings, dict) or set(settings) != set(_KINDS):
+        raise unreadable(data, f"the settings {', '.join(_KINDS)}")
+    for name, kinds in _KINDS.items():
+        if type(settings[name]) not in kinds:
+            raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
+    check_reading(data, settings["reading"], settings["labels"], settings["n_classes"])
+    written, name, values, reading, n_kept = (
+        settings.pop(each) for each in ("generator", "name", "values", "reading", "n_kept")
+    )
+    chosen = as_generator(name if generator is None else generator)
+    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
+        raise bad_value(
+            "generator", repr(chosen), f"{written}, that of the monitor", "pass generator=..."
+        )
+    own = Settings.of(**settings)
+    shapes = _shapes(own, n_kept)
+    sizes = {each: 8 * int(np.prod(shape, dtype=object)) for each, shape in shapes.items()}
+    if not 0 <= n_kept <= MOST_POINTS + 1 or sum(sizes.values()) != len(numbers):
+        raise unreadable(data, f"{sum(sizes.values())} bytes of numbers, not {len(numbers)},")
+    arrays: Arrays = {}
+    start = 0
+    for each, shape in shapes.items():
+        part = numbers[start : start + sizes[each]]
+        arrays[each] = np.frombuffer(part, dtype=_dtype(each)).reshape(shape).copy()
+        start += sizes[each]
+    _check(data, arrays, own)
+    names, separate, columns, unnamed, called = reading
+    convention = Convention(names, separate, columns, unnamed, Called(*called))
+    state = _state(arrays, own)
+    return Written(
+        settings, chosen, state, convention, arrays["numbers"][3:], float(arrays["sums"][1])
+    )
+
+
+_OF_EVIDENCE = ("wealth", "starts", "lowest")
+_OF_LEARNERS = ("mean", "precision", "gradient", "hessian")
+_WHOLE = {"taught", "since", "numbers"}
+
+
+def _dtype(name: str) -> str:
+    return "<i8" if name in _WHOLE else "<f8"
+
+
+def _shapes(own: Settings, n_kept: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every array, in the order of the file."""
+    q, c = own.n_problems, own.n_outcomes
+    m, d = len(Bets.of(c).log_prior), n_parameters(c)
+    return {
+        **dict.fromkeys((*_OF_EVIDENCE, "since"), (q, m)),
+        "mean": (q, d),
+        "precision": (q, d, d),
+        "gradient": (q, d),
+        "hessian": (q, d, d),
+        "taught": (q, 2),
+        "numbers": (3 + own.n_classes,),
+        "sums": (2 + n_weights(),),
+        "kept": (n_kept, 5),
+    }
+
+
+def _state(arrays: Arrays, own: Settings) -> State:
+    problems = []
+    for i in range(own.n_problems):
+        parts = [arrays[name][i] for name in _OF_LEARNERS]
+        learner = Learner(own.n_outcomes, *parts, *map(int, arrays["taught"][i]))
+        wealth, starts, lowest = (arrays[name][i] for name in _OF_EVIDENCE)
+        problems.append(Evidence(wealth, starts, lowest, arrays["since"][i], learner))
+    n_rows, alarm, drift_alarm = (int(each) for each in arrays["numbers"][:3])
+    return State(
+        tuple(problems),
+        n_rows,
+        float(arrays["sums"][0]),
+        alarm,
+        drift_alarm,
+        arrays["sums"][2:],
+        arrays["kept"],
+    )
+
+
+def _check(data: object, arrays: Arrays, own: Settings) -> None:
+    """Raise where numbers cannot be those of any rows."""
+    numbers, sums = arrays["numbers"], arrays["sums"]
+    n, alarm, drift_alarm = (int(each) for each in numbers[:3])
+    # Columns that are separate problems mark any number of classes.
+    counted = int(numbers[3:].sum()) == n or own.reduction.per_class
+    sound = (
+        n >= 0
+        and numbers[3:].min() >= 0
+        and counted
+        and min(alarm, drift_alarm) >= -1
+        and max(alarm, drift_alarm) <= n
+        and sums[0] >= 0
+        and 0 <= sums[1] <= n * (1 + 1e-9)
+        and not any(np.isnan(each).any() for each in arrays.values() if each.dtype.kind == "f")
+        and all(np.isfinite(arrays[name]).all() for name in _OF_LEARNERS)
+        and (arrays["taught"][:, 0] == n).all()
+        and (arrays["taught"][:, 1] > n).all()
+        and (arrays["since"] >= 0).all()
+        and (arrays["since"] <= n).all()
+        and (arrays["wealth"] > -np.inf).all()
+        and (np.diff(arrays["kept"][:, 0]) > 0).all()
+    )
+    if not sound:
+        raise unreadable(data, "numbers that rows can come to")

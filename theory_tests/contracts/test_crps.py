@@ -1,0 +1,169 @@
+"""Forecasts from any holder, what is refused, results, and the numbers of published packages."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import CRPSDecomposition, crps_decomposition
+from propercal.result import TERMS
+
+RNG = np.random.default_rng(0)
+MEAN = RNG.normal(size=60)
+Y = MEAN + RNG.normal(size=60)
+X = MEAN[:, None] + 0.6 * RNG.normal(size=(60, 5))
+LEVELS = [0.1, 0.3, 0.5, 0.7, 0.9]
+Q = np.sort(X, axis=1)
+EXPECTED = crps_decomposition(Y, X)
+
+
+def same(found: CRPSDecomposition, expected: CRPSDecomposition = EXPECTED) -> bool:
+    return all(getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12) for name in TERMS)
+
+
+def test_every_holder() -> None:
+    pd, xr, pl, torch = (pytest.importorskip(name) for name in ("pandas", "xarray", "polars", "torch"))
+    order = RNG.permutation(60)
+    index = np.arange(60) + 100
+    assert same(crps_decomposition(Y.tolist(), X.tolist()))
+    assert same(crps_decomposition(torch.tensor(Y), torch.tensor(X)))
+    assert same(crps_decomposition(pd.Series(Y[order], index[order]), pd.DataFrame(X, index)))
+    assert same(crps_decomposition(pl.Series(Y), pl.DataFrame(X, schema=list("abcde"))))
+    y = xr.DataArray(Y.reshape(6, 10), dims=("day", "place"), coords={"day": np.arange(6)})
+    x = xr.DataArray(X.reshape(6, 10, 5), dims=("day", "place", "member"), coords={"day": np.arange(6)})
+    assert same(crps_decomposition(y, x.transpose("member", "place", "day")))
+    assert same(crps_decomposition(y[::-1], x, member_dim="member"))
+    assert same(crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(X, dims=("t", "number"))))
+
+
+def test_levels_of_columns_are_heeded() -> None:
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    expected = crps_decomposition(Y, quantiles=Q, levels=LEVELS)
+    order = [3, 0, 4, 1, 2]
+    names = [LEVELS[i] for i in order]
+    assert same(crps_decomposition(Y, quantiles=Q[:, order], levels=names), expected)
+    assert same(crps_decomposition(Y, quantiles=pd.DataFrame(Q[:, order], columns=names)), expected)
+    assert same(crps_decomposition(Y, quantiles=pd.DataFrame(Q[:, order], columns=[f"q{each}" for each in names])), expected)
+    table = xr.DataArray(Q[:, order], dims=("row", "quantile"), coords={"quantile": names})
+    assert same(crps_decomposition(xr.DataArray(Y, dims="row"), quantiles=table), expected)
+    assert same(crps_decomposition(Y, X), crps_decomposition(Y, quantiles=Q, levels=LEVELS))
+    with pytest.raises(ValueError, match="those that the columns of quantiles are named after"):
+        crps_decomposition(Y, quantiles=pd.DataFrame(Q, columns=LEVELS), levels=[0.1, 0.3, 0.5, 0.7, 0.95])
+
+
+def changed(values: Any, where: Any, value: float) -> Any:
+    values = np.array(values, dtype=float)
+    values[where] = value
+    return values
+
+
+@pytest.mark.parametrize(("arguments", "options", "message"), [
+    ((Y,), {}, "ensemble = None: expected either an ensemble or quantiles"),
+    ((Y, X), {"quantiles": Q}, "ensemble = an array beside quantiles"),
+    ((Y, X), {"levels": LEVELS}, "levels = .*None beside an ensemble"),
+    ((Y,), {"quantiles": Q}, "levels = None: expected 5 levels"),
+    ((Y,), {"quantiles": Q, "levels": [0.1, 0.3, 0.5, 0.7]}, "levels = .*expected 5 different numbers between 0 and 1"),
+    ((Y,), {"quantiles": Q, "levels": [10, 30, 50, 70, 90]}, "levels = .*between 0 and 1"),
+    ((Y,), {"quantiles": Q[:, ::-1], "levels": LEVELS}, r"values that fall as the level rises, at rows 0, 1"),
+    ((Y[:-1], X), {}, r"y_true = an array of shape \(59,\)"),
+    ((Y, X[:, 0]), {}, r"ensemble = an array of shape \(60,\)"),
+    ((changed(Y, 7, np.nan), X), {}, "y_true = nan at row 7"),
+    ((Y, changed(X, (8, 2), np.inf)), {}, "ensemble = inf at row 8"),
+    ((Y, X), {"sample_weight": -np.ones(60)}, "sample_weight = -1.0"),
+    ((Y.astype(str), X), {}, "y_true = values of type"),
+    ((Y, X), {"n_folds": 2}, "n_folds"),
+    ((Y, X), {"max_thresholds": 3}, "max_thresholds = 3"),
+    ((Y, X), {"confidence_level": 95}, "confidence_level"),
+    ((Y, X), {"random_state": "seed"}, "random_state"),
+    ((Y, X), {"groups": np.arange(60) // 10}, "6 groups: expected 20 or more"),
+    ((Y, X), {"groups": np.arange(60) // 2, "blocks": 3}, "blocks = 3"),
+])
+def test_what_is_refused(arguments: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        crps_decomposition(*arguments, **options)
+
+
+def test_rows_of_weight_0_may_lack_everything() -> None:
+    weight = np.ones(60)
+    weight[[3, 9]] = 0
+    found = crps_decomposition(changed(Y, 3, np.nan), changed(X, 9, np.nan), sample_weight=weight)
+    rest = weight > 0
+    assert same(found, crps_decomposition(Y[rest], X[rest]))
+    assert found.n_samples == 58
+
+
+def test_groups_widen_intervals_and_leave_terms() -> None:
+    pd = pytest.importorskip("pandas")
+    repeated = np.repeat(np.arange(60), 4)
+    alone = crps_decomposition(Y[repeated], X[repeated])
+    grouped = crps_decomposition(Y[repeated], X[repeated], groups=pd.Series(repeated).astype(str))
+    assert same(alone, grouped)
+    assert same(alone)
+    assert grouped.n_groups == 60
+    for name in ("risk", "calibration_error", "uncertainty"):
+        assert grouped.standard_errors[name] == pytest.approx(2 * alone.standard_errors[name], rel=0.02)
+        assert grouped.standard_errors[name] == pytest.approx(EXPECTED.standard_errors[name], rel=0.01)
+    assert grouped.held_out_refinement > alone.held_out_refinement
+    blocks = crps_decomposition(Y, X, blocks=3)
+    assert (blocks.n_groups, same(blocks)) == (20, True)
+
+
+def test_results() -> None:
+    assert EXPECTED.interval("risk", 0.5)[1] < EXPECTED.interval("risk")[1]
+    with pytest.raises(ValueError, match="name = 'crps'"):
+        EXPECTED.interval("crps")
+    text = str(EXPECTED)
+    assert "n = 60, 5 members" in text
+    assert "calibration error" in EXPECTED._repr_html_()
+    dataset = EXPECTED.to_xarray()
+    assert float(dataset.risk) == EXPECTED.risk
+    assert dataset.calibration_error_interval.values.tolist() == list(EXPECTED.interval("calibration_error"))
+    assert str(pickle.loads(pickle.dumps(EXPECTED))) == text  # noqa: S301
+    assert EXPECTED.risk == pytest.approx(EXPECTED.calibration_error + EXPECTED.refinement)
+    assert EXPECTED.refinement == pytest.approx(EXPECTED.uncertainty - EXPECTED.sharpness)
+
+
+def test_all_outcomes_alike() -> None:
+    found = crps_decomposition(np.zeros(30), np.zeros((30, 2)))
+    assert [getattr(found, name) for name in TERMS] == [0] * 5
+    assert found.interval("uncertainty") == (0, 0)
+
+
+# ------------------------------------------------------------------ published packages
+
+
+def test_scoringrules_has_the_same_mean() -> None:
+    scoringrules = pytest.importorskip("scoringrules")
+    assert np.mean(scoringrules.crps_ensemble(Y, X)) == pytest.approx(EXPECTED.risk, rel=1e-12)
+
+
+def test_properscoring_has_the_same_mean() -> None:
+    properscoring = pytest.importorskip("properscoring")
+    assert np.mean(properscoring.crps_ensemble(Y, X)) == pytest.approx(EXPECTED.risk, rel=1e-12)
+
+
+def test_scores_has_the_same_mean() -> None:
+    probability, xr = pytest.importorskip("scores.probability"), pytest.importorskip("xarray")
+    found = probability.crps_for_ensemble(xr.DataArray(X, dims=("t", "member")), xr.DataArray(Y, dims="t"), "member", method="ecdf")
+    assert float(found) == pytest.approx(EXPECTED.risk, rel=1e-12)
+
+
+def test_xskillscore_has_the_same_mean() -> None:
+    xskillscore, xr = pytest.importorskip("xskillscore"), pytest.importorskip("xarray")
+    found = xskillscore.crps_ensemble(xr.DataArray(Y, dims="t"), xr.DataArray(X, dims=("t", "member")))
+    assert float(found) == pytest.approx(EXPECTED.risk, rel=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [-0.5, 0.3])
+def test_scores_has_the_same_isotonic_parts_at_a_threshold(threshold: float) -> None:
+    """Members 0 and 1 alone: the CRPS of such an event is its Brier score."""
+    isotonic = pytest.importorskip("scores.processing").isotonic_fit
+    event, share = (threshold >= Y).astype(float), (threshold >= X).mean(axis=1)
+    fit = isotonic(share, event)
+    regressed = np.interp(share, fit["fcst_sorted"], fit["regression_values"])
+    found = crps_decomposition(1 - event, (threshold < X).astype(float))
+    assert found.calibration_error == pytest.approx(np.mean((share - event) ** 2 - (event - regressed) ** 2), rel=1e-9)
+    assert found.refinement == pytest.approx(np.mean((event - regressed) ** 2), rel=1e-9)
