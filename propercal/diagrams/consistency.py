@@ -56,7 +56,8 @@ class _Curves:
         self, event: Event, curve: Curve, places: npt.NDArray[np.int64], rng: np.random.Generator
     ) -> None:
         self.rng, self.places, self.groups = rng, places, event.groups
-        order = np.argsort(curve.number, kind="stable")
+        # By weight too: in which order rows of one prediction are given does not matter.
+        order = np.lexsort((event.weight, curve.number))
         self.starts = np.cumsum(curve.count) - curve.count
         self.predicted = event.predicted[order]
         weight = np.ones(event.n_samples) if event.uniform else event.weight
@@ -74,7 +75,7 @@ class _Curves:
             signs = 2.0 * self.rng.integers(0, 2, int(self.groups.max()) + 1) - 1
             label = self.predicted + signs[self.groups[self.order]] * self.residual
         share = np.add.reduceat(self.weight * label, self.starts) / self.total
-        found: Floats = pooled(share, self.total)[0][self.places]
+        found: Floats = np.take(pooled(share, self.total)[0], self.places)
         return found
 
 
@@ -89,7 +90,8 @@ def _spread(deviations: Floats) -> Floats:
     found = np.stack(
         [np.sqrt((np.maximum(sign * deviations, 0.0) ** 2).mean(axis=0)) for sign in (-1, 1)]
     )
-    return np.maximum(found, max(_LEAST * float(found.mean()), np.finfo(float).tiny))
+    found = np.maximum(found, max(_LEAST * float(found.mean()), float(np.finfo(float).tiny)))
+    return np.asarray(found, dtype=np.float64)
 
 
 def _reach(deviation: Floats, spread: Floats) -> float:

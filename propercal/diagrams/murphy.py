@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -83,8 +84,8 @@ def murphy(
     xarray.Dataset
         ``score`` along "model" and "threshold", and ``recalibrated``, that of each model's isotonic
         curve, which no non-decreasing recalibration undercuts at any threshold. ``uncertainty``
-        along "threshold" is that of the base rate. Of two models also their ``difference``, the first less the second, with ``difference_lower`` and
-        ``difference_upper``.
+        along "threshold" is that of the base rate. Of two models also their ``difference``, the
+        first less the second, with ``difference_lower`` and ``difference_upper``.
 
     Raises
     ------
@@ -109,11 +110,8 @@ def murphy(
     >>> print(found.score.values)
     [[0.075 0.125]]
     """
-    import xarray as xr
-
     level = check_confidence_level(confidence_level)
     at = _check_thresholds(thresholds)
-    check_random_state(random_state)
     models = read_models(
         y_true,
         predictions,
@@ -123,6 +121,17 @@ def murphy(
         blocks=blocks,
         **reading,
     )
+    return murphy_of(models, at, level, random_state)
+
+
+def murphy_of(
+    models: Mapping[str, Event], at: Floats | None, level: float, random_state: Any
+) -> xr.Dataset:
+    """Return the curves of events that were read, by default at the usual thresholds."""
+    import xarray as xr
+
+    at = _check_thresholds(None) if at is None else at
+    check_random_state(random_state)
     first, *others = models.values()
     check_number(first.n_groups, "the band of a difference")
     curves = [isotonic_curve(each) for each in models.values()]

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 class _Style(NamedTuple):
     """What is to be drawn, and how bins are made."""
 
-    isotonic: bool
-    quantiles: bool
+    isotonic: bool = False
+    quantiles: bool = False
+    bars: bool = False
 
 
 CURVES: Mapping[str, _Style] = {
-    "isotonic": _Style(isotonic=True, quantiles=False),
-    "quantile-bins": _Style(isotonic=False, quantiles=True),
-    "equal-bins": _Style(isotonic=False, quantiles=False),
+    "isotonic": _Style(isotonic=True),
+    "quantile-bins": _Style(quantiles=True),
+    "equal-bins": _Style(bars=True),
 }
 
 
@@ -152,22 +153,44 @@ def reliability(
         raise unknown_name("curve", curve, CURVES)
     n_bins = check_bins(n_bins)
     level = check_confidence_level(confidence_level)
-    loss = as_generator(generator)
-    _check_resamples(n_resamples)
-    check_random_state(random_state)
     read = read_event(
         y_true, y_proba, notion=notion, event=event, groups=groups, blocks=blocks, **reading
     )
-    check_number(read.n_groups, "a band")
-    of = isotonic_curve(read)
+    return reliability_of(
+        read,
+        curve=curve,
+        n_bins=n_bins,
+        generator=generator,
+        confidence_level=level,
+        n_resamples=n_resamples,
+        random_state=random_state,
+    )
+
+
+def reliability_of(
+    event: Event,
+    *,
+    curve: str,
+    n_bins: int,
+    generator: GeneratorLike,
+    confidence_level: float,
+    n_resamples: int,
+    random_state: Any,
+) -> xr.Dataset:
+    """Return the numbers of an event that was read."""
+    loss = as_generator(generator)
+    _check_resamples(n_resamples)
+    check_random_state(random_state)
+    check_number(event.n_groups, "a band")
+    of, level = isotonic_curve(event), confidence_level
     rng = np.random.default_rng(random_state)
     found = _Parts(
-        read,
+        event,
         of,
-        consistency_band(read, of, level, n_resamples, rng),
-        confidence_band(read, of, level),
-        bins_of(read, of, n_bins, level, quantiles=CURVES[curve].quantiles),
-        scores_of(read, of, loss),
+        consistency_band(event, of, level, n_resamples, rng),
+        confidence_band(event, of, level),
+        bins_of(event, of, n_bins, level, quantiles=CURVES[curve].quantiles),
+        scores_of(event, of, loss),
     )
     _warn_of_crossing(found.confidence)
     dataset = _dataset(found, n_bins)
@@ -175,7 +198,7 @@ def reliability(
         for part in Scores._fields:
             dataset[part].attrs["units"] = "nats"
     own = {"curve": curve, "generator": repr(loss), "confidence_level": level}
-    return dataset.assign_attrs(**attributes(read), **own, **_grounds(read))
+    return dataset.assign_attrs(**attributes(event), **own, **_grounds(event))
 
 
 class _Parts(NamedTuple):

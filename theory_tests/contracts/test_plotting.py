@@ -21,8 +21,8 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 
 from propercal import Decomposition, decompose
 from propercal.plotting import COLOURS, convergence, decomposition_bars, layer_curves, pareto_front, reliability_diagram
+from propercal.plotting.binned import wilson_interval
 from propercal.plotting.lines import mean_and_error, over_repetitions
-from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
 
