@@ -61,6 +61,13 @@ class Event(NamedTuple):
         return len(self.occurred)
 
     @property
+    def base_rate(self) -> float:
+        """Weighted share of rows in which the event occurred."""
+        if self.occurred.all() or not self.occurred.any():
+            return float(self.occurred[0])
+        return float(self.occurred.mean() if self.uniform else self.weight @ self.occurred)
+
+    @property
     def words(self) -> str:
         """What the event is called on an axis."""
         return "the top class" if self.name is None else f"class {self.name}"

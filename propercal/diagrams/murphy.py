@@ -15,7 +15,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import Notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level, check_random_state
-from propercal.diagrams.curve import isotonic_curve
+from propercal.diagrams.curve import isotonic_curve, sums
 from propercal.diagrams.elementary import elementary_scores, mean_elementary_scores
 from propercal.diagrams.events import Event, read_models
 from propercal.diagrams.scores import attributes
@@ -29,8 +29,9 @@ Floats = npt.NDArray[np.float64]
 _THRESHOLDS = 199
 #: Rows whose scores are held at once, and draws of the deviations.
 _ROWS, _DRAWS = 4096, 10_000
-#: Standard errors below this part of the largest rest on few rows: the band is no narrower there.
-_LEAST = 0.2
+#: Rows that are added to those that differ at each threshold, so many in which the event occurred
+#: and so many in which it did not: where it occurred in few, or in none, others might have had it.
+_ADDED = 2
 
 
 @with_reading
@@ -95,9 +96,10 @@ def murphy(
     Notes
     -----
     The band has a multiple of the standard error at each threshold, which is that of the largest
-    deviation of a normal process with the covariance of the rows (or of sums over groups). A
-    standard error is not taken below a fifth of the largest, for thresholds at which few rows
-    differ.
+    deviation of a normal process with the covariance of the rows (or of sums over groups). Where
+    few rows differ, and the event occurred in hardly any of them, this would be too small. So two
+    rows with the event and two without it are added to those that differ at each threshold, for
+    the standard error alone, as Agresti and Coull do for one frequency.
 
     References
     ----------
@@ -139,7 +141,7 @@ def murphy_of(
     score = [_mean(each, each.predicted, at) for each in models.values()]
     best = [_mean(each, c, at) for each, c in zip(models.values(), fitted, strict=True)]
     dims = ("model", "threshold")
-    base = np.full(first.n_samples, first.weight @ first.occurred)
+    base = np.full(first.n_samples, first.base_rate)
     found: dict[str, Any] = {
         "score": (dims, score),
         "recalibrated": (dims, best),
@@ -186,11 +188,10 @@ def _difference(
     a: Event, b: Event, at: Floats, level: float, rng: np.random.Generator
 ) -> _Difference:
     value = _mean(a, a.predicted, at) - _mean(b, b.predicted, at)
+    if np.array_equal(a.predicted, b.predicted):
+        return _Difference(value, value, value)
     covariance = _covariance(a, b, at, value)
     error = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    if not error.any():
-        return _Difference(value, value, value)
-    error = np.maximum(error, _LEAST * error.max())
     roots, vectors = np.linalg.eigh(covariance / error[:, None] / error)
     process = rng.standard_normal((_DRAWS, len(at))) * np.sqrt(np.maximum(roots, 0.0)) @ vectors.T
     factor = float(np.quantile(np.abs(process).max(axis=1), level))
@@ -212,4 +213,11 @@ def _covariance(a: Event, b: Event, at: Floats, mean: Floats) -> Floats:
             np.add.at(of_groups, a.groups[part], rows)
     if a.groups is not None:
         total = of_groups.T @ of_groups
-    return total * n_units / (n_units - 1)
+    return total * n_units / (n_units - 1) + _added(a, at)
+
+
+def _added(event: Event, at: Floats) -> Floats:
+    """Return what rows of the usual weight add: a difference is ±(y − θ) where one model acts."""
+    weight = event.weight if event.groups is None else sums(event.groups, event.weight)
+    square = float(weight @ weight) / len(weight)
+    return _ADDED * square * (np.outer(at, at) + np.outer(1 - at, 1 - at))

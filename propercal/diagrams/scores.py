@@ -34,9 +34,6 @@ class Scores(NamedTuple):
 def scores_of(event: Event, curve: Curve, generator: BregmanGenerator) -> Scores:
     """Return mean scores of the predictions, of the curve and of the base rate, as differences."""
     outcome = np.stack([~event.occurred, event.occurred], axis=1).astype(np.float64)
-    base = float(event.weight @ event.occurred)
-    if event.uniform:
-        base = float(event.occurred.mean())
 
     def mean(prob: Floats, log_prob: Floats) -> float:
         loss = generator.loss(prob, outcome, log_q=log_prob)
@@ -48,7 +45,7 @@ def scores_of(event: Event, curve: Curve, generator: BregmanGenerator) -> Scores
 
     score = mean(event.prob, event.log_prob)
     recalibrated = of_probabilities(curve.value[curve.number])
-    uncertainty = of_probabilities(np.full(event.n_samples, base))
+    uncertainty = of_probabilities(np.full(event.n_samples, event.base_rate))
     return Scores(score, score - recalibrated, uncertainty - recalibrated, uncertainty)
 
 

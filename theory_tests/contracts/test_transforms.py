@@ -151,7 +151,19 @@ def of_layers(data: Data) -> list[Any]:
     return list(layer_sharpness([data.y_proba], data.y_true, sample_weight=data.sample_weight, bandwidth=0.1, **data.options))
 
 
+def drawn(function: Callable[..., xr.Dataset], *names: str) -> Callable[[Data], list[Any]]:
+    """Means of what a diagram of the top label shows; its predictions are in an order of their own."""
+
+    def means(data: Data) -> list[Any]:
+        found = function(data.y_true, data.y_proba, sample_weight=data.sample_weight, **data.options)
+        return [float(found[name].mean()) for name in names]
+
+    return means
+
+
 WHOLE = {"split into chunks": "all rows are needed at once; only a sketch adds up"}
+SCORES = ("score", "miscalibration", "discrimination", "uncertainty")
+APART = {"logits moved by up to 300": "ties come apart by what g + c rounds, and the isotonic curve has no width to smooth it"}
 OWN_LABEL = {"merge duplicates": "no row may see its own label, so that a copy tells of the other and a weight does not"}
 
 
@@ -198,6 +210,13 @@ FUNCTIONS = {
         **{f"scale weights by {scale}": "weights of rows to come are unknown: extreme ones are refused" for scale in ("1e+200", "1e-200", "3e+100")},
         **OWN_LABEL,
     }, overconfident=True),
+    "reliability": Function(drawn(propercal.reliability, "curve", "confidence_lower", "confidence_upper", "consistency_lower", "consistency_upper", "bin_frequency", "bin_lower", *SCORES), [{"n_resamples": 19}], 1e-9, 1e-9, {
+        **WHOLE,
+        **APART,
+        "merge duplicates": "limits of rows of unequal weight are wider, and fewer rows make fewer cells",
+    }),
+    "isotonic_decomposition": Function(drawn(propercal.isotonic_decomposition, *SCORES), not_for={**WHOLE, **APART}),
+    "murphy": Function(drawn(propercal.murphy, "score", "recalibrated", "uncertainty"), not_for={**WHOLE, **APART}),
     "recalibrators": Function(recalibrated, [{"kind": TemperatureScaling}, {"kind": ClasswiseIsotonic}], 1e-9, 1e-9, WHOLE, overconfident=True),
     "layer_sharpness": Function(of_layers, [{"generator": name} for name in ("log", "brier")], not_for={**WHOLE, **OWN_LABEL, "logits": "activations are no probabilities"}),
 }
