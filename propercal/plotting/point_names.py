@@ -15,11 +15,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def write_names(
-    axis: Axes, names: Sequence[str], x: Floats, y: Floats, *, downward: bool = False
+    axis: Axes,
+    names: Sequence[str],
+    x: Floats,
+    y: Floats,
+    *,
+    downward: bool = False,
+    inside: float | None = None,
 ) -> None:
     """Name each point on the side that is away from its nearest neighbour.
 
-    `downward` says that y grows to the bottom of the panel.
+    `downward` says that y grows to the bottom of the panel; points left of `inside` are named to
+    the right, where the panel has room.
     """
     from matplotlib.patheffects import withStroke
 
@@ -31,7 +38,10 @@ def write_names(
     distance = (apart**2).sum(axis=2)
     np.fill_diagonal(distance, np.inf)
     away = apart[np.arange(len(places)), distance.argmin(axis=1)]
-    for name, at, height, (right, up) in zip(names, x, y, away >= 0, strict=True):
+    sides = away >= 0
+    if inside is not None:
+        sides[:, 0] |= x < inside
+    for name, at, height, (right, up) in zip(names, x, y, sides, strict=True):
         axis.annotate(
             name,
             (at, height),

@@ -100,7 +100,7 @@ def draw_scores(axis: Axes, found: xr.Dataset) -> list[Any]:
         label="score of the base rate",
     )
     axis.plot(x, y, linestyle="", marker="o", markersize=5, color=COLOURS[0], clip_on=False)
-    write_names(axis, [str(name) for name in of["model"].values], x, y)
+    write_names(axis, [str(name) for name in of["model"].values], x, y, inside=right / 4)
     units = units_of(found["score"].attrs.get("units", ""))
     axis.set_xlabel(f"miscalibration MCB{units}")
     axis.set_ylabel(f"discrimination DSC{units}")

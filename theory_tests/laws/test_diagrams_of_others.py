@@ -47,7 +47,7 @@ def test_biases_in_bins_of_model_diagnostics() -> None:
 def test_isotonic_fits_and_murphy_scores_of_scores() -> None:
     """Its isotonic fit is the curve; its Murphy score that of a threshold between predictions."""
     other = pytest.importorskip("scores.probability")
-    y, p, weight = sample()
+    y, p, _ = sample()
     own = propercal.reliability(y, p, n_resamples=19)
     fitted = other.isotonic_fit(p, y.astype(float))
     np.testing.assert_array_equal(fitted["fcst_sorted"], own.prediction)
