@@ -91,8 +91,9 @@ def _first_of_cells(event: Event, curve: Curve) -> Integers:
     m = len(curve.prediction)
     if m <= n_cells:
         return np.arange(m)
-    before = np.cumsum(curve.count) - curve.count
-    cell = before * n_cells // event.n_samples
+    # By the middle of the rows of a prediction, so that the other event has the same cells.
+    middle = 2 * np.cumsum(curve.count) - curve.count
+    cell = middle * n_cells // (2 * event.n_samples)
     return np.flatnonzero(np.diff(cell, prepend=-1))
 
 

@@ -96,11 +96,11 @@ def test_the_scores_are_those_of_their_formulas(sample: Sample) -> None:
     y, p, times = sample
     x, value = curve_of(y, p, sample_weight=times)
     base = np.full(len(y), np.average(y, weights=times))
-    for generator, loss in (
-        ("log", lambda q: -np.log(np.where(y == 1, q, 1 - q))),
-        ("brier", lambda q: 2 * (y - q) ** 2),
-    ):
-        of_p, of_c, of_base = (np.average(loss(q), weights=times) for q in (p, value[np.searchsorted(x, p)], base))
+    given_to = [np.where(y == 1, q, 1 - q) for q in (p, value[np.searchsorted(x, p)], base)]
+    with np.errstate(divide="ignore"):
+        losses = {"log": [-np.log(q) for q in given_to], "brier": [2 * (1 - q) ** 2 for q in given_to]}
+    for generator, of in losses.items():
+        of_p, of_c, of_base = (np.average(each, weights=times) for each in of)
         found = propercal.isotonic_decomposition(y, p, generator=generator, sample_weight=times)
         expected = [of_p, of_p - of_c, of_base - of_c, of_base]
         np.testing.assert_allclose([found[part].item() for part in PARTS], expected, atol=1e-13)
