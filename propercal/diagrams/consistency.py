@@ -13,6 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from propercal._progress import steps
 from propercal.diagrams.confidence import Band
 from propercal.diagrams.curve import Curve, pooled
 from propercal.diagrams.events import Event
@@ -35,8 +36,10 @@ def consistency_band(
     places = np.unique(np.linspace(0, m - 1, min(m, _PLACES)).round().astype(np.int64))
     diagonal = _angle(curve.prediction[places])
     curves = _Curves(event, curve, places, rng)
-    spread = _spread(np.stack([_angle(curves.draw()) - diagonal for _ in range(_SHAPES)]))
-    reach = np.sort([_reach(_angle(curves.draw()) - diagonal, spread) for _ in range(n_resamples)])
+    shapes = steps(range(_SHAPES), _SHAPES / (_SHAPES + n_resamples))
+    spread = _spread(np.stack([_angle(curves.draw()) - diagonal for _ in shapes]))
+    draws = steps(range(n_resamples))
+    reach = np.sort([_reach(_angle(curves.draw()) - diagonal, spread) for _ in draws])
     rank = math.ceil(level * (n_resamples + 1))
     factor = float(reach[rank - 1]) if rank <= n_resamples else math.inf
     lower, upper = diagonal - factor * spread[0], diagonal + factor * spread[1]

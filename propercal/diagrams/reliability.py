@@ -14,6 +14,7 @@ from propercal._data.messages import bad_value, unknown_name, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level, check_random_state
+from propercal._progress import with_progress
 from propercal.diagrams.bins import Bins, bins_of, check_bins, histogram
 from propercal.diagrams.confidence import Band, confidence_band, counts_alike
 from propercal.diagrams.consistency import consistency_band
@@ -43,6 +44,7 @@ CURVES: Mapping[str, _Style] = {
 
 @with_reading
 @ignore_underflow
+@with_progress
 def reliability(
     y_true: object,
     y_proba: object,
@@ -57,6 +59,7 @@ def reliability(
     blocks: int | str | None = None,
     n_resamples: int = 999,
     random_state: Any = 0,
+    progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> xr.Dataset:
     r"""Return how often an event occurred against how probable it was predicted to be.
@@ -92,6 +95,8 @@ def reliability(
         how it varies with the prediction.
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Draws of the consistency band. The default 0 gives the same band each time.
+    progress : bool, optional
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
