@@ -31,7 +31,8 @@ _THRESHOLDS = 199
 _ROWS, _DRAWS = 4096, 10_000
 #: Rows that are added to those that differ at each threshold, so many in which the event occurred
 #: and so many in which it did not: where it occurred in few, or in none, others might have had it.
-_ADDED = 2
+#: Half the square of a normal quantile, as is usual, of about 2.8, since the band holds everywhere.
+_ADDED = 4
 
 
 @with_reading
@@ -97,9 +98,9 @@ def murphy(
     -----
     The band has a multiple of the standard error at each threshold, which is that of the largest
     deviation of a normal process with the covariance of the rows (or of sums over groups). Where
-    few rows differ, and the event occurred in hardly any of them, this would be too small. So two
-    rows with the event and two without it are added to those that differ at each threshold, for
-    the standard error alone, as Agresti and Coull do for one frequency.
+    few rows differ, and the event occurred in hardly any of them, this would be too small. So four
+    rows with the event and four without it are added to those that differ at each threshold, for
+    the standard error alone, as Agresti and Coull add two of each for one frequency.
 
     References
     ----------
