@@ -49,6 +49,8 @@ class Event(NamedTuple):
     name: Any
     """The class whose occurrence is the event; None for the most probable one."""
     notion: str
+    n_classes: int
+    """Number of classes that were predicted."""
 
     @property
     def predicted(self) -> Floats:
@@ -184,6 +186,13 @@ def _check_same_event(found: Mapping[str, Event]) -> None:
     """Refuse models that are asked different questions."""
     (first, one), *others = found.items()
     for name, each in others:
+        if (each.n_classes, each.name) != (one.n_classes, one.name):
+            raise bad_value(
+                f"predictions[{name!r}]",
+                f"{each.n_classes} classes, the event being {each.words}",
+                f"{one.n_classes} and {one.words}, as in predictions[{first!r}]",
+                "compare models of the same classes",
+            )
         if len(each.occurred) != len(one.occurred) or (each.occurred != one.occurred).any():
             raise bad_value(
                 "event",
@@ -227,4 +236,5 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
         predictions.n_groups,
         None if event is None else predictions.classes.names[i],
         reduction.name,
+        k,
     )

@@ -82,6 +82,8 @@ def mcb_dsc_plot(
 
 def draw_scores(axis: Axes, found: xr.Dataset) -> list[Any]:
     """Draw points and lines; return what a legend names."""
+    from matplotlib.ticker import MaxNLocator
+
     finite = np.isfinite(found["score"].values)
     of = found.isel(model=finite)
     x, y = (np.maximum(of[part].values, 0.0) for part in ("miscalibration", "discrimination"))
@@ -89,6 +91,7 @@ def draw_scores(axis: Axes, found: xr.Dataset) -> list[Any]:
     # Where all is next to nothing on one axis, the lines would be steep.
     right, top = max(right, 0.1 * top), max(top, 0.1 * right)
     axis.set(xlim=(0, right), ylim=(0, top))
+    axis.xaxis.set_major_locator(MaxNLocator(6))
     uncertainty = float(of["uncertainty"].values[0])
     lines = _isoclines(axis, uncertainty, right, top)
     base = axis.axline(

@@ -136,6 +136,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: propercal.isotonic_decomposition(Y3, {"a": P3, "b": P3[:, ::-1]}),
         r"event = None: expected one event for all models: that of predictions\['a'\]",
     ),
+    "classes": (
+        lambda: propercal.murphy(Y, {"a": P, "b": P3}, event=1),
+        r"predictions\['b'\] = 3 classes, the event being class 1: expected 2 and class 1",
+    ),
     "generator": (lambda: propercal.isotonic_decomposition(Y, P, generator="brir"), "did you mean 'brier'"),
     "several classes in a row": (lambda: propercal.reliability(np.stack([Y, Y, Y], 1), P3), "indicator matrix"),
 }
