@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 import propercal
 from propercal.diagrams.confidence import Band, binomial_limits, bounded_limits, confidence_band
-from propercal.diagrams.consistency import _Curves, consistency_band
+from propercal.diagrams.consistency import _PLACES, _Curves, consistency_band
 from propercal.diagrams.curve import isotonic_curve
 from propercal.diagrams.events import Event, read_event
 
@@ -163,10 +163,14 @@ def test_the_band_of_many_predictions_is_kept_between_places() -> None:
     event = event_of((rng.random(1200) < p).astype(int), p)
     curve = isotonic_curve(event)
     band = consistency_band(event, curve, 0.9, 99, rng)
-    curves = _Curves(event, curve, np.arange(1200), np.random.default_rng(2))
-    inside = [bool(((band.lower <= c + 1e-12) & (c <= band.upper + 1e-12)).all()) for c in (curves.draw() for _ in range(200))]
-    # 0.9, less four standard errors of 200 sets and of the 99 that made the band.
-    assert np.mean(inside) >= 0.9 - 4 * np.sqrt(0.09 * (1 / 200 + 1 / 99))
+    places = np.unique(np.linspace(0, 1199, _PLACES).round().astype(int))
+    before = [places[places <= i].max() for i in range(1200)]
+    after = [places[places >= i].min() for i in range(1200)]
+    np.testing.assert_array_equal(band.lower, band.lower[before])
+    np.testing.assert_array_equal(band.upper, band.upper[after])
+    assert (np.diff(band.lower[places]) >= 0).all()
+    assert len(set(band.lower)) > _PLACES / 4
+    assert len(set(band.upper)) > _PLACES / 4
 
 
 def test_signs_of_groups_widen_the_band_as_much_as_groups_depend() -> None:
