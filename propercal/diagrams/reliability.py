@@ -127,7 +127,7 @@ def reliability(
     *Consistency band*, about the diagonal: the curve of a calibrated model lies in it everywhere
     with probability `confidence_level`, exactly. It is made of isotonic curves of labels drawn from
     the predictions. With groups, signs of residuals are changed group by group instead, which holds
-    as groups grow in number.
+    as groups grow in number; with some dozens the band is somewhat narrow.
 
     *Confidence band*, about the curve: E[Y | g] lies in it at all predictions at once with at least
     that probability, for every n, if it does not decrease in g. In an interval of predictions all
