@@ -9,6 +9,7 @@ from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
 from propercal.decomposition import calibration_error, decompose, refinement, sharpness
+from propercal.diagrams import isotonic_decomposition, murphy, reliability
 from propercal.forecasts import CRPSDecomposition, crps_decomposition
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
@@ -42,8 +43,11 @@ __all__ = [
     "crps_decomposition",
     "decompose",
     "decompose_groups",
+    "isotonic_decomposition",
+    "murphy",
     "paired_difference",
     "refinement",
+    "reliability",
     "select_bandwidth",
     "sharpness",
     "upper_bound",

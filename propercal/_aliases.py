@@ -32,7 +32,7 @@ ALIASES = {
     "notions": "_data.notions",
     "plotting.front": "plotting.pareto",
     "plotting.sizes": "plotting.convergence",
-    "plotting.wilson": "plotting.reliability",
+    "plotting.wilson": "plotting.binned",
     "simulation.cells": "experiments.runner",
     "simulation.design": "experiments.design",
     "simulation.runner": "experiments.decompositions",

@@ -301,7 +301,7 @@ def _reliability(of: xr.Dataset, name: str) -> Figure:
     for axis, i in zip(axes.flat, classes, strict=False):
         prediction, occurred = _rows(of.sel({"class": i}))
         bins = of.sizes["bin"]
-        reliability_diagram(occurred, prediction, event=1, n_bins=bins, ax=axis)
+        reliability_diagram(occurred, prediction, event=1, curve="equal-bins", n_bins=bins, ax=axis)
         own = axis.get_legend()
         handles = own.legend_handles
         texts = [text.get_text() for text in own.get_texts()]

@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
     """Return the given axes, or those of a new figure; both in the style of this package."""
-    try:
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise ImportError(
-            'propercal.plotting needs matplotlib; install it with: pip install "propercal[plot]"'
-        ) from error
+    _check_matplotlib()
+    from matplotlib.axes import Axes
+
     if ax is None:
         from matplotlib import pyplot as plt
 
@@ -33,6 +30,16 @@ def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
     return ax
+
+
+def _check_matplotlib() -> None:
+    """Say what to install where it is missing."""
+    try:
+        import matplotlib.axes  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'propercal.plotting needs matplotlib; install it with: pip install "propercal[plot]"'
+        ) from error
 
 
 def read_names(names: object, n: int) -> list[str]:
@@ -68,3 +75,27 @@ def add_legend(ax: Axes, handles: Sequence[Any] | None = None) -> None:
         fontsize="small",
         borderaxespad=0.0,
     )
+
+
+def panels_for(ax: object, n: int, *, each: tuple[float, float], beside: float = 2.2) -> list[Axes]:
+    """Return `n` given axes, or those of a new figure, at most four in a row.
+
+    `beside` is the room for a legend at the right, in inches.
+    """
+    if ax is None:
+        _check_matplotlib()
+        from matplotlib import pyplot as plt
+
+        columns = min(n, 4)
+        rows = -(-n // columns)
+        size = (each[0] * columns + beside, each[1] * rows)
+        _, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+        for axis in grid.flat[n:]:
+            axis.set_axis_off()
+        return [axes_for(axis) for axis in grid.flat[:n]]
+    found = list(ax.flat) if hasattr(ax, "flat") else list(ax) if isinstance(ax, Sequence) else [ax]
+    if len(found) != n:
+        raise bad_value(
+            "ax", f"{len(found)} panels", f"{n}", f"pass those of pyplot.subplots(1, {n})"
+        )
+    return [axes_for(axis) for axis in found]

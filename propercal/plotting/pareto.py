@@ -14,6 +14,7 @@ from propercal._data.rows import in_order_of
 from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names, units_of
 from propercal.plotting.lines import REPETITIONS, check_dataset, over_repetitions, variable
 from propercal.plotting.palette import COLOURS
+from propercal.plotting.point_names import write_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,7 +131,8 @@ def pareto_front(
                 label=label,
             )
     if points.names:
-        _write_names(axis, points)
+        # Upwards is towards smaller errors.
+        write_names(axis, points.names, points.x, points.y, downward=True)
     axis.set_xlabel("accuracy")
     axis.set_ylabel("calibration error" + units_of(points.units))
     if not axis.yaxis_inverted():
@@ -139,32 +141,6 @@ def pareto_front(
     add_grid(axis)
     add_legend(axis)
     return axis
-
-
-def _write_names(axis: Axes, points: _Points) -> None:
-    """Name each point on the side that is away from its nearest neighbour."""
-    from matplotlib.patheffects import withStroke
-
-    halo = [withStroke(linewidth=2, foreground="white")]
-    # Upwards is towards smaller errors.
-    places = np.stack([points.x, -points.y], axis=1)
-    apart = places[:, None, :] - places
-    width = apart.max(axis=(0, 1))
-    apart = apart / np.where(width > 0, width, 1.0)
-    distance = (apart**2).sum(axis=2)
-    np.fill_diagonal(distance, np.inf)
-    away = apart[np.arange(len(places)), distance.argmin(axis=1)]
-    for name, x, y, (right, up) in zip(points.names, points.x, points.y, away >= 0, strict=True):
-        axis.annotate(
-            name,
-            (x, y),
-            (4 if right else -4, 4 if up else -4),
-            textcoords="offset points",
-            fontsize="small",
-            horizontalalignment="left" if right else "right",
-            verticalalignment="bottom" if up else "top",
-            path_effects=halo,
-        )
 
 
 class _Points(NamedTuple):

@@ -44,7 +44,7 @@ def test_bins_of_the_kernel_and_of_the_diagram(p: float) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    ax = reliability_diagram(y, proba, event=1, n_bins=100)
+    ax = reliability_diagram(y, proba, event=1, curve="equal-bins", n_bins=100)
     bars = {round(bar.get_x(), 6): bar.get_height() for bar in ax.patches[:2]}  # type: ignore[attr-defined]
     assert bars == {round(p - 0.01, 6): 0.0, round(p, 6): 1.0}
 
@@ -57,8 +57,8 @@ def test_a_diagram_of_weights_is_one_of_copies() -> None:
     p = rng.uniform(size=40)
     y = (rng.uniform(size=40) < p).astype(int)
     times = rng.integers(0, 4, 40)
-    weighted = reliability_diagram(y, p, event=1, n_bins=5, sample_weight=times / 7)
-    copied = reliability_diagram(np.repeat(y, times), np.repeat(p, times), event=1, n_bins=5)
+    weighted = reliability_diagram(y, p, event=1, curve="equal-bins", n_bins=5, sample_weight=times / 7)
+    copied = reliability_diagram(np.repeat(y, times), np.repeat(p, times), event=1, curve="equal-bins", n_bins=5)
     heights = [[bar.get_height() for bar in ax.patches] for ax in (weighted, copied)]  # type: ignore[attr-defined]
     assert heights[0] == pytest.approx(heights[1], rel=1e-12)
     # An interval knows that a weight is no number of rows.

@@ -26,15 +26,18 @@ from propercal.plotting import (
     decomposition_bars,
     evidence_over_time,
     layer_curves,
+    mcb_dsc_plot,
+    murphy_diagram,
     pareto_front,
     reliability_diagram,
 )
+from propercal.plotting.binned import wilson_interval
 from propercal.plotting.lines import mean_and_error, over_repetitions
-from propercal.plotting.reliability import wilson_interval
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
 
 Y_TRUE, Y_PROBA, _ = TemperatureScaledSimplex(3).sample(300, random_state=0)
+EVEN = (Y_PROBA + 1 / 3) / 2
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +76,12 @@ def history() -> xr.Dataset:
 
 
 DRAW: dict[str, Callable[[Any], Axes]] = {
-    "reliability": lambda ax: reliability_diagram(Y_TRUE, Y_PROBA, ax=ax),
+    "reliability": lambda ax: reliability_diagram(Y_TRUE, Y_PROBA, n_resamples=19, ax=ax),
+    "reliability in bins": lambda ax: reliability_diagram(Y_TRUE, Y_PROBA, curve="equal-bins", ax=ax),
+    "reliability by quantiles": lambda ax: reliability_diagram(Y_TRUE, Y_PROBA, curve="quantile-bins", n_resamples=19, ax=ax),
+    "murphy": lambda ax: murphy_diagram(Y_TRUE, {"g": Y_PROBA, "even": EVEN}, event=0, ax=ax),
+    "difference": lambda ax: murphy_diagram(Y_TRUE, {"g": Y_PROBA, "even": EVEN}, event=0, difference=True, ax=ax),
+    "scores": lambda ax: mcb_dsc_plot(Y_TRUE, {"g": Y_PROBA, "even": EVEN}, event=0, ax=ax),
     "bars": lambda ax: decomposition_bars(results(), ax=ax),
     "convergence": lambda ax: convergence(sizes(), ax=ax),
     "pareto": lambda ax: pareto_front([0.9, 0.8, 0.7], [0.2, 0.1, 0.3], ax=ax),
@@ -148,7 +156,7 @@ def test_reliability_bars_are_frequencies_of_filled_bins() -> None:
     # Bins of width 0.25: one with 2 of 4, none between 0.25 and 0.75, one with 3 of 3; 1 is in the last.
     p = np.array([0.1, 0.1, 0.2, 0.24, 0.8, 0.9, 1.0])
     y = np.array([0, 1, 0, 1, 1, 1, 1])
-    ax = reliability_diagram(y, p, event=1, n_bins=4)
+    ax = reliability_diagram(y, p, event=1, curve="equal-bins", n_bins=4)
     frequency, below, above = bars(ax)
     assert [bar.get_height() for bar in frequency] == [0.5, 1.0]
     assert [bar.get_x() for bar in frequency] == [0.0, 0.75]
@@ -170,12 +178,12 @@ def test_reliability_bars_are_frequencies_of_filled_bins() -> None:
 
 def test_reliability_of_the_top_class() -> None:
     p = np.array([[0.6, 0.3, 0.1], [0.2, 0.1, 0.7], [0.1, 0.65, 0.25]])
-    ax = reliability_diagram(["a", "a", "b"], p, labels=["a", "b", "c"], n_bins=2)
+    ax = reliability_diagram(["a", "a", "b"], p, labels=["a", "b", "c"], curve="equal-bins", n_bins=2)
     frequency, below, above = bars(ax)
     assert [bar.get_height() for bar in frequency] == pytest.approx([2 / 3])
     assert len(below) + len(above) == 1
     assert ax.get_ylabel() == "accuracy"
-    ax = reliability_diagram(["a", "a", "b"], p, labels=["a", "b", "c"], event=1, n_bins=2)
+    ax = reliability_diagram(["a", "a", "b"], p, labels=["a", "b", "c"], event=1, curve="equal-bins", n_bins=2)
     assert [bar.get_height() for bar in bars(ax)[0]] == [0.0, 1.0]
     assert ax.get_xlabel() == "predicted probability of class b"
 

@@ -29,7 +29,7 @@ def bars(y_true: Any, y_proba: Any, notion: str, **settings: Any) -> list[float]
     """Draw the first class, or the top label of two."""
     which: dict[str, Any] = {"notion": "top-label"} if notion == "canonical" else {"notion": notion, "event": 0}
     _, axis = plt.subplots()
-    reliability_diagram(y_true, y_proba, ax=axis, **which, **settings)
+    reliability_diagram(y_true, y_proba, curve="equal-bins", ax=axis, **which, **settings)
     heights = [float(patch.get_extents().height) for patch in axis.patches]
     plt.close()
     return heights
@@ -39,6 +39,17 @@ def pair(y_true: Any, y_proba: Any, **settings: Any) -> float:
     other = 0.9 * y_proba + 0.1 * y_proba.mean()
     found = propercal.paired_difference(y_true, y_proba, other, generator="brier", **settings)
     return float(found.difference)
+
+
+def shown(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """Numbers of a diagram of the first class, or of the top label."""
+
+    def numbers(y_true: Any, y_proba: Any, notion: str, **settings: Any) -> list[float]:
+        which: dict[str, Any] = {"notion": "top-label"} if notion == "canonical" else {"notion": notion, "event": 0}
+        found = function(y_true, y_proba, **which, **settings)
+        return [float(found[name].mean()) for name in names]
+
+    return numbers
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -51,6 +62,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "select_bandwidth": propercal.select_bandwidth,
     "upper_bound": lambda *a, **k: propercal.upper_bound(*a, variation=1, **k),
     "reliability_diagram": bars,
+    "reliability": shown(propercal.reliability, "curve", "confidence_lower", "consistency_upper", "score"),
+    "murphy": shown(propercal.murphy, "score", "recalibrated"),
+    "isotonic_decomposition": shown(propercal.isotonic_decomposition, "score", "discrimination"),
 }
 CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], tuple[Any, Any], str]] = {
     "pos_label": ((WORDS, P[:, 0]), {"pos_label": "fraud"}, (BINARY, P[:, 0]), "canonical"),
@@ -78,7 +92,16 @@ def test_an_argument_of_reading_is_heeded(name: str, case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [propercal.select_bandwidth, propercal.conditional_mean, propercal.calibration_test, reliability_diagram]
+    "function",
+    [
+        propercal.select_bandwidth,
+        propercal.conditional_mean,
+        propercal.calibration_test,
+        propercal.reliability,
+        propercal.murphy,
+        propercal.isotonic_decomposition,
+        reliability_diagram,
+    ],
 )
 def test_an_argument_that_is_none_is_refused_with_the_nearest(function: Callable[..., Any]) -> None:
     name = function.__name__

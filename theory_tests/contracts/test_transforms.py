@@ -174,9 +174,19 @@ def monitored(data: Data) -> list[Any]:
     for y, p in chunks:
         monitor.update(y, p)
     return [monitor.log_e_value, monitor.p_value, monitor.drift, monitor.lower_bound, monitor.n_samples]
+def drawn(function: Callable[..., xr.Dataset], *names: str) -> Callable[[Data], list[Any]]:
+    """Means of what a diagram of the top label shows; its predictions are in an order of their own."""
+
+    def means(data: Data) -> list[Any]:
+        found = function(data.y_true, data.y_proba, sample_weight=data.sample_weight, **data.options)
+        return [float(found[name].mean()) for name in names]
+
+    return means
 
 
 WHOLE = {"split into chunks": "all rows are needed at once; only a sketch adds up"}
+SCORES = ("score", "miscalibration", "discrimination", "uncertainty")
+APART = {"logits moved by up to 300": "ties come apart by what g + c rounds, and the isotonic curve has no width to smooth it"}
 OWN_LABEL = {"merge duplicates": "no row may see its own label, so that a copy tells of the other and a weight does not"}
 
 
@@ -230,6 +240,13 @@ FUNCTIONS = {
         "remove weightless": "a weighted bet is none",
         "scale weights": "a weighted bet is none",
     }, weighted=False, overconfident=True),
+    "reliability": Function(drawn(propercal.reliability, "curve", "confidence_lower", "confidence_upper", "consistency_lower", "consistency_upper", "bin_frequency", "bin_lower", *SCORES), [{"n_resamples": 19}], 1e-9, 1e-9, {
+        **WHOLE,
+        **APART,
+        "merge duplicates": "limits of rows of unequal weight are wider, and fewer rows make fewer cells",
+    }),
+    "isotonic_decomposition": Function(drawn(propercal.isotonic_decomposition, *SCORES), not_for={**WHOLE, **APART}),
+    "murphy": Function(drawn(propercal.murphy, "score", "recalibrated", "uncertainty"), not_for={**WHOLE, **APART}),
     "recalibrators": Function(recalibrated, [{"kind": TemperatureScaling}, {"kind": ClasswiseIsotonic}], 1e-9, 1e-9, WHOLE, overconfident=True),
     "layer_sharpness": Function(of_layers, [{"generator": name} for name in ("log", "brier")], not_for={**WHOLE, **OWN_LABEL, "logits": "activations are no probabilities"}),
 }
