@@ -330,7 +330,7 @@ def _debiased(
     )
     n_problems = notion.n_problems(predictions.n_classes)
     return found | {
-        "noise_floor": noise_floor(noise, weight, squares),
+        "noise_floor": noise_floor(noise, weight, squares, n_problems),
         "detection_floor": detection_floor(noise, weight, squares, n_problems),
     }
 

@@ -88,9 +88,13 @@ def variance_of_labels(noise: Floats, squares: Floats) -> float:
     return _variance(noise[:, 0], noise[:, 1], squares)
 
 
-def noise_floor(noise: Floats, weight: Floats, squares: Floats) -> float:
-    r"""Return the calibration error that noise makes of a temperature, where there is none."""
-    variance = _variance(noise[:, 2], noise[:, 3], squares)
+def noise_floor(noise: Floats, weight: Floats, squares: Floats, n_problems: int = 1) -> float:
+    r"""Return the calibration error that noise makes of a temperature, where there is none.
+
+    Of several problems each has a temperature of its own: it is the mean of theirs, in which the
+    loss that they save weighs them.
+    """
+    variance = n_problems * float(squares @ np.maximum(noise[:, 5], 0.0))
     return floor_of(variance, float(weight @ noise[:, 4]))
 
 

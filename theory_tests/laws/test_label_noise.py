@@ -144,3 +144,14 @@ def test_intervals_hold_with_ten_events() -> None:
             low, high = each.interval("calibration_error")
             covered[name] += int(low <= truth[name] <= high)
     assert min(covered.values()) >= 19
+
+
+@pytest.mark.parametrize("k", [2, 5, 10])
+def test_the_floor_of_classes_is_that_of_one_coefficient_each(k: int) -> None:
+    """Each class is recalibrated by itself: under the log loss the floor is 1/(2n), however many they are."""
+    y_true, y_proba, _ = TemperatureScaledSimplex(k).sample(400, random_state=0)
+    found = decompose(y_true, y_proba, notion="classwise")
+    assert found.noise_floor == pytest.approx(1 / 800)
+    sketch = CalibrationSketch(k, notion="classwise")
+    sketch.update(y_true, y_proba)
+    assert sketch.result().noise_floor == pytest.approx(1 / 800)
