@@ -13,6 +13,7 @@ from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
     PairedDifference,
+    PairedDifferences,
     calibration_test,
     paired_difference,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "CalibrationTest",
     "Decomposition",
     "PairedDifference",
+    "PairedDifferences",
     "calibration_error",
     "calibration_test",
     "conditional_mean",
