@@ -12,9 +12,11 @@ from propercal.decomposition import calibration_error, decompose, refinement, sh
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
+    ModelComparison,
     PairedDifference,
     PairedDifferences,
     calibration_test,
+    compare_models,
     paired_difference,
 )
 from propercal.result import Decomposition
@@ -29,10 +31,12 @@ __all__ = [
     "CalibrationSketch",
     "CalibrationTest",
     "Decomposition",
+    "ModelComparison",
     "PairedDifference",
     "PairedDifferences",
     "calibration_error",
     "calibration_test",
+    "compare_models",
     "conditional_mean",
     "decompose",
     "paired_difference",

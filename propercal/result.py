@@ -96,7 +96,8 @@ class Decomposition:
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     skill_score_error : float or None
-        The standard error of :attr:`skill_score`; None where it has no interval.
+        The standard error of :attr:`skill_score`; None where it has no interval. Sketches take
+        losses by cells, and class by class a bound of it, the mean over classes.
 
     Examples
     --------

@@ -1,7 +1,19 @@
-"""Inference on the calibration error: tests and comparisons."""
+"""Inference on the calibration error and the risk: tests and comparisons."""
 
 from propercal.inference.calibration_test import CalibrationTest, calibration_test
+from propercal.inference.comparison import compare_models
 from propercal.inference.differences import PairedDifference, PairedDifferences
+from propercal.inference.model_comparison import ModelComparison, ModelPair, Rank
 from propercal.inference.paired import paired_difference
 
-__all__ = ["CalibrationTest", "PairedDifference", "PairedDifferences", "calibration_test", "paired_difference"]
+__all__ = [
+    "CalibrationTest",
+    "ModelComparison",
+    "ModelPair",
+    "PairedDifference",
+    "PairedDifferences",
+    "Rank",
+    "calibration_test",
+    "compare_models",
+    "paired_difference",
+]
