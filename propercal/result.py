@@ -311,10 +311,8 @@ class Decomposition:
         if self.skill_score_error is None:
             return []
         low, high = self.interval(_SKILL)
-        return [
-            f"skill score = 1 - risk / uncertainty = {_number(self.skill_score):.4g}"
-            f"  [{low:.4g}, {high:.4g}]"
-        ]
+        score = f"{_number(self.skill_score):.4g}  [{low:.4g}, {high:.4g}]"
+        return [f"skill score = 1 - risk / uncertainty = {score}"]
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []

@@ -1,4 +1,4 @@
-"""Predictions of several models for the same rows: one order of rows and of classes, or an error."""
+"""Predictions of several models: one order of rows and of classes for all, or an error."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def complete(
 ) -> Decomposition:
     """Complete the terms of one generator with their errors and warnings."""
     values = dict(zip(TERMS, (float(term) for term in to_numpy(terms.values)), strict=True))
-    estimated = values.values() if method.estimates_refinement else map(values.get, _OF_LOSSES)
-    if any(math.isnan(value) for value in estimated):
+    estimated = TERMS if method.estimates_refinement else _OF_LOSSES
+    if any(math.isnan(values[name]) for name in estimated):
         raise _undefined(terms, predictions, generator)
     rows = _warn_infinite(values, terms, predictions, generator)
     bias, extra_variance = float(terms.uncertainty_bias), float(terms.uncertainty_variance)

@@ -156,11 +156,11 @@ def compare_models(
     are in the data; beyond 5000 rows or groups they are normal with that covariance. What the
     correction V of a model is uncertain by is drawn for each model.
 
-    - Familywise p-values go down by steps: the largest t is judged by the maximum over all pairs, the
-      next by that over the pairs left. The probability that any of the pairs that do not differ gets
-      one of at most α is at most α, as the number of rows grows.
-    - ``best_set`` holds any given model that is best in truth with its confidence level. It is large
-      where data are few, and says nothing of how much worse the others are: that is in ``pairs``.
+    - Familywise p-values go down by steps: the largest t is judged by the maximum over all pairs,
+      the next by that over the pairs left. The probability that any of the pairs that do not differ
+      gets one of at most α is at most α, as the number of rows grows.
+    - ``best_set`` holds any given model that is best in truth with its confidence level. It is
+      large where data are few, and does not say how much worse the others are: ``pairs`` do.
     - ``ranks`` follow from simultaneous intervals of all pairs, and hold all at once.
 
     All are for the test set at hand as a sample of rows; how models would differ after training on
@@ -170,8 +170,9 @@ def compare_models(
     References
     ----------
     Hsu (1981), "Simultaneous confidence intervals for all distances from the best"; Romano & Wolf
-    (2005), "Exact and approximate stepdown methods for multiple hypothesis testing"; Mogstad, Romano,
-    Shaikh & Wilhelm (2024), "Inference for ranks".
+    (2005), "Exact and approximate stepdown methods for multiple hypothesis testing"; Mogstad,
+    Romano, Shaikh & Wilhelm (2024), "Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries".
 
     Examples
     --------
@@ -237,13 +238,13 @@ def _named(models: object) -> dict[str, object]:
 
 
 def _pairs(models: object) -> list[tuple[str, object]]:
+    pairs: list[Any]
     if isinstance(models, Mapping):
         pairs = list(models.items())
     else:
-        is_list = isinstance(models, list | tuple)
-        pairs = list(models) if is_list else [None]  # type: ignore[call-overload]
-    if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
-        raise _no_names(f"a {type(models).__name__}")
+        pairs = list(models) if isinstance(models, list | tuple) else [models]
+        if not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
+            raise _no_names(f"a {type(models).__name__}")
     for name, _ in pairs:
         if not isinstance(name, str) or not name:
             raise _no_names(f"the name {name!r}")
@@ -261,8 +262,9 @@ def _no_names(found: str) -> ValueError:
 
 def _number_of_resamples(n_resamples: object) -> int:
     whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or n_resamples < 1:  # type: ignore[operator]
+    number = int(n_resamples) if whole else 0  # type: ignore[call-overload]
+    if number < 1:
         raise bad_value(
             "n_resamples", repr(n_resamples), "a whole number of at least 1", "4999 is usual"
         )
-    return int(n_resamples)  # type: ignore[call-overload]
+    return number

@@ -133,7 +133,7 @@ def contributions(
     """Return the contributions of models of the same rows, of which `predictions` are one."""
     weight = to_numpy(predictions.weight)
     groups = predictions.groups
-    share = weight if groups is None else np.bincount(groups, weight)
+    share: Floats = weight if groups is None else np.bincount(groups, weight).astype(np.float64)
     sums = np.empty((len(share), len(found)))
     estimates, noise = np.empty(len(found)), np.zeros(len(found))
     same = _same_uncertainty(found)

@@ -291,7 +291,9 @@ def _note(found: PairedDifference) -> str:
 
 def _html(found: Sequence[PairedDifference]) -> str:
     first = found[0]
-    return html_table(_title(first), [_heads(first), *(each._cells() for each in found)], [_note(first)])
+    return html_table(
+        _title(first), [_heads(first), *(each._cells() for each in found)], [_note(first)]
+    )
 
 
 def html_table(caption: str, table: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

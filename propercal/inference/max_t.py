@@ -1,7 +1,7 @@
 r"""All differences between several models at once, by the largest of their t-statistics.
 
-With e_gi what group g of rows contributes to the estimate of model i, less its mean, a draw of signs
-s and of normal numbers ξ gives
+With e_gi what group g of rows contributes to the estimate of model i, less its mean, a draw of
+signs s and of normal numbers ξ gives
 
 .. math::
 
@@ -9,9 +9,9 @@ s and of normal numbers ξ gives
     {\sqrt{\widehat{\mathrm{Var}}^*_{ij} + V_i^2 + V_j^2}},
 
 which are correlated as the differences are (a wild bootstrap, see :mod:`propercal.inference.signs`;
-V is what an estimate is uncertain by beside its rows). Their maxima take the place of the normal law
-where several questions are asked: step-down (Westfall & Young 1993; Romano & Wolf 2005), and with the
-best (Hsu 1981).
+V is what an estimate is uncertain by beside its rows). Their maxima take the place of the normal
+law where several questions are asked: step-down (Westfall & Young 1993; Romano & Wolf 2005), and
+with the best (Hsu 1981).
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,8 +80,7 @@ class ModelPair(PairedDifference):
             [
                 *lines,
                 f"  a = {self.first}, b = {self.second}",
-                f"  beside all other pairs: [{low:.6g}, {high:.6g}], p = "
-                f"{self.familywise_pvalue:.3g}",
+                f"  among all pairs: [{low:.6g}, {high:.6g}], p = {self.familywise_pvalue:.3g}",
             ]
         )
 
@@ -127,7 +127,7 @@ class ModelComparison:
         """Return the comparison of models in the order of their contributions."""
         names, results = list(models), list(models.values())
         critical = joint.critical_value(confidence_level)
-        numbers = zip(*np.triu_indices(len(names), 1), joint.pair_pvalues, strict=True)
+        numbers = zip(combinations(range(len(names)), 2), joint.pair_pvalues, strict=True)
         pairs = tuple(
             ModelPair.of(
                 found,
@@ -140,7 +140,7 @@ class ModelComparison:
                 familywise_pvalue=float(pvalue),
                 critical_value=critical,
             )
-            for i, j, pvalue in numbers
+            for (i, j), pvalue in numbers
         )
         best = dict(zip(names, joint.best_pvalues.tolist(), strict=True))
         term = found.term.name
@@ -251,7 +251,7 @@ class ModelComparison:
     def _table(self) -> list[tuple[str, ...]]:
         best, ranks = self.best_set(), self.ranks
         words = self._contributions.term.words
-        rows = [("", words, "rank", "ranks", "p (none better)", "")]
+        rows: list[tuple[str, ...]] = [("", words, "rank", "ranks", "p (none better)", "")]
         for name in self._order():
             rank = ranks[name]
             rows.append(
@@ -271,8 +271,7 @@ class ModelComparison:
         level = self.confidence_level
         differ = sum(each.familywise_pvalue <= 1 - level for each in self.pairs)
         return [
-            f"* the best is among these with {level:.0%} confidence; [ ] ranks, all of them with "
-            f"{level:.0%}",
+            f"* the best is among these, [ ] all ranks are, with {level:.0%} confidence each",
             f"{differ} of {len(self.pairs)} pairs differ (familywise p at most {1 - level:.2g})",
             f"n = {result.n_samples}{in_groups(result.n_groups)}, k = {result.n_classes}",
         ]
@@ -303,7 +302,9 @@ class ModelComparison:
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
             for row in table
         ]
-        return "\n".join([self._title(), *(f"  {x}" for x in (*lines, *self._of_pairs(), *self._notes()))])
+        return "\n".join(
+            [self._title(), *(f"  {x}" for x in (*lines, *self._of_pairs(), *self._notes()))]
+        )
 
     def _repr_html_(self) -> str:
         return html_table(self._title(), self._table(), [*self._of_pairs(), *self._notes()])

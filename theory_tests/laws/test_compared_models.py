@@ -127,7 +127,8 @@ def test_draws_are_those_of_all_signs() -> None:
     pairs, best = enumerated(losses)
     single = [ttest_rel(losses[:, i], losses[:, j]).pvalue for i, j in combinations(range(m), 2)]
     order = np.argsort(single)
-    wanted, largest = [0.0] * m, 0.0
+    wanted: Any = [0.0] * m
+    largest = 0.0
     for place, k in enumerate(order):
         largest = max(largest, single[k], min(pairs[k], (m - place) * single[k]))
         wanted[k] = largest

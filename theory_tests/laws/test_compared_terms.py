@@ -85,7 +85,8 @@ def test_the_paired_risk_is_the_paired_t_test(seed: int, n: int) -> None:
     assert found.difference == pytest.approx((losses(y, a) - losses(y, b)).mean(), abs=100 * EPS)
     low, high = wanted.confidence_interval(0.9)
     assert found.interval(0.9) == pytest.approx((low, high), rel=1e-6, abs=1e-12)
-    assert (found.a.method, found.a.kernel, found.degrees_of_freedom) == ("none", "none", pytest.approx(n - 1))
+    assert (found.a.method, found.a.kernel) == ("none", "none")
+    assert found.degrees_of_freedom == pytest.approx(n - 1)
     assert all(math.isnan(getattr(found.a, term)) for term in TERMS[1:4])
 
 

@@ -23,8 +23,8 @@ def skill(y: Any, p: Any, w: Any, generator: str) -> float:
     outcome = np.eye(p.shape[1])[y]
     share = np.average(outcome, axis=0, weights=w)
     if generator == "log":
-        return 1 - np.average(-np.log(p[np.arange(len(y)), y]), weights=w) / -(share @ np.log(share))
-    return 1 - np.average(((p - outcome) ** 2).sum(axis=1), weights=w) / (1 - share @ share)
+        return float(1 - np.average(-np.log(p[np.arange(len(y)), y]), weights=w) / -(share @ np.log(share)))
+    return float(1 - np.average(((p - outcome) ** 2).sum(axis=1), weights=w) / (1 - share @ share))
 
 
 @pytest.mark.parametrize("generator", ["log", "brier"])
