@@ -214,7 +214,7 @@ def compare_models(
         by_name = dict(zip(named, (result for _, result in of_one), strict=True))
         table = []
         for each in terms:
-            found = contributions(each, of_one, predictions[0])
+            found = contributions(each, [x for x, _ in of_one], predictions[0])
             joint = max_t(found, resamples)
             table.append(ModelComparison.of(by_name, found, joint, level, resamples))
         results.append(table if several_terms else table[0])

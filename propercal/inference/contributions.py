@@ -18,7 +18,7 @@ from propercal._methods.losses import Losses
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms
 from propercal.methods import MethodLike, as_method, with_intervals
-from propercal.result import Decomposition
+from propercal.result import TERMS
 
 Floats = npt.NDArray[np.float64]
 
@@ -128,7 +128,7 @@ class Contributions(NamedTuple):
 
 
 def contributions(
-    term: Term, found: Sequence[tuple[Terms, Decomposition]], predictions: Predictions
+    term: Term, found: Sequence[Terms], predictions: Predictions
 ) -> Contributions:
     """Return the contributions of models of the same rows, of which `predictions` are one."""
     weight = to_numpy(predictions.weight)
@@ -137,8 +137,9 @@ def contributions(
     sums = np.empty((len(share), len(found)))
     estimates, noise = np.empty(len(found)), np.zeros(len(found))
     same = _same_uncertainty(found)
-    for i, (terms, result) in enumerate(found):
-        estimates[i] = float(to_numpy(getattr(result, term.name)))
+    for i, terms in enumerate(found):
+        # Those of a result have the caller's precision.
+        estimates[i] = float(terms.values[TERMS.index(term.name)])
         rows = term.rows(terms)
         with np.errstate(invalid="ignore"):
             centred = weight * (rows - weight @ rows)
@@ -151,9 +152,9 @@ def contributions(
     return Contributions(term, estimates, sums, share, noise)
 
 
-def _same_uncertainty(found: Sequence[tuple[Terms, Decomposition]]) -> bool:
+def _same_uncertainty(found: Sequence[Terms]) -> bool:
     """Tell whether all models have the same labels to tell, hence no part in a difference."""
-    first, *others = (to_numpy(terms.marginal_loss) for terms, _ in found)
+    first, *others = (to_numpy(terms.marginal_loss) for terms in found)
     return all(np.array_equal(first, each) for each in others)
 
 

@@ -204,9 +204,8 @@ def paired_difference(
     )
     results = []
     for a, b in fitted(models, reduction, chosen, generators, level):
-        found = [contributions(each, [a, b], models[0]) for each in terms]
-        pair = a[1], b[1]
-        table = tuple(PairedDifference.of(each, pair, level) for each in found)
+        found = [contributions(each, [a[0], b[0]], models[0]) for each in terms]
+        table = tuple(PairedDifference.of(each, (a[1], b[1]), level) for each in found)
         results.append(PairedDifferences(table) if several_terms else table[0])
     return results if several else results[0]
 

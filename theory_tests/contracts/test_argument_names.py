@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose, paired_difference
+from propercal import compare_models, decompose, paired_difference
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
@@ -91,6 +91,7 @@ CALLERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "decompose": ("y_proba", lambda p: decompose(Y, p)),
     "paired, first": ("y_proba_a", lambda p: paired_difference(Y, p, P)),
     "paired, second": ("y_proba_b", lambda p: paired_difference(Y, P, p)),
+    "several, third": (r"models\['c'\]", lambda p: compare_models(Y, {"a": P, "b": P, "c": p})),
     "temperature": ("X", lambda p: TemperatureScaling().fit(p, Y)),
     "isotonic": ("X", lambda p: ClasswiseIsotonic().fit(p, Y)),
 }

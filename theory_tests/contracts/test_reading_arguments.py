@@ -41,6 +41,12 @@ def pair(y_true: Any, y_proba: Any, **settings: Any) -> float:
     return float(found.difference)
 
 
+def several(y_true: Any, y_proba: Any, **settings: Any) -> float:
+    others = {f"mixed {share}": share * y_proba + (1 - share) * y_proba.mean() for share in (0.9, 0.5)}
+    found = propercal.compare_models(y_true, {"given": y_proba, **others}, generator="brier", n_resamples=9, **settings)
+    return float(found.pairs[1].difference)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "decompose": lambda *a, **k: propercal.decompose(*a, method="risk", bandwidth=0.1, **k).refinement,
     "calibration_error": lambda *a, **k: propercal.calibration_error(*a, method="risk", bandwidth=0.1, **k),
@@ -48,6 +54,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sharpness": lambda *a, **k: propercal.sharpness(*a, method="risk", bandwidth=0.1, **k),
     "calibration_test": lambda *a, **k: propercal.calibration_test(*a, n_resamples=99, random_state=0, **k).statistic,
     "paired_difference": pair,
+    "compare_models": several,
     "select_bandwidth": propercal.select_bandwidth,
     "reliability_diagram": bars,
 }
