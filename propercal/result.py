@@ -97,7 +97,7 @@ class Decomposition:
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     skill_score_error : float or None
         The standard error of :attr:`skill_score`; None where it has no interval. Sketches take
-        losses by cells, and class by class a bound of it, the mean over classes.
+        losses by cells, and class by class a bound of it.
 
     Examples
     --------

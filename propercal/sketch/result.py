@@ -137,7 +137,11 @@ def decomposition(state: State, asked: Question, **settings: Any) -> Decompositi
         centres=centres,
         standard_errors=errors,
         skill_score_error=skill_score_error_of(
-            state, asked.generator, uncertainty.value - uncertainty.bias, uncertainty.variance
+            state,
+            asked.generator,
+            uncertainty.value - uncertainty.bias,
+            uncertainty.variance,
+            uncertainty.error,
         ),
         **more,
         **settings,

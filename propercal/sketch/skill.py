@@ -11,12 +11,17 @@ from propercal.sketch.state import State
 
 
 def skill_score_error_of(
-    state: State, generator: BregmanGenerator, uncertainty: float, extra_variance: float
+    state: State,
+    generator: BregmanGenerator,
+    uncertainty: float,
+    extra_variance: float,
+    marginal_error: float | None,
 ) -> float | None:
     """Return the standard error; None where the score has no interval.
 
     The loss of a row is that of its cell, so that its covariance with what occurred is known. The
-    standard error of a mean over problems is at most the mean of theirs.
+    standard error of a mean over problems is at most the mean of theirs, and that of a sum at most
+    the sum of those of risk and uncertainty, of which `marginal_error` is the latter, if known.
     """
     tables = [
         each.as_in_memory().table(uniform=state.totals.uniform)
@@ -36,6 +41,10 @@ def skill_score_error_of(
             rows = of_loss * np.asarray(loss) + of_marginal * marginal[label]
             squares = np.asarray(table.squares) / total**2
             found.append(error_of_mean(rows, weight, squares, state.n_samples))
-        return float(np.mean(found)) + abs(of_loss) * state.totals.excess_error()
+        of_cells = float(np.mean(found)) + abs(of_loss) * state.totals.excess_error()
+        if marginal_error is None:
+            return of_cells
+        of_sums = abs(of_loss) * state.totals.risk_error() + abs(of_marginal) * marginal_error
+        return min(of_cells, of_sums)
 
     return skill_score_error(state.totals.risk(), uncertainty, extra_variance, error)
