@@ -261,7 +261,8 @@ def standard_error(values: Array, predictions: Predictions) -> float:
 
 def _skill_score_error(terms: Terms, predictions: Predictions) -> float | None:
     """Return the standard error of the skill score; None where it has none."""
-    risk, uncertainty = float(terms.values[0]), float(terms.values[4] - terms.uncertainty_bias)
+    values = to_numpy(terms.values)
+    risk, uncertainty = float(values[0]), float(values[4]) - float(terms.uncertainty_bias)
     extra = float(terms.uncertainty_variance)
 
     def error(of_loss: float, of_marginal: float) -> float:

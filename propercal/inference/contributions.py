@@ -127,9 +127,7 @@ class Contributions(NamedTuple):
         return np.where(np.isnan(error), math.inf, error)
 
 
-def contributions(
-    term: Term, found: Sequence[Terms], predictions: Predictions
-) -> Contributions:
+def contributions(term: Term, found: Sequence[Terms], predictions: Predictions) -> Contributions:
     """Return the contributions of models of the same rows, of which `predictions` are one."""
     weight = to_numpy(predictions.weight)
     groups = predictions.groups
@@ -139,7 +137,7 @@ def contributions(
     same = _same_uncertainty(found)
     for i, terms in enumerate(found):
         # Those of a result have the caller's precision.
-        estimates[i] = float(terms.values[TERMS.index(term.name)])
+        estimates[i] = float(to_numpy(terms.values)[TERMS.index(term.name)])
         rows = term.rows(terms)
         with np.errstate(invalid="ignore"):
             centred = weight * (rows - weight @ rows)

@@ -50,13 +50,17 @@ class MaxT(NamedTuple):
     degrees_of_freedom: float
 
     def critical_value(self, confidence_level: float) -> float:
-        """Return what no |t| exceeds, with this probability, where nothing differs."""
+        """Return what no |t| exceeds, with this probability, where nothing differs.
+
+        No less than for a single pair, and no more than Bonferroni's.
+        """
         if self.n_pairs == 0:
             return math.inf
-        rest = 1 - confidence_level
-        bound = quantile(1 - rest / (2 * self.n_pairs), self.degrees_of_freedom)
+        rest, freedom = (1 - confidence_level) / 2, self.degrees_of_freedom
+        single, bound = (quantile(1 - rest / pairs, freedom) for pairs in (1, self.n_pairs))
         place = math.ceil(confidence_level * (len(self.maxima) + 1)) - 1
-        return min(bound, float(self.maxima[place])) if place < len(self.maxima) else bound
+        drawn = float(self.maxima[place]) if place < len(self.maxima) else bound
+        return max(single, min(drawn, bound))
 
 
 def max_t(found: Contributions, n_resamples: int) -> MaxT:
@@ -126,8 +130,9 @@ def _step_down(absolute: Floats, drawn: Floats, freedom: float) -> Floats:
 
 def _of_best(excess: Floats, drawn: Floats, n_others: int, freedom: float) -> Floats:
     """Return p-values from the largest t-statistic of each model, and the shares of the draws."""
-    bound = np.array([n_others * upper_tail(t, freedom) for t in excess])
-    return np.where(excess <= 0, 1.0, np.minimum(drawn, np.minimum(1.0, bound)))
+    single = np.array([upper_tail(t, freedom) for t in excess])
+    bound = np.minimum(1.0, n_others * single)
+    return np.where(excess <= 0, 1.0, np.maximum(single, np.minimum(drawn, bound)))
 
 
 def _drawn(

@@ -91,7 +91,7 @@ CALLERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "decompose": ("y_proba", lambda p: decompose(Y, p)),
     "paired, first": ("y_proba_a", lambda p: paired_difference(Y, p, P)),
     "paired, second": ("y_proba_b", lambda p: paired_difference(Y, P, p)),
-    "several, third": (r"models\['c'\]", lambda p: compare_models(Y, {"a": P, "b": P, "c": p})),
+    "several, third": ("models['c']", lambda p: compare_models(Y, {"a": P, "b": P, "c": p})),
     "temperature": ("X", lambda p: TemperatureScaling().fit(p, Y)),
     "isotonic": ("X", lambda p: ClasswiseIsotonic().fit(p, Y)),
 }

@@ -144,3 +144,15 @@ def test_its_interval_covers() -> None:
         low, high = propercal.paired_difference(y, p, p, term="risk", generator="brier").a.interval("skill_score")
         covered += low <= truth <= high
     assert covered >= 131
+
+
+def test_it_is_that_of_scikit_learn() -> None:
+    """Their null model is the share of each class, as the published methods have it without a correction."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    y, p, _ = two_models(8, 90)
+    w = np.random.default_rng(9).uniform(0.5, 2, 90)
+    for name, generator in (("d2_log_loss_score", "log"), ("d2_brier_score", "brier")):
+        if hasattr(metrics, name):
+            wanted = getattr(metrics, name)(y, p, sample_weight=w)
+            found = by_risk(y, p, generator=generator, sample_weight=w, bandwidth=0.1)
+            assert found.skill_score == pytest.approx(wanted, rel=1e-9)
