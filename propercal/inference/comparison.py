@@ -18,7 +18,7 @@ from propercal._progress import with_progress
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.contributions import as_terms, contributions, method_for
 from propercal.inference.max_t import max_t
-from propercal.inference.model_comparison import ModelComparison
+from propercal.inference.model_comparison import ModelComparison, model_comparison
 from propercal.inference.paired import fitted
 from propercal.methods import Debiased, MethodLike, Settings, with_settings
 
@@ -216,7 +216,7 @@ def compare_models(
         for each in terms:
             found = contributions(each, [x for x, _ in of_one], predictions[0])
             joint = max_t(found, resamples)
-            table.append(ModelComparison.of(by_name, found, joint, level, resamples))
+            table.append(model_comparison(by_name, found, joint, level, resamples))
         results.append(table if several_terms else table[0])
     return results if several else results[0]
 

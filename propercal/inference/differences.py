@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
@@ -51,32 +51,6 @@ class PairedDifference:
     confidence_level: float
     term: str = "calibration_error"
     degrees_of_freedom: float = math.inf
-
-    @classmethod
-    def of(
-        cls,
-        found: Contributions,
-        models: tuple[Decomposition, Decomposition],
-        confidence_level: float,
-        pair: tuple[int, int] = (0, 1),
-        error: float | None = None,
-        **more: Any,
-    ) -> Self:
-        """Return the difference between two of several models, `pair` being their numbers."""
-        i, j = pair
-        difference = float(found.estimates[i]) - float(found.estimates[j])
-        error = float(found.errors(i)[j]) if error is None else error
-        freedom = found.degrees_of_freedom
-        return cls(
-            difference,
-            error,
-            two_sided(difference, error, freedom),
-            *models,
-            confidence_level,
-            found.term.name,
-            freedom,
-            **more,
-        )
 
     @property
     def n_groups(self) -> int | None:
@@ -174,6 +148,10 @@ class PairedDifference:
         )
 
 
+Difference = TypeVar("Difference", bound=PairedDifference)
+"""A difference between two models, or one that says more."""
+
+
 @dataclass(frozen=True, eq=False)
 class PairedDifferences(Sequence[PairedDifference]):
     """Several terms of two models on one test set, from one fit, and their differences.
@@ -260,6 +238,32 @@ class PairedDifferences(Sequence[PairedDifference]):
             xr.Variable("term", list(self.terms)),
             combine_attrs="drop_conflicts",
         )
+
+
+def difference_of(
+    kind: type[Difference],
+    found: Contributions,
+    models: tuple[Decomposition, Decomposition],
+    confidence_level: float,
+    pair: tuple[int, int] = (0, 1),
+    error: float | None = None,
+    **more: Any,
+) -> Difference:
+    """Return the difference between two of several models, `pair` being their numbers."""
+    i, j = pair
+    difference = float(found.estimates[i]) - float(found.estimates[j])
+    error = float(found.errors(i)[j]) if error is None else error
+    freedom = found.degrees_of_freedom
+    return kind(
+        difference,
+        error,
+        two_sided(difference, error, freedom),
+        *models,
+        confidence_level,
+        found.term.name,
+        freedom,
+        **more,
+    )
 
 
 def settings_of(result: Decomposition) -> dict[str, Any]:

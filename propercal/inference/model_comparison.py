@@ -14,7 +14,12 @@ from propercal._array import to_numpy
 from propercal._data.messages import unknown_name
 from propercal._data.settings import check_confidence_level
 from propercal.inference.contributions import Contributions
-from propercal.inference.differences import PairedDifference, html_table, settings_of
+from propercal.inference.differences import (
+    PairedDifference,
+    difference_of,
+    html_table,
+    settings_of,
+)
 from propercal.inference.max_t import MaxT
 from propercal.result import Decomposition, in_groups
 
@@ -114,37 +119,6 @@ class ModelComparison:
     n_resamples: int
     _contributions: Contributions = field(repr=False)
     _joint: MaxT = field(repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        models: Mapping[str, Decomposition],
-        found: Contributions,
-        joint: MaxT,
-        confidence_level: float,
-        n_resamples: int,
-    ) -> ModelComparison:
-        """Return the comparison of models in the order of their contributions."""
-        names, results = list(models), list(models.values())
-        critical = joint.critical_value(confidence_level)
-        numbers = zip(combinations(range(len(names)), 2), joint.pair_pvalues, strict=True)
-        pairs = tuple(
-            ModelPair.of(
-                found,
-                (results[i], results[j]),
-                confidence_level,
-                (i, j),
-                float(joint.errors[i, j]),
-                first=names[i],
-                second=names[j],
-                familywise_pvalue=float(pvalue),
-                critical_value=critical,
-            )
-            for (i, j), pvalue in numbers
-        )
-        best = dict(zip(names, joint.best_pvalues.tolist(), strict=True))
-        term = found.term.name
-        return cls(models, term, pairs, best, confidence_level, n_resamples, found, joint)
 
     def pair(self, first: str, second: str) -> ModelPair:
         """Return the difference between two models, in the order in which they are compared.
@@ -354,3 +328,34 @@ class ModelComparison:
             },
             attrs={"term": self.term, "n_resamples": self.n_resamples, **settings_of(result)},
         )
+
+
+def model_comparison(
+    models: Mapping[str, Decomposition],
+    found: Contributions,
+    joint: MaxT,
+    confidence_level: float,
+    n_resamples: int,
+) -> ModelComparison:
+    """Return the comparison of models in the order of their contributions."""
+    names, results = list(models), list(models.values())
+    critical = joint.critical_value(confidence_level)
+    numbers = zip(combinations(range(len(names)), 2), joint.pair_pvalues, strict=True)
+    pairs = tuple(
+        difference_of(
+            ModelPair,
+            found,
+            (results[i], results[j]),
+            confidence_level,
+            (i, j),
+            float(joint.errors[i, j]),
+            first=names[i],
+            second=names[j],
+            familywise_pvalue=float(pvalue),
+            critical_value=critical,
+        )
+        for (i, j), pvalue in numbers
+    )
+    best = dict(zip(names, joint.best_pvalues.tolist(), strict=True))
+    term = found.term.name
+    return ModelComparison(models, term, pairs, best, confidence_level, n_resamples, found, joint)

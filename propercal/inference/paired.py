@@ -18,7 +18,11 @@ from propercal._progress import steps, with_progress
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.contributions import as_terms, contributions, method_for
-from propercal.inference.differences import PairedDifference, PairedDifferences
+from propercal.inference.differences import (
+    PairedDifference,
+    PairedDifferences,
+    difference_of,
+)
 from propercal.methods import Debiased, MethodLike, Settings, same_draws, with_settings
 from propercal.result import Decomposition
 
@@ -205,7 +209,7 @@ def paired_difference(
     results = []
     for a, b in fitted(models, reduction, chosen, generators, level):
         found = [contributions(each, [a[0], b[0]], models[0]) for each in terms]
-        table = tuple(PairedDifference.of(each, (a[1], b[1]), level) for each in found)
+        table = tuple(difference_of(PairedDifference, each, (a[1], b[1]), level) for each in found)
         results.append(PairedDifferences(table) if several_terms else table[0])
     return results if several else results[0]
 
