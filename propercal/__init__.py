@@ -14,8 +14,11 @@ from propercal.forecasts import CRPSDecomposition, crps_decomposition
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
+    ModelComparison,
     PairedDifference,
+    PairedDifferences,
     calibration_test,
+    compare_models,
     paired_difference,
     upper_bound,
 )
@@ -36,9 +39,12 @@ __all__ = [
     "CalibrationTest",
     "Decomposition",
     "GroupDecomposition",
+    "ModelComparison",
     "PairedDifference",
+    "PairedDifferences",
     "calibration_error",
     "calibration_test",
+    "compare_models",
     "conditional_mean",
     "crps_decomposition",
     "decompose",

@@ -26,7 +26,8 @@ FORMAT_VERSION = 1
 _SETTINGS = ("notion", "method", "kernel", "algorithm", "bandwidth", "n_samples", "n_classes")
 #: Of a method that has them, in units of the loss, and others.
 _IN_UNITS = ("lower_bound", "missed", "label_error", "noise_floor")
-_SHARES = ("kernel_share", "misfit_pvalue")
+_SHARES = ("kernel_share", "misfit_pvalue", "skill_score_error")
+_SKILL = "skill_score"
 _COUNTS = ("kernel_rows", "training_rows", "n_groups")
 
 
@@ -50,6 +51,7 @@ def as_mapping(result: Decomposition) -> dict[str, Any]:
         "confidence_level": result.confidence_level,
         "intervals": {term: list(ends) for term, ends in intervals(result).items()},
         **_given(result, (*_IN_UNITS, *_SHARES)),
+        **({} if result.skill_score_error is None else {_SKILL: number(result.skill_score)}),
         **({} if math.isnan(floor) else {"detection_floor": floor}),
         "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
     }
@@ -89,7 +91,12 @@ def as_dataset(result: Decomposition) -> xr.Dataset:
     if result.noise_floor is not None:
         terms["detection_floor"] = ((), result.detection_floor)
     units = {"units": result.units} if result.units else {}
-    shares = {name: ((), value) for name, value in _given(result, _SHARES, plain=True).items()}
+    shares: dict[str, Any] = {
+        name: ((), value) for name, value in _given(result, _SHARES, plain=True).items()
+    }
+    if result.skill_score_error is not None:
+        shares[_SKILL] = ((), number(result.skill_score))
+        shares[f"{_SKILL}_interval"] = ("bound", list(result.interval(_SKILL)))
     return xr.Dataset(
         {name: (*variable, units) for name, variable in terms.items()} | shares,
         coords={"bound": ["lower", "upper"]} if result.standard_errors else {},

@@ -281,13 +281,13 @@ def with_intervals(method: MethodLike, **settings: Any) -> Method:
     return chosen
 
 
-def same_draws(method: Method) -> tuple[Method, Method]:
-    """Return two methods that draw the same numbers, if the method draws at all."""
+def same_draws(method: Method, number: int) -> list[Method]:
+    """Return as many methods that draw the same numbers, if the method draws at all."""
     if "random_state" not in method.defaults():
-        return method, method
+        return [method] * number
     state = getattr(method, "random_state", None)
     state = np.random.default_rng() if state is None else state
-    return tuple(replace(method, random_state=copy.deepcopy(state)) for _ in range(2))  # type: ignore[type-var,return-value]
+    return [replace(method, random_state=copy.deepcopy(state)) for _ in range(number)]  # type: ignore[type-var]
 
 
 def with_settings(*methods: type[Method]) -> Callable[[_Function], _Function]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TERMS = TERM_NAMES
 
+_SKILL = "skill_score"
+
 _DIVERGENCES = ("calibration_error", "sharpness")
 
 _UNITS = {"log": "nats"}
@@ -114,6 +116,9 @@ class Decomposition:
         together is not known.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
+    skill_score_error : float or None
+        The standard error of :attr:`skill_score`; None where it has no interval. Sketches take
+        losses by cells, and class by class a bound of it.
 
     Examples
     --------
@@ -150,16 +155,30 @@ class Decomposition:
     label_error: float | None = None
     noise_floor: float | None = None
     detection_floor: float = math.nan
+    skill_score_error: float | None = None
+
+    @property
+    def skill_score(self) -> Any:
+        """The share of the uncertainty that predictions save, 1 − risk / uncertainty.
+
+        It is 1 for predictions that are certain and right (if F is 0 there, as for "log", "brier"
+        and "spherical"), 0 for the share of each class as prediction of every row, below 0 for
+        worse: the Brier skill score for "brier", McFadden's R² for "log", but that the debiased
+        uncertainty is corrected for its bias. NaN unless the uncertainty is above 0.
+        """
+        positive = number(self.uncertainty) > 0
+        return 1 - self.risk / self.uncertainty if positive else self.uncertainty * math.nan
 
     def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
         """Return a confidence interval for a term.
 
         Parameters
         ----------
-        name : {"risk", "calibration_error", "refinement", "sharpness", "uncertainty"}
+        name : {"risk", "calibration_error", "refinement", "sharpness", "uncertainty", \
+"skill_score"}
             The term. The methods "direct" and "risk" have intervals for the risk and the
-            uncertainty alone: the bias of the others at a given bandwidth is unknown, and often
-            many times their sampling error.
+            uncertainty, hence the skill score, alone: the bias of the others at a given bandwidth
+            is unknown, and often many times their sampling error.
         confidence_level : float, optional
             Between 0 and 1; that of the decomposition by default.
 
@@ -180,16 +199,23 @@ class Decomposition:
         ValueError
             If the term has no interval, is infinite, or the level is not between 0 and 1.
         """
-        if name not in TERMS:
-            raise unknown_name("name", name, TERMS)
+        if name not in (*TERMS, _SKILL):
+            raise unknown_name("name", name, (*TERMS, _SKILL))
+        if name == _SKILL:
+            return self._interval_of_skill_score(confidence_level)
         if name not in self.standard_errors:
+            reason = (
+                "the bias of this term at the bandwidth in use is unknown, so an interval around "
+                'it would not cover the truth; use method="debiased"'
+            )
+            if math.isnan(number(getattr(self, name))):
+                reason = "this term was not asked for, and nothing was fitted to estimate it"
             raise bad_value(
                 "name",
                 repr(name),
                 f"a term with a valid interval under method={self.method!r}, which are "
                 + " and ".join(map(repr, self.standard_errors)),
-                "the bias of this term at the bandwidth in use is unknown, so an interval around "
-                'it would not cover the truth; use method="debiased"',
+                reason,
             )
         level = self.confidence_level if confidence_level is None else confidence_level
         level = check_confidence_level(level)
@@ -212,6 +238,21 @@ class Decomposition:
             low, high = min(low, ends[0]), max(high, ends[1])
         return low, high + missed
 
+    def _interval_of_skill_score(self, confidence_level: float | None) -> tuple[float, float]:
+        level = self.confidence_level if confidence_level is None else confidence_level
+        level = check_confidence_level(level)
+        if self.skill_score_error is None:
+            raise bad_value(
+                "name",
+                repr(_SKILL),
+                f"a finite term, but it is {number(self.skill_score):.6g}",
+                "it has an interval where the risk is finite and the uncertainty above 0",
+            )
+        uncertainty = self.centres.get("uncertainty", number(self.uncertainty))
+        centre = 1 - number(self.risk) / uncertainty
+        half = half_width(self.skill_score_error, level)
+        return centre - half, centre + half
+
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals, errors and settings.
 
@@ -221,7 +262,8 @@ class Decomposition:
             One variable per term; ``{term}_interval`` along "bound" and ``{term}_standard_error``
             where there is one, ``{term}_centre`` where it is not the term; ``lower_bound``,
             ``missed``, ``label_error``, ``noise_floor``, ``detection_floor``, ``kernel_share`` and
-            ``misfit_pvalue`` of the debiased method; the settings as attributes, with the number of
+            ``misfit_pvalue`` of the debiased method; ``skill_score`` with its interval and error
+            where it has one; the settings as attributes, with the number of
             the format, ``format_version``.
         """
         return as_dataset(self)
@@ -305,7 +347,7 @@ class Decomposition:
             for sign, (name, value, interval) in zip(signs, self._rows(), strict=True)
         ]
         lines.append("  refinement = uncertainty - sharpness")
-        lines += [f"  {note}" for note in self._notes()]
+        lines += [f"  {note}" for note in (*self._of_skill_score(), *self._notes())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -314,8 +356,15 @@ class Decomposition:
             for name, value, interval in self._rows()
         )
         caption = html.escape(str(self).splitlines()[0])
-        notes = "<br>".join(html.escape(note) for note in self._notes())
+        notes = "<br>".join(html.escape(note) for note in (*self._of_skill_score(), *self._notes()))
         return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
+
+    def _of_skill_score(self) -> list[str]:
+        if self.skill_score_error is None:
+            return []
+        low, high = self.interval(_SKILL)
+        score = f"{number(self.skill_score):.4g}  [{low:.4g}, {high:.4g}]"
+        return [f"skill score = 1 - risk / uncertainty = {score}"]
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []
@@ -339,7 +388,9 @@ class Decomposition:
         rows = f"n = {self.n_samples}{in_groups(self.n_groups)}"
         settings = f"method {self.method}, {kernel}, {rows}, k = {self.n_classes}"
         meaning = f"[ ]: {self.confidence_level:.0%} interval"
-        if "calibration_error" not in self.standard_errors:
+        if math.isnan(number(self.calibration_error)):
+            meaning += "; the other terms were not asked for"
+        elif "calibration_error" not in self.standard_errors:
             meaning += "; the other terms have a bias that depends on the bandwidth, so none"
         notes = [settings, meaning]
         notes += self._unseen()

@@ -130,23 +130,30 @@ def _align(
     return _Placed(Aligned(labels, proba, weight), places)
 
 
-def align_pair(
+def align_models(
     y_true: object,
-    y_proba: tuple[object, object],
+    y_proba: Sequence[object],
     sample_weight: object,
     *,
     layout: Layout,
-    called: tuple[Names, Names],
-) -> tuple[Aligned, Aligned]:
-    """Read two predictions of the same rows, and bring rows and columns of both into one order."""
-    y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
-    layout = layout.beside(y_true, first, second)
-    if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):
-        dimensions = Dimensions.of(y_true, first, layout, called[0])
-        dimensions.check_beside(y_true, second, called[1])
-        second = second.transpose(*first.dims)
-    a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
-    return a, b._replace(proba=_with_columns_of(b.proba, a, called))
+    called: Sequence[Names],
+) -> list[Aligned]:
+    """Read several predictions of the same rows and classes, and bring all into one order."""
+    y_true, sample_weight, first, *others = collected(y_true, sample_weight, *y_proba)
+    layout = layout.beside(y_true, first, *others)
+    for i, each in enumerate(others):
+        if is_labelled(first) and is_labelled(each) and set(first.dims) == set(each.dims):
+            dimensions = Dimensions.of(y_true, first, layout, called[0])
+            dimensions.check_beside(y_true, each, called[i + 1])
+            others[i] = each.transpose(*first.dims)
+    a, *rest = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
+    return [
+        a,
+        *(
+            each._replace(proba=_with_columns_of(each.proba, a, (called[0], names)))
+            for each, names in zip(rest, called[1:], strict=True)
+        ),
+    ]
 
 
 def align_all(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,10 @@ _NOTEWORTHY = 0.1
 _FEW_ROWS = 15.0
 
 
+#: Terms that are means of losses.
+_OF_LOSSES = "risk", "uncertainty"
+
+
 def decompositions(
     predictions: Predictions,
     notion: Notion,
@@ -64,7 +68,8 @@ def complete(
 ) -> Decomposition:
     """Complete the terms of one generator with their errors and warnings."""
     values = dict(zip(TERMS, (float(term) for term in to_numpy(terms.values)), strict=True))
-    if any(math.isnan(value) for value in values.values()):
+    estimated = TERMS if method.estimates_refinement else _OF_LOSSES
+    if any(math.isnan(values[name]) for name in estimated):
         raise _undefined(terms, predictions, generator)
     rows = _warn_infinite(values, terms, predictions, generator)
     bias, extra_variance = float(terms.uncertainty_bias), float(terms.uncertainty_variance)
@@ -98,6 +103,7 @@ def complete(
         infinite_loss_rows=tuple(int(row) for row in rows),
         centres=centres | {"uncertainty": centres["uncertainty"] - bias},
         standard_errors=errors,
+        skill_score_error=_skill_score_error(terms, predictions),
         confidence_level=confidence_level,
         kernel_rows=terms.kernel_rows,
         training_rows=terms.training_rows,
@@ -257,6 +263,40 @@ def standard_error(values: Array, predictions: Predictions) -> float:
     if predictions.groups is not None:
         return standard_error_of_groups(rows, weight, predictions.groups)
     return error_of_mean(rows, weight, weight**2, len(rows))
+
+
+def _skill_score_error(terms: Terms, predictions: Predictions) -> float | None:
+    """Return the standard error of the skill score; None where it has none."""
+    values = to_numpy(terms.values)
+    risk, uncertainty = float(values[0]), float(values[4]) - float(terms.uncertainty_bias)
+    extra = float(terms.uncertainty_variance)
+
+    def error(of_loss: float, of_marginal: float) -> float:
+        rows = of_loss * to_numpy(terms.loss) + of_marginal * to_numpy(terms.marginal_loss)
+        return standard_error(rows, predictions)
+
+    return skill_score_error(risk, uncertainty, extra, error)
+
+
+def skill_score_error(
+    risk: float,
+    uncertainty: float,
+    extra_variance: float,
+    error: Callable[[float, float], float],
+) -> float | None:
+    r"""Return the standard error of 1 − risk / uncertainty by the delta method.
+
+    With R and U for the two, the mean of loss ℓ and marginal loss m,
+
+    .. math:: - \frac{\hat R - R}{U} + \frac{R (\hat U - U)}{U^2}.
+
+    `error` is that of the mean of a ℓ + b m, from a and b; `extra_variance` that of Û beside the
+    marginal loss.
+    """
+    if not (math.isfinite(risk) and math.isfinite(uncertainty) and uncertainty > 0):
+        return None
+    slope = risk / uncertainty**2
+    return math.hypot(error(-1 / uncertainty, slope), slope * math.sqrt(extra_variance))
 
 
 def error_of_mean(values: Floats, weight: Floats, squares: Floats, n: int) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.alignment import align_pair
+from propercal._data.alignment import align_models
 from propercal._data.blocks import check_all_series
 from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
@@ -172,11 +172,11 @@ def _aligned(
     for each in list(models)[1:]:
         pair, called = (models[first], models[each]), (names[first], names[each])
         check_all_series(blocks, y_true, pair, layout, called)
-        both = align_pair(y_true, pair, weight, layout=layout, called=called)
+        both = align_models(y_true, pair, weight, layout=layout, called=called)
         of_groups: Any = None
         if groups is not None:
             beside = (replace(called[0], weight="groups"), replace(called[1], weight="groups"))
-            of_groups = align_pair(y_true, pair, groups, layout=layout, called=beside)[0].weight
+            of_groups = align_models(y_true, pair, groups, layout=layout, called=beside)[0].weight
         for name, held in zip((first, each), both, strict=True):
             found[name] = (held.labels, held.proba, held.weight, of_groups)
     return found

@@ -1,114 +1,32 @@
-"""Whether one model is better calibrated than another on the same test set."""
+"""Whether one model is better than another on the same test set: which term, and beyond chance."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack, overload
+from typing import Any, Unpack, overload
 
-import numpy as np
-
-from propercal._array import ignore_underflow, to_numpy
-from propercal._data.alignment import align_pair
-from propercal._data.blocks import check_all_series
-from propercal._data.group_names import exact
-from propercal._data.groups import check_groups, validate_groups
-from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value
+from propercal._array import ignore_underflow
+from propercal._data.models import validate_models
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
 from propercal._data.reading import Names
-from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
-from propercal._methods.completion import decompositions, standard_error
+from propercal._methods.completion import decompositions
+from propercal._methods.method import Method
 from propercal._methods.terms import Terms
 from propercal._progress import steps, with_progress
+from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike, as_generators
-from propercal.methods import (
-    Debiased,
-    MethodLike,
-    Settings,
-    same_draws,
-    with_intervals,
-    with_settings,
+from propercal.inference.contributions import as_terms, contributions, method_for
+from propercal.inference.differences import (
+    PairedDifference,
+    PairedDifferences,
+    difference_of,
 )
-from propercal.result import Decomposition, half_width, in_groups
+from propercal.methods import Debiased, MethodLike, Settings, same_draws, with_settings
+from propercal.result import Decomposition
 
-
-@dataclass(frozen=True, eq=False)
-class PairedDifference:
-    """The calibration errors of two models on one test set, and their difference.
-
-    Attributes
-    ----------
-    difference : float
-        Calibration error of a less that of b, in units of the loss: positive where b is the better
-        calibrated.
-    standard_error : float
-        Its standard error. Rows that both models find hard cancel.
-    pvalue : float
-        Two-sided, of the hypothesis that both calibration errors are the same.
-    a, b : Decomposition
-        Each model by itself.
-    confidence_level : float
-        Default level of :meth:`interval`.
-    """
-
-    difference: float
-    standard_error: float
-    pvalue: float
-    a: Decomposition
-    b: Decomposition
-    confidence_level: float
-
-    @property
-    def n_groups(self) -> int | None:
-        """Groups, or blocks, of rows that may depend on each other; None where none were given."""
-        return self.a.n_groups
-
-    def interval(self, confidence_level: float | None = None) -> tuple[float, float]:
-        """Return a confidence interval for the difference.
-
-        Parameters
-        ----------
-        confidence_level : float, optional
-            Between 0 and 1; that of the comparison by default.
-
-        Returns
-        -------
-        tuple of float
-            Lower and upper end, by the central limit theorem for independent rows, or groups.
-
-        Raises
-        ------
-        ValueError
-            If the level is not between 0 and 1, or the difference is not finite.
-        """
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
-        if not (math.isfinite(self.difference) and math.isfinite(self.standard_error)):
-            raise bad_value(
-                "difference", repr(self.difference), "a finite one", "use a bounded loss"
-            )
-        half = half_width(self.standard_error, level)
-        return self.difference - half, self.difference + half
-
-    def __str__(self) -> str:
-        a, b = (float(each.calibration_error) for each in (self.a, self.b))
-        lines = [
-            f"{self.a.generator.name} loss, {self.a.notion} calibration error",
-            f"  a           {a:>12.6g}",
-            f"  b           {b:>12.6g}",
-            f"  difference  {self.difference:>12.6g}",
-        ]
-        if math.isfinite(self.standard_error):
-            low, high = self.interval()
-            lines[-1] += f"  [{low:.6g}, {high:.6g}], p = {self.pvalue:.3g}"
-            rows = f"n = {self.a.n_samples}{in_groups(self.a.n_groups)}"
-            lines.append(f"  [ ]: {self.confidence_level:.0%} interval, {rows}")
-        return "\n".join(lines)
+Found = list[tuple[Terms, Decomposition]]
 
 
 class _Options(Settings, Reading, total=False):
@@ -126,18 +44,40 @@ def paired_difference(  # type: ignore[overload-overlap]  # a string is a sequen
     y_proba_a: object,
     y_proba_b: object,
     *,
+    term: str = ...,
     generator: GeneratorLike = ...,
     **options: Unpack[_Options],
 ) -> PairedDifference: ...
+@overload
+def paired_difference(  # type: ignore[overload-overlap]
+    y_true: object,
+    y_proba_a: object,
+    y_proba_b: object,
+    *,
+    term: str = ...,
+    generator: Sequence[GeneratorLike],
+    **options: Unpack[_Options],
+) -> list[PairedDifference]: ...
+@overload
+def paired_difference(  # type: ignore[overload-overlap]
+    y_true: object,
+    y_proba_a: object,
+    y_proba_b: object,
+    *,
+    term: Sequence[str],
+    generator: GeneratorLike = ...,
+    **options: Unpack[_Options],
+) -> PairedDifferences: ...
 @overload
 def paired_difference(
     y_true: object,
     y_proba_a: object,
     y_proba_b: object,
     *,
+    term: Sequence[str],
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[PairedDifference]: ...
+) -> list[PairedDifferences]: ...
 @with_settings(Debiased)
 @ignore_underflow
 @with_progress
@@ -146,6 +86,7 @@ def paired_difference(
     y_proba_a: object,
     y_proba_b: object,
     *,
+    term: str | Sequence[str] = "calibration_error",
     generator: GeneratorLike | Sequence[GeneratorLike] = "log",
     notion: str | Notion = "canonical",
     method: MethodLike = "debiased",
@@ -163,26 +104,37 @@ def paired_difference(
     confidence_level: float = 0.95,
     progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **settings: Unpack[Settings],
-) -> PairedDifference | list[PairedDifference]:
-    r"""Compare the calibration errors of two models on the same rows.
+) -> Any:
+    r"""Compare a term of two models on the same rows: calibration error, risk, or what is left.
 
     .. math::
 
-        \hat\Delta = \sum_h w_h (d^a_h - d^b_h), \qquad
-        d_h = L_F(g_h, y_h) - L_F(\hat r_h, y_h) + V_h,
+        \hat\Delta = \sum_h w_h (x^a_h - x^b_h),
 
-    with the debiased estimate of each calibration error, see :func:`propercal.decompose`. Rows are
-    paired, so what makes both models err on the same rows cancels.
+    where x_h is what row h contributes to the term:
+
+    - "calibration_error": :math:`L_F(g_h, y_h) - L_F(\hat r_h, y_h) + V_h`, with the debiased
+      estimate of each, see :func:`propercal.decompose`;
+    - "risk": the loss :math:`L_F(g_h, y_h)`;
+    - "refinement": :math:`L_F(\hat r_h, y_h) - V_h`;
+    - "sharpness": the loss of the share of each class, less that.
+
+    Rows are paired, so what makes both models err on the same rows cancels.
 
     Parameters
     ----------
-    y_true, generator, notion
+    y_true, notion
         As in :func:`propercal.decompose`.
-    method : {"debiased"} or Method
-        One whose terms have intervals, as in :func:`propercal.decompose`; `settings` are those of
-        :class:`propercal.methods.Debiased`.
     y_proba_a, y_proba_b : array-like of shape (n,), (n, 1) or (n, k)
         Predictions of the two models for the same rows.
+    term : {"calibration_error", "risk", "refinement", "sharpness"}, or a list of these
+        What is compared. A list shares the fits, and returns a table.
+    generator : str, BregmanGenerator, class, callable, or a list of these
+        As in :func:`propercal.decompose`. A list shares the fits, and returns a list.
+    method : {"debiased"} or Method
+        One whose terms have intervals, as in :func:`propercal.decompose`; `settings` are those of
+        :class:`propercal.methods.Debiased`. For the risk alone nothing is fitted, any will do, and
+        two rows are enough.
     pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
     from_logits, sample_weight, groups, blocks, labels, confidence_level, **settings
@@ -192,20 +144,34 @@ def paired_difference(
 
     Returns
     -------
-    PairedDifference, or a list of them
-        The difference, its standard error, interval and p-value, and both decompositions; a list,
-        in the same order, if `generator` is one. Its generators share what is fitted.
+    PairedDifference, PairedDifferences, or a list of them
+        The difference, its standard error, interval and p-value, and both decompositions; a table
+        of these if `term` is a list; a list, in the same order, if `generator` is one.
 
     Raises
     ------
     ValueError
         If an argument cannot be used, or the two predictions differ in shape.
 
+    Warns
+    -----
+    UserWarning
+        As :func:`propercal.decompose` does, such as where a loss is infinite: then the difference
+        is, or is NaN, and so is its p-value.
+
     Notes
     -----
-    Each correction V counts as one standard error more. Where both models are calibrated, the
-    difference is of smaller order than its standard error, and the test rejects less often than its
-    level.
+    The standard error is that of the mean of the differences of rows, or of sums over groups. For
+    the risk there is nothing else to it, and p-value and interval are those of a paired t-test with
+    the effective number of rows, or groups, less 1 degrees of freedom. Of the other terms each
+    correction V counts as one standard error more; where the models are asked different questions
+    (the most probable classes of "top-label"), so does the uncertainty in the sharpness, by what of
+    it is not linear in the shares of the classes. Where both models are calibrated, the
+    difference of the calibration errors is of smaller order than its standard error, and the test
+    rejects less often than its level.
+
+    A model may have the lower risk and the larger calibration error. The risk is what it costs to
+    act on the predictions as they are; the refinement is what would be left after recalibration.
 
     Examples
     --------
@@ -214,98 +180,54 @@ def paired_difference(
     >>> comparison = paired_difference(y_true, y_proba, p_true)
     >>> comparison.difference > 0, comparison.pvalue < 0.001
     (True, True)
+    >>> paired_difference(y_true, y_proba, p_true, term="risk").pvalue < 0.001
+    True
     """
+    terms, several_terms = as_terms(term)
     generators, several = as_generators(generator)
     reduction = as_notion(notion)
     level = check_confidence_level(confidence_level)
-    chosen = with_intervals(method, **settings)
-
-    check_groups(groups, blocks)
-    names = Names(proba="y_proba_a"), Names(proba="y_proba_b")
-    layout = Layout(class_axis, class_dim, sample_dims)
-    data = collected(y_true, y_proba_a, y_proba_b, sample_weight, groups)
-    y_true, y_proba_a, y_proba_b, sample_weight, groups = data
-    first, second = align_pair(
-        y_true, (y_proba_a, y_proba_b), sample_weight, layout=layout, called=names
+    chosen = method_for(terms, method, {**settings})
+    called = Names(proba="y_proba_a"), Names(proba="y_proba_b")
+    models = validate_models(
+        y_true,
+        (y_proba_a, y_proba_b),
+        called=called,
+        groups=groups,
+        blocks=blocks,
+        sample_weight=sample_weight,
+        from_logits=from_logits,
+        labels=labels,
+        pos_label=pos_label,
+        link=link,
+        ignore_index=ignore_index,
+        class_axis=class_axis,
+        class_dim=class_dim,
+        sample_dims=sample_dims,
+        one_class=not reduction.per_class,
     )
-    check_all_series(blocks, y_true, (y_proba_a, y_proba_b), layout, names)
-    if groups is not None:
-        called = replace(names[0], weight="groups"), replace(names[1], weight="groups")
-        groups = exact("groups", groups)
-        beside, _ = align_pair(y_true, (y_proba_a, y_proba_b), groups, layout=layout, called=called)
-        groups = beside.weight
-    a, b = (
-        validate_groups(
-            each.labels,
-            each.proba,
-            from_logits=from_logits,
-            sample_weight=each.weight,
-            groups=groups,
-            blocks=blocks,
-            labels=labels,
-            pos_label=pos_label,
-            link=link,
-            ignore_index=ignore_index,
-            one_class=not reduction.per_class,
-            names=name,
-        )
-        for each, name in zip((first, second), names, strict=True)
-    )
-    if a.n_classes != b.n_classes:
-        raise bad_value(
-            "y_proba_b",
-            f"{b.n_classes} classes",
-            f"{a.n_classes}, as in y_proba_a",
-            "compare models of the same classes",
-        )
-    a = look_for_repetitions(a)
-    b = replace(b, repeated=a.repeated)
-    # Both are dealt the same folds, by a generator too: equal predictions must not differ.
-    chosen, again = same_draws(chosen)
-    models = steps([(a, chosen), (b, again)])
-    found = [decompositions(x, reduction, draws, generators, level) for x, draws in models]
-    pairs = zip(*found, strict=True)
-    results = [_compare(_OneModel.of(*x), _OneModel.of(*y), a, level) for x, y in pairs]
+    results = []
+    for a, b in fitted(models, reduction, chosen, generators, level):
+        found = [contributions(each, [a[0], b[0]], models[0]) for each in terms]
+        table = tuple(difference_of(PairedDifference, each, (a[1], b[1]), level) for each in found)
+        results.append(PairedDifferences(table) if several_terms else table[0])
     return results if several else results[0]
 
 
-class _OneModel(NamedTuple):
-    """The estimate of one model under one generator."""
+def fitted(
+    models: Sequence[Predictions],
+    notion: Notion,
+    method: Method,
+    generators: Sequence[BregmanGenerator],
+    confidence_level: float,
+) -> list[Found]:
+    """Return the terms of all models under each generator, every model being fitted once.
 
-    rows: np.ndarray[Any, Any]
-    """(n,) what each row adds to the calibration error."""
-    result: Decomposition
-
-    @classmethod
-    def of(cls, terms: Terms, result: Decomposition) -> _OneModel:
-        """Return the estimate of a method whose terms have intervals."""
-        assert terms.one_step is not None  # noqa: S101  # what such a method promises
-        return cls(to_numpy(terms.loss) - to_numpy(terms.one_step.loss), result)
-
-
-def _compare(
-    a: _OneModel, b: _OneModel, predictions: Predictions, confidence_level: float
-) -> PairedDifference:
-    errors = [float(each.result.calibration_error) for each in (a, b)]
-    difference = errors[0] - errors[1]
-    with np.errstate(invalid="ignore"):
-        rows = a.rows - b.rows
-    bounds = [float(each.result.lower_bound or 0.0) for each in (a, b)]
-    error = math.hypot(
-        standard_error(rows, predictions),
-        *(estimate - bound for estimate, bound in zip(errors, bounds, strict=True)),
-    )
-    return PairedDifference(
-        difference,
-        error,
-        _two_sided(difference, error),
-        a.result,
-        b.result,
-        confidence_level,
-    )
-
-
-def _two_sided(difference: float, error: float) -> float:
-    if difference == 0 or not math.isfinite(difference):
-        return 1.0 if difference == 0 else math.nan
-    return math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else 0.0
+    All are dealt the same folds, by a generator too: equal predictions must not differ.
+    """
+    draws = same_draws(method, len(models))
+    found = [
+        decompositions(each, notion, drawing, generators, confidence_level)
+        for each, drawing in steps(list(zip(models, draws, strict=True)))
+    ]
+    return [list(of_one) for of_one in zip(*found, strict=True)]

@@ -20,6 +20,7 @@ from propercal.methods import Method
 from propercal.result import Decomposition
 from propercal.sketch.estimates import Estimate, estimate_problem
 from propercal.sketch.nodes import Nodes
+from propercal.sketch.skill import skill_score_error_of
 from propercal.sketch.state import State
 from propercal.sketch.table_estimates import (
     Cells,
@@ -135,6 +136,13 @@ def decomposition(state: State, asked: Question, **settings: Any) -> Decompositi
         n_samples=state.n_samples,
         centres=centres,
         standard_errors=errors,
+        skill_score_error=skill_score_error_of(
+            state,
+            asked.generator,
+            uncertainty.value - uncertainty.bias,
+            uncertainty.variance,
+            uncertainty.error,
+        ),
         **more,
         **settings,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose, murphy, paired_difference
+from propercal import compare_models, decompose, murphy, paired_difference
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
@@ -92,6 +92,7 @@ CALLERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "paired, first": ("y_proba_a", lambda p: paired_difference(Y, p, P)),
     "paired, second": ("y_proba_b", lambda p: paired_difference(Y, P, p)),
     "murphy": ("predictions['b']", lambda p: murphy(Y, {"a": P, "b": p}, event=0)),
+    "several, third": ("models['c']", lambda p: compare_models(Y, {"a": P, "b": P, "c": p})),
     "temperature": ("X", lambda p: TemperatureScaling().fit(p, Y)),
     "isotonic": ("X", lambda p: ClasswiseIsotonic().fit(p, Y)),
 }

@@ -110,6 +110,7 @@ FUNCTIONS: dict[str, Make] = {
     "conditional_mean": weighted(propercal.conditional_mean, bandwidth=0.1),
     "calibration_test": lambda y, p, w: list(propercal.calibration_test(y, p, sample_weight=w, generator="brier", n_resamples=9, random_state=0).components.values()),
     "paired_difference": lambda y, p, w: propercal.paired_difference(y, p, p, sample_weight=w, generator="brier", kernel=None, n_folds=3).a.risk,
+    "compare_models": lambda y, p, w: propercal.compare_models(y, {"a": p, "b": p}, sample_weight=w, n_resamples=9).models["b"].risk,
     "TemperatureScaling": lambda y, p, w: TemperatureScaling().fit(p, y, w).temperature_,
     "CalibrationSketch": sketched,
 }

@@ -37,6 +37,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "select_bandwidth": lambda **o: propercal.select_bandwidth(Y, P, **o),
     "calibration_test": lambda **o: propercal.calibration_test(Y, P, n_resamples=99, random_state=0, **o).pvalue,
     "paired_difference": lambda **o: propercal.paired_difference(Y, P, P[:, ::-1], **o).difference,
+    "compare_models": lambda **o: propercal.compare_models(Y, {"a": P, "b": P[:, ::-1]}, **o).pairs[0].difference,
     "layer_sharpness": lambda **o: propercal.information.layer_sharpness([P, P**2], Y, **o),
 }
 

@@ -52,6 +52,12 @@ def shown(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
     return numbers
 
 
+def several(y_true: Any, y_proba: Any, **settings: Any) -> float:
+    others = {f"mixed {share}": share * y_proba + (1 - share) * y_proba.mean() for share in (0.9, 0.5)}
+    found = propercal.compare_models(y_true, {"given": y_proba, **others}, generator="brier", n_resamples=9, **settings)
+    return float(found.pairs[1].difference)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "decompose": lambda *a, **k: propercal.decompose(*a, method="risk", bandwidth=0.1, **k).refinement,
     "calibration_error": lambda *a, **k: propercal.calibration_error(*a, method="risk", bandwidth=0.1, **k),
@@ -59,6 +65,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sharpness": lambda *a, **k: propercal.sharpness(*a, method="risk", bandwidth=0.1, **k),
     "calibration_test": lambda *a, **k: propercal.calibration_test(*a, n_resamples=99, random_state=0, **k).statistic,
     "paired_difference": pair,
+    "compare_models": several,
     "select_bandwidth": propercal.select_bandwidth,
     "upper_bound": lambda *a, **k: propercal.upper_bound(*a, variation=1, **k),
     "reliability_diagram": bars,
@@ -83,6 +90,8 @@ CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], tuple[Any, Any], str]] =
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_argument_of_reading_is_heeded(name: str, case: str) -> None:
     given, settings, plain, notion = CASES[case]
+    if name == "compare_models" and "link" in settings:
+        pytest.skip("not of these data")
     if name == "paired_difference" and ("link" in settings or len(plain[0]) < 20):
         pytest.skip("not of these data")
     if name == "calibration_test" and (case == "sigmoid" or len(plain[0]) < 20):

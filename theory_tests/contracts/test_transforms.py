@@ -105,8 +105,8 @@ def p_values(data: Data) -> list[Any]:
     return [found.pvalue, *found.components.values()]
 
 
-def compared(data: Data) -> list[Any]:
-    """With predictions that are sharper by a power of 2."""
+def sharper_than(data: Data) -> Any:
+    """Predictions that are sharper by a power of 2."""
     p = as_numpy(data.y_proba)
     axis = 0 if isinstance(data.y_proba, xr.DataArray) else 1
     sharper = 2 * p if "from_logits" in data.options else p**2 / (p**2).sum(axis=axis, keepdims=True)
@@ -116,8 +116,23 @@ def compared(data: Data) -> list[Any]:
     else:
         library = array_api_compat.array_namespace(data.y_proba)
         other = library.asarray(sharper, dtype=data.y_proba.dtype, device=array_api_compat.device(data.y_proba))
-    found = propercal.paired_difference(data.y_true, data.y_proba, other, generator="brier", kernel=None, sample_weight=data.sample_weight, **data.options)
-    return [found.difference, found.standard_error, found.pvalue, *found.interval()]
+    return other
+
+
+def compared(data: Data) -> list[Any]:
+    """All terms, from one fit."""
+    table = propercal.paired_difference(data.y_true, data.y_proba, sharper_than(data), term=[*TERMS[:4]], generator="brier", kernel=None, sample_weight=data.sample_weight, **data.options)
+    return [number for each in table for number in (each.difference, each.standard_error, each.pvalue, *each.interval())]
+
+
+def several(data: Data) -> list[Any]:
+    """The risk of three models, of which two are the same, and their skill."""
+    sharper = sharper_than(data)
+    models = {"given": data.y_proba, "sharper": sharper, "again": sharper}
+    found = propercal.compare_models(data.y_true, models, n_resamples=199, sample_weight=data.sample_weight, **data.options)
+    pairs = [number for each in found.pairs for number in (each.difference, each.pvalue, each.familywise_pvalue, *each.simultaneous_interval)]
+    skill = [number for each in found.models.values() for number in (float(each.skill_score), *each.interval("skill_score"))]
+    return [*pairs, *skill, *found.best_pvalues.values(), *(number for rank in found.ranks.values() for number in rank)]
 
 
 def by_confidence(data: Data) -> list[Any]:
@@ -224,6 +239,7 @@ FUNCTIONS = {
     }),
     "paired_difference": Function(compared, by_notion, 1e-9, 1e-9, {**WHOLE, **OWN_LABEL}, overconfident=True),
     "decompose_groups": Function(by_confidence, by_notion, 1e-9, 1e-11, {**WHOLE, **OWN_LABEL, "scale weights by": "weights are compared with labels to 1e-12, which these round"}),
+    "compare_models": Function(several, by_notion, 1e-9, 1e-9, {**WHOLE, "merge duplicates": "copies of a row are as many rows, which a weight is not"}, overconfident=True),
     "CalibrationSketch": Function(sketched, [{"method": method, "notion": notion} for method in PLAIN_METHODS for notion in NOTIONS[1:]], 1e-10, 1e-12, {
         "merge duplicates": "nodes of a sketch have no weights",
         "remove weightless": "nodes of a sketch have no weights",
