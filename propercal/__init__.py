@@ -9,6 +9,7 @@ from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
 from propercal.decomposition import calibration_error, decompose, refinement, sharpness
+from propercal.direction import Direction
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
@@ -28,6 +29,7 @@ __all__ = [
     "CalibrationSketch",
     "CalibrationTest",
     "Decomposition",
+    "Direction",
     "PairedDifference",
     "calibration_error",
     "calibration_test",

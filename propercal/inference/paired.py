@@ -25,6 +25,7 @@ from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions, standard_error
 from propercal._methods.terms import Terms
 from propercal._progress import steps, with_progress
+from propercal._results.intervals import half_width
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import (
     Debiased,
@@ -34,7 +35,7 @@ from propercal.methods import (
     with_intervals,
     with_settings,
 )
-from propercal.result import Decomposition, half_width, in_groups
+from propercal.result import Decomposition, in_groups
 
 
 @dataclass(frozen=True, eq=False)
