@@ -8,6 +8,16 @@ import propercal._interrupts  # noqa: F401 (before what takes long)
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
+from propercal.classical import (
+    CalibrationSlope,
+    ExpectedCalibrationError,
+    HosmerLemeshow,
+    SpiegelhalterTest,
+    calibration_slope,
+    expected_calibration_error,
+    hosmer_lemeshow,
+    spiegelhalter_test,
+)
 from propercal.decomposition import calibration_error, decompose, refinement, sharpness
 from propercal.direction import Direction
 from propercal.generators import BregmanGenerator
@@ -27,16 +37,24 @@ __version__ = "0.1.0"
 __all__ = [
     "BregmanGenerator",
     "CalibrationSketch",
+    "CalibrationSlope",
     "CalibrationTest",
     "Decomposition",
     "Direction",
+    "ExpectedCalibrationError",
+    "HosmerLemeshow",
     "PairedDifference",
+    "SpiegelhalterTest",
     "calibration_error",
+    "calibration_slope",
     "calibration_test",
     "conditional_mean",
     "decompose",
+    "expected_calibration_error",
+    "hosmer_lemeshow",
     "paired_difference",
     "refinement",
     "select_bandwidth",
     "sharpness",
+    "spiegelhalter_test",
 ]
