@@ -10,8 +10,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 100
-#: Newton decrement, in units of one row, at which the fit is exact to rounding.
-_EXACT = 1e-24
+#: Newton decrement from which one step more is exact to rounding.
+_NEAR = 1e-12
 
 
 class Fit(NamedTuple):
@@ -48,19 +48,15 @@ def fit_logistic(design: Floats, occurred: Floats, weight: Floats, offset: Float
         scores, information = _derivatives(design, found, occurred, weight, offset)
         gradient = scores.sum(axis=0)
         step = np.linalg.solve(information, gradient)
-        if gradient @ step <= _EXACT:
+        if gradient @ step <= _NEAR:
+            # What rounding leaves of the loss no longer tells whether it falls.
+            found = found + step
             break
         length = 1.0
-        while length > 1e-12:
-            moved = found + length * step
-            reached = _loss(design @ moved + offset, occurred, weight)
-            if reached <= value:
-                break
+        while _loss(design @ (found + length * step) + offset, occurred, weight) > value:
             length /= 2
-        if not reached < value:
-            # No step that rounding lets us take leads further down.
-            break
-        found, value = moved, reached
+        found = found + length * step
+        value = _loss(design @ found + offset, occurred, weight)
     scores, information = _derivatives(design, found, occurred, weight, offset)
     return Fit(found, information, scores)
 

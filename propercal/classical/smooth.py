@@ -23,8 +23,8 @@ Numbers = npt.NDArray[np.intp]
 #: Nodes; of many rows, whose errors and kernels are narrower, more.
 _FEW, _MANY = 4096, 16384
 _MANY_ROWS = 100_000
-#: Halvings of the bracket of σ, which leave 2^−40.
-_HALVINGS = 40
+#: Steps of the search of σ, and the difference at which it ends.
+_STEPS, _EXACT = 60, 1e-12
 
 
 class Nodes:
@@ -54,14 +54,26 @@ class Nodes:
         return self._of_coefficients(dct(masses, axis=1), sigma)
 
     def fixed_points(self, masses: Floats) -> Floats:
-        """(b,) the σ for which smECE_σ = σ, since it falls as σ grows; 0 where no residuals are."""
+        """(b,) the σ for which smECE_σ = σ, since it falls as σ grows; 0 where no residuals are.
+
+        By false position, where the end that stays counts half (Illinois).
+        """
         coefficients = dct(masses, axis=1)
         low, high = np.zeros(len(masses)), np.ones(len(masses))
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            above = self._of_coefficients(coefficients, middle) > middle
+        of_low, of_high = np.abs(masses).sum(axis=1), np.full(len(masses), -1.0)
+        nothing, side = of_low == 0, np.zeros(len(masses))
+        of_low[nothing] = 1.0
+        for _ in range(_STEPS):
+            middle = (low * of_high - high * of_low) / (of_high - of_low)
+            found = self._of_coefficients(coefficients, middle) - middle
+            above = found > 0
+            of_low = np.where(above, found, np.where(side < 0, of_low / 2, of_low))
+            of_high = np.where(above, np.where(side > 0, of_high / 2, of_high), found)
             low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.asarray(high * (np.abs(masses).sum(axis=1) > 0))
+            side = np.where(above, 1, -1)
+            if (np.abs(found) < _EXACT)[~nothing].all():
+                break
+        return np.where(nothing, 0.0, middle)
 
     def _of_coefficients(self, coefficients: Floats, sigma: Floats) -> Floats:
         factor = np.exp(-self._squares * (sigma * sigma)[:, None]) / self._triangle
