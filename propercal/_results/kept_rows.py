@@ -40,10 +40,13 @@ class OutwardRows(NamedTuple):
     def of(cls, whole: OutwardRows, tilt: Array) -> OutwardRows:
         """Return the share of over-confidence in rows of one problem."""
         xp = namespace(tilt)
-        share = 0.5 * (1 - xp.sign(tilt))
+        share = xp.astype(tilt < 0, tilt.dtype) + 0.5 * xp.astype(tilt == 0, tilt.dtype)
         with np.errstate(invalid="ignore"):
-            # What is infinite times 0 is none of it.
-            return cls(*(xp.where(share > 0, each * share, 0.0) for each in whole))
+            found = cls(*(each * share for each in whole))
+        if bool(xp.isfinite(xp.sum(found.saved))):
+            return found
+        # What is infinite times 0 is none of it.
+        return cls(*(xp.where(share > 0, each, 0.0) for each in found))
 
     def plus(self, other: OutwardRows) -> OutwardRows:
         """Add those of another problem."""

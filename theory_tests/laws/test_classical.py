@@ -303,8 +303,8 @@ def test_what_a_calibrated_model_has_is_the_mean_over_all_labels(kind: str, k: i
         value = expected_calibration_error(y, p, kind=kind, n_bins=4, n_resamples=1, labels=list(range(k))).value
         chance = p[np.arange(5), y].prod()
         total, spread = total + chance * value, spread + chance * value**2
-    found = expected_calibration_error(np.arange(5) % k, p, kind=kind, n_bins=4, n_resamples=2000)
-    error = np.sqrt((spread - total**2) / 2000)
+    found = expected_calibration_error(np.arange(5) % k, p, kind=kind, n_bins=4, n_resamples=500)
+    error = np.sqrt((spread - total**2) / 500)
     assert found.if_calibrated.mean == pytest.approx(total, abs=4 * error)
     assert found.if_calibrated.quantile >= found.if_calibrated.mean
 
@@ -372,11 +372,9 @@ def test_values_are_those_of_calzone() -> None:
     y, p = binary(600)
     g = np.stack([1 - p, p], axis=1)
     assert spiegelhalter_test(y, p).statistic == pytest.approx(metrics.spiegelhalter_z_test(y, g)[0], rel=1e-9)
-    seen, said, _, size = utils.reliability_diagram(y, g, num_bins=10, class_to_plot=1, is_equal_freq=True)
     found = hosmer_lemeshow(y, p, fitted=True)
-    np.testing.assert_allclose(
-        [found.statistic, found.pvalue], metrics.hosmer_lemeshow_test(seen, said, size)[:2], rtol=1e-8
-    )
+    theirs = metrics.hosmer_lemeshow_test(found.observed / found.size, found.expected / found.size, found.size)
+    np.testing.assert_allclose([found.statistic, found.pvalue, found.df], theirs, rtol=1e-8)
     slope, intercept, *_ = metrics.cox_regression_analysis(y, g, class_to_calculate=1, print_results=False)
     np.testing.assert_allclose(
         [calibration_slope(y, p).slope, calibration_slope(y, p).intercept], [slope, intercept], rtol=1e-5
