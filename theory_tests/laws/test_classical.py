@@ -166,7 +166,7 @@ def test_certain_predictions_and_what_has_no_slope_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^covariance = 'likelihood': expected 'sandwich'"):
         calibration_slope(y, p, covariance="likelihood", sample_weight=1 + p)
     with pytest.raises(ValueError, match=r"did you mean 'sandwich'"):
-        calibration_slope(y, p, covariance="sandwhich")
+        calibration_slope(y, p, covariance="sandwiches")
     with pytest.raises(ValueError, match=r"^groups = 2 groups: expected 20"):
         calibration_slope(y, p, groups=np.arange(40) % 2)
     with pytest.raises(ValueError, match=r"did you mean 'slope'"):
