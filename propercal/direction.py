@@ -13,6 +13,7 @@ import numpy.typing as npt
 from propercal._data.messages import unknown_name
 from propercal._data.settings import check_confidence_level
 from propercal._results.intervals import divergence_interval, half_width
+from propercal._results.kept_rows import names_of
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
@@ -141,8 +142,6 @@ class Direction:
             variables[f"{name}_interval"] = ("bound", list(self.interval(name)))
         variables["gap"] = ("class", list(self.gap))
         variables["gap_interval"] = (("class", "bound"), self.gap_interval())
-        names = np.empty(len(self.classes), dtype=object)
-        names[:] = self.classes
         attrs = {
             "generator": repr(self.generator),
             "notion": self.notion,
@@ -151,7 +150,7 @@ class Direction:
         }
         if self.n_groups is not None:
             attrs["n_groups"] = self.n_groups
-        coords = {"bound": ["lower", "upper"], "class": names}
+        coords = {"bound": ["lower", "upper"], "class": names_of(self.classes)}
         return xr.Dataset(variables, coords, attrs)
 
     def __str__(self) -> str:

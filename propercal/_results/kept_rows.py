@@ -182,9 +182,9 @@ class KeptRows:
         coords: dict[str, Any] = {"row": ("sample", given[order])}
         coords["weight"] = ("sample", weight[order])
         if self.code is not None:
-            coords["label"] = ("sample", _named(self.names)[self.code[order]])
+            coords["label"] = ("sample", names_of(self.names)[self.code[order]])
         if any("class" in dims for dims, _ in variables.values()):
-            coords["class"] = _named(self.names)
+            coords["class"] = names_of(self.names)
         if "by_class" in variables:
             coords["term"] = list(_TERMS)
         coords = _index_coords(self.index, self.place[order], {*variables, *coords}) | coords
@@ -199,9 +199,9 @@ class KeptRows:
                 calibration_error = risk - refinement
             else:
                 calibration_error = to_numpy(self.divergence)
-                # As of their means: an infinite divergence leaves the refinement its own estimate.
-                finite = np.isfinite(calibration_error)
-                refinement = np.where(finite, risk - calibration_error, refinement)
+                # As of the terms: an infinite one leaves the refinement its own estimate.
+                if not math.isinf(values["calibration_error"]):
+                    refinement = risk - calibration_error
             # The mean of the marginal loss is corrected for its bias as a whole.
             uncertainty = marginal + (values["uncertainty"] - weight @ marginal)
             sharpness = uncertainty - refinement
@@ -209,7 +209,7 @@ class KeptRows:
         return dict(zip(_TERMS, found, strict=True))
 
 
-def _named(names: tuple[Any, ...]) -> npt.NDArray[Any]:
+def names_of(names: tuple[Any, ...]) -> npt.NDArray[Any]:
     """(k,) names of classes, which may be of several types."""
     if len({type(name) for name in names}) == 1 and isinstance(names[0], str | int | bool):
         return np.array(names)

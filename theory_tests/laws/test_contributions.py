@@ -38,6 +38,15 @@ def test_weighted_means_are_the_terms(sample: Sample, method: str) -> None:
     np.testing.assert_allclose(means(found.contributions()), values(found), rtol=1e-9, atol=1e-9 * scale)
 
 
+def test_an_infinite_term_leaves_the_refinement_its_own_rows() -> None:
+    """No finite number makes up the risk with it, so the direct method keeps its estimate of the refinement."""
+    p = np.array([[1.0, 0.0, 0.0]] * 4 + [[0.4, 0.3, 0.3]] * 4)
+    y = np.array([0, 0, 0, 1, 2, 0, 0, 0])
+    for notion in NOTIONS:
+        found = propercal.decompose(y, p, notion=notion, method="direct", bandwidth=0.1, exclude_self=False)
+        np.testing.assert_allclose(means(found.contributions()), values(found), rtol=1e-9)
+
+
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_stand_as_they_were_given_and_those_that_do_not_count_are_left_out(method: str, notion: str) -> None:
