@@ -210,8 +210,9 @@ class Decomposition:
 
             Coordinates: "row", the number of the row in ``y_proba``, counted from 0; "weight", of
             sum 1; "label", what occurred, where each row has one class; and the index of the
-            predictions, or of the labels, where they have one: as "sample", or by its levels. Rows
-            of weight 0, and ignored ones, are left out.
+            predictions, or of the labels, where they have one: as "sample", or by its levels, as
+            of several dimensions of samples that all have coordinates. Rows of weight 0, and those
+            that are ignored, are left out.
 
         Raises
         ------

@@ -225,9 +225,10 @@ def _index_coords(index: Any, rows: Rows, taken: set[str]) -> dict[str, Any]:
     chosen = index[rows]
     if chosen.nlevels == 1:
         return {"sample": ("sample", np.asarray(chosen))}
-    found = {}
+    found: dict[str, Any] = {}
     for i, name in enumerate(chosen.names):
         called = f"level_{i}" if name is None else str(name)
-        called = f"{called}_" if called in taken | {"sample"} else called
+        while called in {*taken, *found, "sample"}:
+            called += "_"
         found[called] = ("sample", np.asarray(chosen.get_level_values(i)))
     return found

@@ -44,7 +44,7 @@ def test_an_infinite_term_leaves_the_refinement_its_own_rows() -> None:
     y = np.array([0, 0, 0, 1, 2, 0, 0, 0])
     for notion in NOTIONS:
         found = propercal.decompose(y, p, notion=notion, method="direct", bandwidth=0.1, exclude_self=False)
-        np.testing.assert_allclose(means(found.contributions()), values(found), rtol=1e-9)
+        np.testing.assert_allclose(means(found.contributions()), values(found), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -118,6 +118,21 @@ def test_an_index_and_coordinates_stay_with_their_rows(method: str) -> None:
     assert several.patient.to_numpy().tolist() == index.tolist()
     # A level that is called as a term is told apart from it.
     assert several.risk_.to_numpy().tolist() == (np.arange(40) // 8).tolist()
+
+
+def test_places_of_several_dimensions_are_named_by_their_coordinates() -> None:
+    y, p = calibrated(60, 3)
+    coords = {"year": [2001, 2002, 2003, 2004], "site": [f"site {i}" for i in range(15)]}
+    table = xr.DataArray(p.reshape(4, 15, 3), dims=("year", "site", "k"), coords={**coords, "k": ["a", "b", "c"]})
+    labels = xr.DataArray(np.array(["a", "b", "c"])[y].reshape(4, 15), dims=("year", "site"), coords=coords)
+    rows = propercal.decompose(labels.transpose("site", "year")[::-1], table, method="risk", bandwidth=0.1).contributions()
+    for i in (0, 7, 59):
+        assert labels.sel(year=rows.year[i].item(), site=rows.site[i].item()).item() == rows.label[i].item()
+    by_axis = propercal.decompose(y.reshape(4, 15), np.moveaxis(p.reshape(4, 15, 3), -1, 1), class_axis=1, method="risk", bandwidth=0.1)
+    np.testing.assert_allclose(by_axis.contributions().risk, rows.risk, rtol=1e-12)
+    names = pd.MultiIndex.from_arrays([np.arange(60), np.arange(60), np.arange(60) + 5], names=["class", "row", None])
+    clashing = propercal.decompose(pd.Series(y, names), pd.DataFrame(p, names), method="risk", bandwidth=0.1).contributions()
+    assert {"class_", "row_", "level_2", "row", "class"} <= set(clashing.coords)
 
 
 @pytest.mark.parametrize("where", ["labels", "predictions"])
