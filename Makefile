@@ -81,9 +81,11 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(bin)/mypy
 
-# Workers share the cores: with threads of their own they would wait for each other. COVERAGE=1 counts the lines and
-# branches that are reached, in child processes too, and makes tests half as slow again.
-pytest = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 $(bin)/$(if $(COVERAGE),coverage run,python) -m pytest $(PYTEST_ARGS)
+# Workers share the cores: with threads of their own they would wait for each other. Tests start Python hundreds of
+# times: without bytecode that is kept, each would compile the package anew. COVERAGE=1 counts the lines and branches
+# that are reached, in child processes too, and makes tests half as slow again.
+settings = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+pytest = $(settings) $(bin)/$(if $(COVERAGE),coverage run,python) -m pytest $(PYTEST_ARGS)
 
 unit: $(VENV)/.test-installed
 	$(pytest) -m "not slow"
@@ -103,14 +105,14 @@ coverage-report: $(VENV)/.test-installed
 	$(bin)/python .ci/coverage_floor.py build/coverage/report.json
 
 # Two environments of their own. PYTHON names another interpreter, for instance PYTHON=python3.13 VENV=.venv-3.13.
-core_tests = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 HYPOTHESIS_PROFILE=mutants $(1)/bin/python -m pytest -q -r fE @.ci/core-tests.txt
+core_tests = $(settings) HYPOTHESIS_PROFILE=mutants $(1)/bin/python -m pytest -q -r fE @.ci/core-tests.txt $(PYTEST_ARGS)
 
 $(VENV)-base/.installed: $(packaging)
 	$(PYTHON) -m venv $(VENV)-base
-	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[testing]" pytest
+	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[testing]" pytest pytest-xdist
 	@touch $@
 
-# xarray brings pandas along; all other optional packages are absent.
+# xarray brings pandas along; all other optional packages are absent (pytest-xdist is none of them).
 test-base: $(VENV)-base/.installed
 	$(call core_tests,$(VENV)-base)
 
@@ -121,7 +123,7 @@ $(VENV)-minimum/.installed: pyproject.toml constraints-minimum.txt
 	@touch $@
 
 test-minimum: $(VENV)-minimum/.installed
-	$(call core_tests,$(VENV)-minimum) $(PYTEST_ARGS)
+	$(call core_tests,$(VENV)-minimum)
 
 $(VENV)/.dist-installed: $(packaging) | $(bin)/python
 	$(pip) "build>=1.2"

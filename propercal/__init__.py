@@ -26,9 +26,11 @@ from propercal.inference import (
     PairedDifference,
     calibration_test,
     paired_difference,
+    upper_bound,
 )
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
+from propercal.subgroups import GroupDecomposition, decompose_groups
 
 install()
 
@@ -42,6 +44,7 @@ __all__ = [
     "Decomposition",
     "Direction",
     "ExpectedCalibrationError",
+    "GroupDecomposition",
     "HosmerLemeshow",
     "PairedDifference",
     "SpiegelhalterTest",
@@ -50,6 +53,7 @@ __all__ = [
     "calibration_test",
     "conditional_mean",
     "decompose",
+    "decompose_groups",
     "expected_calibration_error",
     "hosmer_lemeshow",
     "paired_difference",
@@ -57,4 +61,5 @@ __all__ = [
     "select_bandwidth",
     "sharpness",
     "spiegelhalter_test",
+    "upper_bound",
 ]

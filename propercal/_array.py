@@ -40,9 +40,10 @@ def ignore_underflow(function: _Function) -> _Function:
 def namespace(*arrays: Array) -> Namespace:
     """Return the array API namespace that `arrays` share."""
     # Small problems ask for it thousands of times, and array-api-compat looks more closely.
-    if all(type(x) is np.ndarray for x in arrays):
-        return _NUMPY
-    return compat.array_namespace(*arrays)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return compat.array_namespace(*arrays)
+    return _NUMPY
 
 
 def is_array(x: object) -> bool:
@@ -72,6 +73,8 @@ def device(x: Array) -> Any:
 
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     """Copy or view `x` as a NumPy array, cut off from any gradient."""
+    if type(x) is np.ndarray:
+        return x
     if is_torch(x):
         x = x.detach().cpu()
         unknown = str(x.dtype) == "torch.bfloat16" or "float8" in str(x.dtype)
@@ -111,6 +114,8 @@ def detached(x: Array) -> Array:
 def safe_log(x: Array) -> Array:
     """Log of `x` ≥ 0: −inf at 0, where the gradient is 0 rather than NaN."""
     xp = namespace(x)
+    if _all_positive(x):
+        return xp.log(x)
     positive = x > 0
     return xp.where(positive, xp.log(xp.where(positive, x, 1.0)), -xp.inf)
 
@@ -118,7 +123,12 @@ def safe_log(x: Array) -> Array:
 def xlogx(x: Array) -> Array:
     """Return x log x, with its limit 0 (and a gradient of 0) at x = 0."""
     xp = namespace(x)
-    return x * xp.log(xp.where(x > 0, x, 1.0))
+    return x * xp.log(x if _all_positive(x) else xp.where(x > 0, x, 1.0))
+
+
+def _all_positive(x: Array) -> bool:
+    """Tell whether it is known, and quick to tell, that all numbers are."""
+    return is_numpy(x) and x.size > 0 and bool(x.min() > 0)
 
 
 def log_softmax(scores: Array) -> Array:
@@ -218,6 +228,11 @@ def floored_exp(x: Array, floor: float, *, in_place: bool) -> Array:
     return xp.exp(x, out=x) if in_place else xp.exp(x)
 
 
+def exp_over(x: Array) -> Array:
+    """Return exp(x), written over `x` where the library writes to arrays."""
+    return np.exp(x, out=x) if is_numpy(x) else namespace(x).exp(x)
+
+
 def checkpoint(function: Any, *arguments: Any) -> Any:
     """Call `function`, and where a gradient is tracked recompute it rather than store its steps."""
     if not tracks_gradient(*arguments):
@@ -282,7 +297,10 @@ def no_gradient(x: Array) -> AbstractContextManager[Any]:
 def sum_last(x: Array) -> Array:
     """Sum over the last axis, column by column where that is short: NumPy is slow there."""
     if is_numpy(x) and 1 < x.shape[-1] <= _SHORT:
-        return reduce(np.add, (x[..., i] for i in range(x.shape[-1])))
+        total = x[..., 0] + x[..., 1]
+        for i in range(2, x.shape[-1]):
+            total = total + x[..., i]
+        return total
     return namespace(x).sum(x, axis=-1)
 
 

@@ -198,7 +198,8 @@ def decompose(
         row, of which `y_true` (n, h, w) has a label.
     class_dim, sample_dims : optional
         Names of the dimension of the classes, and of those of the samples, of a DataArray of
-        xarray, where the labels do not tell. Coordinates name classes and align rows.
+        xarray, where the labels do not tell. Coordinates name classes and align rows. Arrays
+        without names have their samples in the order of `sample_dims`.
     confidence_level : float
         Level of :meth:`Decomposition.interval`.
     progress : bool, optional
@@ -224,7 +225,8 @@ def decompose(
         kernel correction, or the recalibrated predictions are seen not to be calibrated (then it
         is likely to be too small), if very unequal weights leave an
         effective number of rows below 20, if rows of equal predictions have equal labels so often
-        that they must be repetitions, and no `groups` are given, or if labels 1 to k − 1 are read
+        that they must be repetitions, and no `groups` are given, if fewer than five rows had an
+        outcome that was given one half or less (debiased), or if labels 1 to k − 1 are read
         as numbers from 0, though seven rows or more should be of class 0 by their predictions.
 
     Notes

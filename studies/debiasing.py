@@ -28,6 +28,7 @@ from propercal.experiments.workers import in_processes, one_thread
 from propercal.generators import as_generator
 from propercal.inference import calibration_test
 from propercal.simulation import MiscalibratedSimplex, SimulatedSample, TemperatureScaledSimplex
+from studies.classwise_truth import classwise_truth
 from studies.data import BANDWIDTH
 from studies.debiasing_figures import figures
 from studies.debiasing_summary import CALIBRATED, CANONICAL, correction, summary_of, table
@@ -186,14 +187,10 @@ def measure(design: Design, cell: Cell, seed: np.random.SeedSequence) -> Numbers
         ours = calibration_test(y_true, g, n_resamples=design.n_resamples, random_state=rng)
         rivals = resampled_pvalues(y_true, g, design.n_resamples, rng)
         return {"pvalue": [ours.pvalue, *(rivals[name] for name in TESTS)]}
-    model = SCENARIOS[scenario](k)
-    binned = k == 2 or isinstance(model, TemperatureScaledSimplex)
-    return _estimates(design, model.sample(n, for_sample), rng, binned)
+    return _estimates(design, SCENARIOS[scenario](k).sample(n, for_sample), rng)
 
 
-def _estimates(
-    design: Design, sample: SimulatedSample, rng: np.random.Generator, binned: bool
-) -> Numbers:
+def _estimates(design: Design, sample: SimulatedSample, rng: np.random.Generator) -> Numbers:
     y_true, g, p = sample
     outcome = np.eye(g.shape[1])[y_true]
     generators = [as_generator(name) for name in design.generators]
@@ -203,12 +200,10 @@ def _estimates(
     published: Callable[..., Any] = partial(decompose, y_true, g, generator=generators)
     found = [ours, *(published(method=m, bandwidth=BANDWIDTH) for m in ("direct", "risk"))]
     estimates = [[result.calibration_error for result in results] for results in found]
-    estimates.append(temperature_estimates(y_true, g, generators, rng))
-    bins = np.full((2, len(generators)), math.nan)
-    if binned:
-        bins[0] = binned_estimates(y_true, g, generators)
-        of_brier = [f.name == "brier" for f in generators]
-        bins[1, of_brier] = debiased_binned_estimate(y_true, g)
+    estimates += temperature_estimates(y_true, g, generators, rng)
+    debiased_bins = np.full(len(generators), math.nan)
+    debiased_bins[[f.name == "brier" for f in generators]] = debiased_binned_estimate(y_true, g)
+    bins = [binned_estimates(y_true, g, generators), debiased_bins]
     said = "\n".join(str(warning.message) for warning in caught)
     lower, upper = zip(*(r.interval("calibration_error", 0.95) for r in ours), strict=True)
     return {
@@ -227,7 +222,7 @@ _BOUND = "bound on the absolute error: three standard errors of the integral"
 _TRUTHS = {
     "truth": "canonical calibration error",
     "truth_error": _BOUND,
-    "classwise_truth": "class-wise calibration error, where it is known: target of bins",
+    "classwise_truth": "class-wise calibration error, the target of bins",
     "classwise_truth_error": _BOUND,
 }
 
@@ -252,7 +247,8 @@ def _truth(design: Design, task: tuple[str, int]) -> tuple[tuple[str, int], NDAr
         if k == 2:
             classwise = canonical
         elif isinstance(model, MiscalibratedSimplex):
-            classwise = [[math.nan, math.nan]] * len(canonical)
+            generators = [as_generator(g) for g in design.generators]
+            classwise = classwise_truth(model, generators).tolist()
         else:
             classwise = [list(model.truth(g, "classwise")) for g in design.generators]
     return task, np.concatenate([canonical, classwise], axis=1).T
@@ -283,7 +279,7 @@ FULL = Design(
     scenarios=tuple(SCENARIOS),
     n_classes=(2, 3, 5, 10),
     sample_sizes=(300, 1000, 3000, 10_000),
-    n_replicates=(12, 24, 10, 2),
+    n_replicates=(48, 48, 48, 48),
     test_scenarios=("calibrated", "calibrated-concentrated", *_WEAK),
     test_n_classes=(2, 5, 10),
     test_sample_sizes=(300, 1000, 3000),
@@ -294,7 +290,7 @@ STUDY = Study(
     about=__doc__ or "",
     presets={
         "quick": (QUICK, "two minutes on two cores"),
-        "full": (FULL, "over an hour of processor time"),
+        "full": (FULL, "several hours of processor time"),
     },
     outputs=[
         Output(

@@ -84,7 +84,7 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
     for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=True):
-        for method, marker in zip(RMSE_RIVALS, ("|", "x", "+"), strict=True):
+        for method, marker in zip(RMSE_RIVALS, ("|", "x", "+", "1"), strict=True):
             axis.plot(
                 at["relative_bias"].sel({"method": method}),
                 y,

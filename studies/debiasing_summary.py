@@ -11,7 +11,7 @@ from propercal.experiments import mean_and_error, selections
 from propercal.experiments.statistics import errors_of_chance, share_inside
 from studies.losses import UNITS_OF_F, described
 
-CANONICAL = ("debiased", "direct", "risk", "temperature")
+CANONICAL = ("debiased", "direct", "risk", "temperature", "temperature-mix")
 CALIBRATED = ("calibrated", "calibrated-concentrated")
 LEVEL = 0.05
 # Bounds of "done": relative bias by the largest k they are for, with the n they begin at.
@@ -189,8 +189,9 @@ def correction(summary: xr.Dataset) -> tuple[str, str]:
 _PREAMBLE = """
 Debiased calibration error, by sample size n. bias: % of the truth ± standard error (calibrated
 data: in standard errors of the mean). cover: % of 95 % intervals with the truth. rmse: over the
-best of direct, risk, temperature. warn: % of results with a warning. A dot follows what misses
-its target by less than two standard errors, an exclamation mark what misses it by more."""
+best of direct, risk, temperature and temperature-mix. warn: % of results with a warning. A dot
+follows what misses its target by less than two standard errors, an exclamation mark what misses it
+by more."""
 
 _MARKS = {MISSED: "!", UNCERTAIN: ".", MET: "", NOT_ASKED: ""}
 

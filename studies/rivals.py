@@ -48,20 +48,30 @@ def temperature_estimates(
     generators: Sequence[BregmanGenerator],
     rng: np.random.Generator,
     n_folds: int = 5,
-) -> list[float]:
-    """Return the mean loss that temperature scaling fitted on other folds saves, for each F."""
+) -> list[list[float]]:
+    """Return the mean loss that temperature scaling fitted on other folds saves, for each F.
+
+    As it is; and mixed with a uniform prediction that counts as one row beside those it was fitted
+    to: Berta, Holzmüller, Jordan & Bach (2025), "Rethinking early stopping: refine, then
+    calibrate", whose package probmetrics calls it ts-mix.
+    """
     n, k = y_proba.shape
     log_g = np.log(np.maximum(y_proba, 1e-300))
     fold = rng.permutation(n) % n_folds
-    log_r = np.empty_like(log_g)
+    log_r = np.empty((2, n, k))
     for f in range(n_folds):
-        a = fit_inverse_temperature(log_g[fold != f], y_true[fold != f])
-        log_r[fold == f] = log_softmax(a * log_g[fold == f])
-    outcome, r = np.eye(k)[y_true], np.exp(log_r)
-    return [
-        float(np.mean(g.loss(y_proba, outcome, log_q=log_g) - g.loss(r, outcome, log_q=log_r)))
-        for g in generators
-    ]
+        out = fold == f
+        a = fit_inverse_temperature(log_g[~out], y_true[~out])
+        log_r[0, out] = log_softmax(a * log_g[out])
+        share = 1 / (int(np.sum(~out)) + 1)
+        log_r[1, out] = np.logaddexp(math.log1p(-share) + log_r[0, out], math.log(share / k))
+    outcome = np.eye(k)[y_true]
+
+    def saved(generator: BregmanGenerator, log_q: Floats) -> float:
+        after = generator.loss(np.exp(log_q), outcome, log_q=log_q)
+        return float(np.mean(generator.loss(y_proba, outcome, log_q=log_g) - after))
+
+    return [[saved(generator, log_q) for generator in generators] for log_q in log_r]
 
 
 def binned_estimates(

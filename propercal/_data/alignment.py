@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import is_numpy, like, namespace, to_numpy
+from propercal._array import like, namespace, to_numpy
 from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
-from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
-from propercal._data.holders import Held, collected, hold, is_labelled
+from propercal._data.dimensions import Dimensions
+from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.layout import USUAL_LAYOUT, Layout
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names, is_missing
 from propercal._data.rows import (
@@ -138,13 +140,13 @@ def align_pair(
 ) -> tuple[Aligned, Aligned]:
     """Read two predictions of the same rows, and bring rows and columns of both into one order."""
     y_true, first, second, sample_weight = collected(y_true, *y_proba, sample_weight)
+    layout = layout.beside(y_true, first, second)
     if is_labelled(first) and is_labelled(second) and set(first.dims) == set(second.dims):
         dimensions = Dimensions.of(y_true, first, layout, called[0])
         dimensions.check_beside(y_true, second, called[1])
         second = second.transpose(*first.dims)
     a, b = align_all(y_true, (first, second), sample_weight, layout=layout, called=called)
-    words = is_numpy(a.labels.values) and a.labels.values.dtype.kind in "OSTU"
-    return a, b._replace(proba=_with_columns_of(b.proba, a, called, words))
+    return a, b._replace(proba=_with_columns_of(b.proba, a, called))
 
 
 def align_all(
@@ -160,6 +162,7 @@ def align_all(
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
     y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
+    layout = layout.beside(y_true, *y_proba)
     placed = [
         _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
@@ -227,11 +230,11 @@ def _are_equal(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
     )
 
 
-def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names], words: bool) -> Held:
+def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names]) -> Held:
     """Return `held` with its columns in the order of those of the first, where both have names."""
     other = first.proba
     try:
-        order = order_of_columns(other.columns, held.columns, words=words)
+        order = order_of_columns(other.columns, held.columns)
     except OtherColumnsError as error:
         raise bad_value(
             called[1].proba,

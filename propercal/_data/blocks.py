@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from propercal._data.alignment import align_in_order, layout_for
-from propercal._data.dimensions import Dimensions, Layout
+from propercal._data.dimensions import Dimensions
 from propercal._data.holders import hold, is_labelled
+from propercal._data.layout import Layout
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names
 from propercal._data.rows import row_numbers, some_of

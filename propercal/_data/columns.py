@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,17 +12,19 @@ import numpy as np
 from propercal._array import to_numpy
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, some_names, warn
 from propercal._data.other_words import say_another_order
 from propercal._data.reading import Names
-from propercal._data.tokens import key, numberings
+from propercal._data.tokens import are_alike_but_for_numbers, key, numberings
 
 #: Names of columns that number rows, weigh them, or say where they come from, in lower case.
 _NO_CLASSES = {
     *("id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid", "sampleid"),
-    *("fold", "split", "group", "weight", "weights", "sample_weight", "sample_weights", "loss"),
-    *("target", "y_true", "level_0"),
+    *("fold", "split", "group", "groups", "weight", "weights", "sample_weight", "sample_weights"),
+    *("loss", "target", "y_true", "level_0"),
 }
+#: Others: numbers of rows, and what pandas calls a column without a name, such as an index.
+_IS_NONE = re.compile(r"_id$|^unnamed: \d+(?:_level_\d+)?$")
 #: Names that one column of predictions may have, but none of several.
 _OF_ALL_CLASSES = {"pred", "preds", "prediction", "predicted", "y_pred", "score", "correct"}
 
@@ -31,13 +34,13 @@ class OtherColumnsError(LookupError):
 
 
 def order_of_columns(
-    known: Sequence[Any] | None, given: Sequence[Any] | None, *, words: bool = False
+    known: Sequence[Any] | None, given: Sequence[Any] | None, *, words: bool = True
 ) -> list[int] | None:
     """Return the place among `given` of each column `known`; None if they stand in that order.
 
     Columns without names stand as they do in any table: they are not matched with names that say
-    another order, such as 2, 1, 0. `words` says that labels are names too, of which those of
-    columns without names stand in alphabetical order.
+    another order, such as 2, 1, 0, or, with `words`, with words that are not in alphabetical order,
+    which may be another than that of columns without names.
 
     Raises
     ------
@@ -61,21 +64,54 @@ def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
     """Return the columns whose names say that they are no classes, and are those of no label."""
     others = _NO_CLASSES | (_OF_ALL_CLASSES if len(columns) > 1 else set())
     words = [each for each in columns if isinstance(each, str) and each not in labels]
-    return [each for each in words if each.lower() in others or each.lower().endswith("_id")]
+    return [each for each in words if each.lower() in others or _IS_NONE.search(each.lower())]
 
 
-def check_logits(classes: Classes, columns: Sequence[Any] | None, called: Names) -> None:
-    """Raise if columns of logits are none of a class: there is no sum of 1 to tell."""
+def check_logits(
+    classes: Classes, columns: Sequence[Any] | None, called: Names, *, are_all: bool
+) -> None:
+    """Raise or warn if columns of logits are none of a class: there is no sum of 1 to tell.
+
+    `are_all` says that there are no other rows, which may be of the classes that these lack.
+    """
     if columns is None or classes.codes is None:
         return
-    occurred = {classes.names[i] for i in set(classes.codes.tolist())}
-    odd = no_classes(columns, occurred)
+    occurred = set(classes.codes.tolist())
+    check_names_of_logits(columns, {classes.names[i] for i in occurred}, called)
+    if are_all:
+        warn_of_absent(columns, occurred, called)
+
+
+def check_names_of_logits(columns: Sequence[Any], labels: Collection[Any], called: Names) -> None:
+    """Raise if names of columns of logits say that they are of no class, and are of no label."""
+    odd = no_classes(columns, labels)
     if odd:
         raise bad_value(
             called.proba,
             f"a column of logits named {odd[0]!r}",
             "logits of classes alone",
             "drop it, or pass labels=[...] if it is that of a class",
+        )
+
+
+def absent(columns: Sequence[Any], occurred: Collection[int]) -> list[Any]:
+    """Return the columns of classes that are not among the numbers of those that occurred.
+
+    A name that is like all others but for a number is not one of another thing.
+    """
+    if are_alike_but_for_numbers(columns):
+        return []
+    return [name for i, name in enumerate(columns) if i not in occurred]
+
+
+def warn_of_absent(columns: Sequence[Any] | None, occurred: Collection[int], called: Names) -> None:
+    """Say which columns of logits no row is of the class of, so that they may be of none."""
+    odd = [] if columns is None else absent(columns, occurred)
+    if odd:
+        warn(
+            f"{called.proba} has columns {some_names(odd)}, taken for logits of classes, though "
+            f"no row has such a label in {called.labels}: drop them if they are none, or pass "
+            "labels=[...], the class of every column in order."
         )
 
 
@@ -94,7 +130,7 @@ def _hashable(values: Sequence[Any]) -> set[Any]:
     return {each for each in values if type(each).__hash__ is not None}
 
 
-def is_shuffled(names: Sequence[Any], *, words: bool = False) -> bool:
+def is_shuffled(names: Sequence[Any], *, words: bool = True) -> bool:
     """Tell whether names are numbered, or are words, and do not ascend."""
     if say_another_order(names):
         return True

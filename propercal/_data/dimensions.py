@@ -13,7 +13,6 @@ from propercal._array import namespace
 from propercal._data.coordinates import (
     check_grids,
     check_selected,
-    class_dim_of,
     classes_of,
     coordinate,
     index_of,
@@ -26,57 +25,10 @@ from propercal._data.coordinates import (
     texts_of,
 )
 from propercal._data.holders import Held, hold, is_labelled, named
+from propercal._data.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
 from propercal._data.rows import Order, in_place, unmatched
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _listed(dims: Hashable | Sequence[Hashable] | None) -> list[Hashable]:
-    if dims is None:
-        return []
-    return list(dims) if isinstance(dims, list | tuple) else [dims]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where samples and classes lie in arrays of more than one axis."""
-
-    class_axis: int | None = None
-    class_dim: Hashable | None = None
-    sample_dims: Hashable | Sequence[Hashable] | None = None
-
-    def __post_init__(self) -> None:
-        """Check that dimensions are named by what can be a name."""
-        for argument, given in (
-            ("class_dim", [self.class_dim]),
-            ("sample_dims", _listed(self.sample_dims)),
-        ):
-            for dim in given:
-                if not _is_hashable(dim):
-                    raise bad_value(
-                        argument,
-                        f"a {type(dim).__name__}",
-                        "the name of a dimension"
-                        + (", or a list of them" if argument == "sample_dims" else ""),
-                        "pass a string",
-                    )
-
-    @property
-    def given(self) -> bool:
-        """Whether anything is said."""
-        said = (self.class_axis, self.class_dim, self.sample_dims)
-        return any(each is not None for each in said)
-
-
-USUAL_LAYOUT = Layout()
 
 
 @dataclass(frozen=True)
@@ -92,6 +44,8 @@ class Dimensions:
     """Labels, as they are given."""
     ordered: bool = False
     """Whether the caller says in which order the dimensions of samples are."""
+    turned: bool = False
+    """Whether that is none in which any array has them."""
 
     @classmethod
     def of(cls, y_true: object, y_proba: object, layout: Layout, called: Names) -> Dimensions:
@@ -103,19 +57,23 @@ class Dimensions:
         dims = tuple(reference.dims)
         for name, given in (
             ("class_dim", [] if layout.class_dim is None else [layout.class_dim]),
-            ("sample_dims", _listed(layout.sample_dims)),
+            ("sample_dims", listed(layout.sample_dims)),
         ):
             if missing := [dim for dim in given if dim not in set(dims)]:
                 raise bad_value(
-                    name, repr(missing[0]), f"a dimension of {argument}: {_names(dims)}", "name one"
+                    name,
+                    repr(missing[0]),
+                    f"a dimension of {argument}: {some_dims(dims)}",
+                    "name one",
                 )
         if layout.sample_dims is not None or layout.class_dim is not None:
-            samples, classes = _said(dims, layout, argument)
+            samples, classes = said(dims, layout, argument)
         else:
             other = y_true if reference is y_proba else None
-            samples, classes = _told(dims, reference, other, argument, called)
+            samples, classes = told(dims, reference, other, argument, called)
         ordered = layout.sample_dims is not None
-        return cls(samples, classes, called, reference, y_true, ordered)
+        turned = ordered and not layout.beside(y_true, y_proba).followed
+        return cls(samples, classes, called, reference, y_true, ordered, turned)
 
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
@@ -139,7 +97,7 @@ class Dimensions:
         if 0 in y_true.shape:
             # Whoever needs rows says so.
             return None
-        if _all_counted(dims) or _all_counted(tuple(self.reference.dims)):
+        if all_counted(dims) or all_counted(tuple(self.reference.dims)):
             first = y_true.isel(dict.fromkeys(dims[1:], 0), drop=True)
         elif self.classes in dims:
             first = y_true.isel({self.classes: 0}, drop=True)
@@ -158,7 +116,7 @@ class Dimensions:
             if len(dims) == 1 or coordinates:
                 return self._held(argument, values, dims, None)
             return hold(argument, values)
-        if _all_counted(dims) or _all_counted(tuple(self.reference.dims)):
+        if all_counted(dims) or all_counted(tuple(self.reference.dims)):
             if dims and dims[:1] == self.samples:
                 values = self._inorder_of(argument, values, dims[0])
             return self._held(argument, values, dims[:1], dims[1] if len(dims) == 2 else None)
@@ -167,8 +125,8 @@ class Dimensions:
         if odd or (missing and argument != self.called.weight):
             raise bad_value(
                 argument,
-                f"dimensions {_names(dims)}",
-                f"those of the samples, {_names(self.samples)}",
+                f"dimensions {some_dims(dims)}",
+                f"those of the samples, {some_dims(self.samples)}",
                 "rename them, or pass sample_dims=... and class_dim=...",
             )
         for dim in self.samples:
@@ -246,6 +204,8 @@ class Dimensions:
             )
             held = held if in_place(order) else held.take(order)
             return replace(held, rows=index)
+        if self.turned and not self._has_index(held):
+            raise self._turned(argument, shape)
         if len(sizes) > 1 and shape[: len(sizes)] == sizes:
             dims = tuple(self.reference.dims)
             both = shape == tuple(self.reference.shape) and dims[: len(sizes)] != self.samples
@@ -253,12 +213,22 @@ class Dimensions:
                 raise bad_value(
                     argument,
                     f"an array of shape {shape} without names of dimensions",
-                    f"to know whether they are those of {self._other}, {_names(dims)}, in order",
+                    f"to know whether they are those of {self._other}, {some_dims(dims)}, in order",
                     "pass a DataArray of these dimensions",
                 )
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held
+
+    def _turned(self, argument: str, shape: tuple[int, ...]) -> ValueError:
+        dims = [dim for dim in self.reference.dims if dim in self.samples]
+        return bad_value(
+            argument,
+            f"an array of shape {shape} without names of dimensions",
+            f"to know whether it is in the order of sample_dims, {some_dims(self.samples)}, or of "
+            f"{self._other}, {some_dims(dims)}",
+            "name sample_dims in that of the arrays, or pass a DataArray",
+        )
 
     def _has_levels(self, held: Held) -> bool:
         """Tell whether rows have an index whose levels are the dimensions of samples."""
@@ -334,81 +304,3 @@ def _values(argument: str, values: object) -> list[Any]:
         return list(set(np.ravel(read_numpy(argument, held.values)).tolist()))
     except TypeError:
         return []
-
-
-def _said(
-    dims: tuple[Hashable, ...], layout: Layout, argument: str
-) -> tuple[tuple[Hashable, ...], Hashable | None]:
-    if layout.sample_dims is None:
-        return tuple(dim for dim in dims if dim != layout.class_dim), layout.class_dim
-    samples = _listed(layout.sample_dims)
-    rest = [dim for dim in dims if dim not in samples]
-    classes = layout.class_dim if layout.class_dim is not None else rest[0] if rest else None
-    if rest != ([] if classes is None else [classes]) or classes in samples:
-        raise bad_value(
-            "sample_dims",
-            repr(layout.sample_dims),
-            f"all dimensions of {argument} but that of the classes, of {_names(dims)}",
-            "name each dimension once",
-        )
-    return tuple(samples), classes
-
-
-def _told(
-    dims: tuple[Hashable, ...], reference: Any, other: Any, argument: str, called: Names
-) -> tuple[tuple[Hashable, ...], Hashable | None]:
-    """Return the dimensions as the other array tells them, or by their order."""
-    if len(dims) < 2:
-        return dims, None
-    by_order = dims[:-1], dims[-1]
-    if _all_counted(dims):
-        return by_order
-    if is_labelled(other) and not _all_counted(tuple(other.dims)):
-        others = tuple(other.dims)
-        rest = [dim for dim in dims if dim not in others]
-        if len(rest) == 1 and len(others) == len(dims) - 1:
-            return tuple(dim for dim in dims if dim in others), rest[0]
-        if len(dims) == 2 and others == dims:
-            return _two(dims, (reference, other), argument)
-        if not rest and len(others) == len(dims):
-            raise _untold(dims, argument)
-        raise bad_value(
-            called.labels,
-            f"dimensions {_names(others)}",
-            f"those of {argument} without that of the classes, of {_names(dims)}",
-            "rename them, or pass sample_dims=... and class_dim=...",
-        )
-    if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
-        raise _untold(dims, argument)
-    if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
-        return _two(dims, (reference,), argument)
-    return by_order
-
-
-def _two(
-    dims: tuple[Hashable, ...], arrays: Sequence[Any], argument: str
-) -> tuple[tuple[Hashable, ...], Hashable]:
-    """Return the dimensions of arrays that all have the same two."""
-    classes = class_dim_of(arrays, dims)
-    if classes is None:
-        raise _untold(dims, argument)
-    return tuple(dim for dim in dims if dim != classes), classes
-
-
-def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
-    return bad_value(
-        argument,
-        f"dimensions {_names(dims)}",
-        "to know which of them is that of the classes",
-        "pass class_dim=..., or sample_dims=..., which are all where each number is a sample; or "
-        "arrays without names, .to_numpy(), of shape (n, k)",
-    )
-
-
-def _all_counted(dims: Sequence[Hashable]) -> bool:
-    """Tell whether dimensions have the names that xarray gives of its own accord."""
-    return all(dim == f"dim_{i}" for i, dim in enumerate(dims))
-
-
-def _names(dims: Sequence[Hashable]) -> str:
-    return ", ".join(map(repr, dims)) or "none"

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from propercal._data.alignment import Aligned, align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.dimensions import Layout
 from propercal._data.group_names import check_present, exact
-from propercal._data.holders import Held, collected
+from propercal._data.holders import Held
+from propercal._data.layout import Layout
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
@@ -36,11 +37,13 @@ def validate_groups(
     blocks: object = None,
     sample_weight: object = None,
     names: Names = USUAL_NAMES,
+    argument: str = "groups",
     **options: Any,
 ) -> Predictions:
     """Return the predictions that :func:`validate` makes, with groups or blocks if any are given.
 
     Where each row has a group of its own, there is nothing to keep apart, and `groups` stays None.
+    `argument` is what the caller calls the groups.
     """
     check_groups(groups, blocks)
     y_true, y_proba, sample_weight, groups = collected(y_true, y_proba, sample_weight, groups)
@@ -48,8 +51,8 @@ def validate_groups(
     if groups is None and blocks is None:
         return found
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
-    called = replace(names, weight="groups")
-    groups = exact("groups", groups)
+    called = replace(names, weight=argument)
+    groups = exact(argument, groups)
     if blocks is not None:
         check_series(blocks, y_true, y_proba, layout, names)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
@@ -58,9 +61,9 @@ def validate_groups(
         return _numbered(found, np.arange(n) // block_length(blocks, n), "blocks")
     if sample_weight is not None:
         weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
-        _check_beside_weights(held, weight, names)
+        check_beside_weights(held, weight, names, argument)
     assert held.weight is not None  # noqa: S101  # groups take its place
-    return _numbered(found, _values(held.weight, n, found), "groups")
+    return _numbered(found, labels_of_rows(held.weight, n, found, argument), argument)
 
 
 def check_groups(groups: object, blocks: object) -> None:
@@ -74,27 +77,31 @@ def check_groups(groups: object, blocks: object) -> None:
         )
 
 
-def _check_beside_weights(held: Aligned, weight: Held | None, names: Names) -> None:
+def check_beside_weights(
+    held: Aligned, weight: Held | None, names: Names, argument: str = "groups"
+) -> None:
     """Refuse groups and weights that are in different orders by an index that only they have."""
     assert held.weight is not None is not weight  # noqa: S101
-    if in_order_of(held.weight, weight, "groups", names.weight).order is not None:
+    if in_order_of(held.weight, weight, argument, names.weight).order is not None:
         raise bad_value(
-            "groups",
+            argument,
             "rows in another order than those of " + names.weight,
             f"one order, since neither {names.labels} nor {names.proba} has an index",
             "bring both into the order of the predictions",
         )
-    check_others(held.weight, weight, "groups", names.weight)
+    check_others(held.weight, weight, argument, names.weight)
 
 
-def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
+def labels_of_rows(
+    held: Held, n: int, predictions: Predictions, argument: str = "groups"
+) -> npt.NDArray[Any]:
     """Return the labels of groups (n,), those of all rows that count being there, or raise."""
-    values = read_numpy("groups", held.values)
+    values = read_numpy(argument, held.values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n,):
         raise bad_value(
-            "groups",
+            argument,
             f"an array of shape {values.shape}",
             f"one label for each row, of shape ({n},)",
             "pass the group of each row, such as the patient or the document that it is of",
@@ -102,7 +109,7 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
     rows = predictions.rows
     used = values[rows]
     if values.dtype.kind in "biuSU":
-        check_present("groups", used, rows, held)
+        check_present(argument, used, rows, held)
         return values
     if values.dtype.kind == "f":
         odd = np.isnan(used)
@@ -111,19 +118,19 @@ def _values(held: Held, n: int, predictions: Predictions) -> npt.NDArray[Any]:
         bad = [i for i, each in enumerate(used.tolist()) if type(each).__hash__ is None]
         if bad:
             raise bad_value(
-                "groups",
+                argument,
                 f"a {type(used[bad[0]]).__name__} at {some_rows(held.given(rows[bad]))}",
                 "one label for each row",
                 "pass numbers or strings",
             )
     if odd.any():
         raise bad_value(
-            "groups",
+            argument,
             f"missing values at {some_rows(held.given(rows[odd]))}",
             "a group for each row",
             "give rows that depend on no others a label of their own, or drop them",
         )
-    check_present("groups", used, rows, held)
+    check_present(argument, used, rows, held)
     return values
 
 
@@ -141,7 +148,7 @@ def _numbered(predictions: Predictions, values: npt.NDArray[Any], argument: str)
     if n_groups < 2:
         raise bad_value(
             argument,
-            f"{n_groups} group of all rows" if argument == "groups" else "1 block of all rows",
+            "1 block of all rows" if argument == "blocks" else "1 group of all rows",
             "several that are independent of each other",
             "dependence within a single one cannot be told from miscalibration",
         )

@@ -99,7 +99,7 @@ def hold(argument: str, values: object) -> Held:
     if native is not None:
         held = _of_table(argument, native)
         return replace(held, categories=_ordered(argument, values) or held.categories)
-    if _is_table(values):
+    if is_table(values):
         return _of_table(argument, values)
     return _categorical(argument, Held(_stacked(argument, read_array(argument, values))), values)
 
@@ -122,7 +122,8 @@ def is_labelled(values: object) -> bool:
     return xarray is not None and isinstance(values, xarray.DataArray)
 
 
-def _is_table(values: object) -> bool:
+def is_table(values: object) -> bool:
+    """Tell whether narwhals may read `values`."""
     module = type(values).__module__.partition(".")[0]
     if module in ("builtins", "numpy", "torch", "dask", "dask_expr"):
         return False
@@ -136,44 +137,6 @@ def _is_table(values: object) -> bool:
             "collect",
         )
     )
-
-
-def collected(*arguments: Any) -> tuple[Any, ...]:
-    """Return arguments with lazy tables in memory, computed together: of one query they share rows.
-
-    One by one, a query without an order gives its rows in another order each time.
-    """
-    lazy = {i: frame for i, each in enumerate(arguments) if (frame := _lazy(each)) is not None}
-    if len({id(arguments[i]) for i in lazy}) < 2:
-        return arguments
-    kinds = {type(each).__module__.partition(".")[0] for each in lazy.values()}
-    if kinds != {"polars"}:
-        raise bad_value(
-            "data",
-            f"{len(lazy)} lazy tables ({', '.join(sorted(kinds))})",
-            "one lazy table at most, since each may give its rows in another order",
-            "compute one table of all columns, and pass columns of it",
-        )
-    try:
-        found = sys.modules["polars"].collect_all(list(lazy.values()))
-    except Exception as error:
-        raise _not_computed("data", error) from error
-    own = dict(zip(lazy, found, strict=True))
-    return tuple(own.get(i, each) for i, each in enumerate(arguments))
-
-
-def _lazy(values: object) -> Any:
-    """Return a lazy table as the library that made it has it; None for other data."""
-    if isinstance(values, Held) or is_labelled(values) or is_array(values) or not _is_table(values):
-        return None
-    import narwhals as nw
-
-    try:
-        frame: Any = nw.from_native(values, pass_through=True, allow_series=True)
-    except (TypeError, ValueError, nw.exceptions.NarwhalsError):
-        # What cannot be read is said where it is read.
-        return None
-    return frame.to_native() if isinstance(frame, nw.LazyFrame) else None
 
 
 def _of_pandas(argument: str, values: Any) -> Held:
@@ -319,10 +282,11 @@ def _computed(argument: str, table: Any) -> Any:
         return table.collect()
     except Exception as error:
         # Libraries raise what they like where a query fails.
-        raise _not_computed(argument, error) from error
+        raise not_computed(argument, error) from error
 
 
-def _not_computed(argument: str, error: Exception) -> ValueError:
+def not_computed(argument: str, error: Exception) -> ValueError:
+    """Build the error for a query that fails."""
     return bad_value(
         argument,
         f"a lazy table that cannot be computed ({' '.join(str(error).split())[:200]})",

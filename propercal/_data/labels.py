@@ -263,11 +263,16 @@ def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.N
         odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
+        expected = "whole class numbers without missing values"
+        fix = "drop rows whose label is missing; pass the class that occurred, not a probability"
+        if abs(values[row]) >= 2.0**53 and np.isfinite(values[row]):
+            expected = "class numbers below 2**53, as floating point and decimals are read"
+            fix = "pass integers, such as [int(each) for each in y], or names as text"
         raise bad_value(
             called.labels,
             f"{float(values[row])} at {some_rows(held.given(np.flatnonzero(odd)))}",
-            "whole class numbers without missing values",
-            "drop rows whose label is missing; pass the class that occurred, not a probability",
+            expected,
+            fix,
         )
     return values.astype(np.int64)
 

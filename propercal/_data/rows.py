@@ -41,18 +41,32 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
         return None
     leveled = _with_levels_of(rows, wanted)
     if leveled is None:
-        return np.arange(len(rows)) if rows.equals(wanted) else None
-    if leveled.equals(wanted):
+        return np.arange(len(rows)) if are_equal(rows, wanted) else None
+    if are_equal(leveled, wanted):
         return np.arange(len(rows))
     if not _are_unique(leveled, wanted):
         return None
     try:
-        overlap = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
-        order = _places(leveled, wanted) if overlap else leveled.get_indexer(wanted)
+        apart = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
+        apart |= _types(leveled) != _types(wanted)
+        order = _places(leveled, wanted) if apart else leveled.get_indexer(wanted)
     except (TypeError, ValueError):
         # Of types that pandas does not compare.
         order = _places(leveled, wanted)
     return None if (order < 0).any() else order
+
+
+def are_equal(first: Any, second: Any) -> bool:
+    """Tell whether two indexes have the same values in the same order."""
+    if _types(first) == _types(second):
+        return bool(first.equals(second))
+    return bool(first.tolist() == second.tolist())
+
+
+def _types(index: Any) -> list[str]:
+    """Return of which types values are: of different ones pandas reads text as times, its way."""
+    levels = index.levels if index.nlevels > 1 else [index]
+    return [getattr(each, "categories", each).inferred_type for each in levels]
 
 
 def _places(rows: Any, wanted: Any) -> Order:
@@ -89,7 +103,7 @@ def in_place(order: Order) -> bool:
 
 def agree(own: Any, wanted: Any) -> bool:
     """Tell whether an index does not say another order of the same rows."""
-    if own.equals(wanted) or not _are_unique(own, wanted):
+    if are_equal(own, wanted) or not _are_unique(own, wanted):
         return True
     return order_of(own, wanted) is None
 

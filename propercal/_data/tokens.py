@@ -8,6 +8,7 @@ a table share, such as a version, says nothing of the class.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
@@ -100,7 +101,9 @@ def is_permutation(names: Sequence[Any]) -> bool:
 
 def tokens(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name."""
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(plain(name))).lower()
+    # Digits in circles, and above or below the line, are digits.
+    text = unicodedata.normalize("NFKC", str(plain(name)))
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()
     return tuple(_token(each) for each in _TOKEN.findall(text))
 
 
@@ -127,13 +130,18 @@ def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
     are 2, 0. Of other names the first and the last number may.
     """
     found = [tokens(name) for name in names]
-    forms = {tuple(each if isinstance(each, str) else None for each in said) for said in found}
-    if len(forms) == 1:
+    if are_alike_but_for_numbers(names):
         columns = list(zip(*found, strict=True))
         return [column for column in columns if len(set(column)) > 1]
     numbers = [[each for each in said if not isinstance(each, str)] for said in found]
     ends = (tuple(own[i] if own else None for own in numbers) for i in (0, -1))
     return [each for each in dict.fromkeys(ends) if len(set(each)) > 1]
+
+
+def are_alike_but_for_numbers(names: Sequence[Any]) -> bool:
+    """Tell whether all names have the same words, and numbers in the same places."""
+    found = [tokens(name) for name in names]
+    return len({tuple(x if isinstance(x, str) else None for x in said) for said in found}) == 1
 
 
 def ascending(numbers: Sequence[float | None]) -> bool:

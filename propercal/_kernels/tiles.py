@@ -256,6 +256,9 @@ def _over_tiles(
         return result
 
     blocks = slices(target.shape[0], n_rows)
+    if is_numpy(target) and len(blocks) > 2 and len(blocks) % 2:
+        # As many for one thread as for the other.
+        blocks = slices(target.shape[0], -(-target.shape[0] // (len(blocks) + 1)))
     with one_blas_thread if is_numpy(target) else nullcontext():
         if is_numpy(target) and len(blocks) > 2:
             parts = map_threads(one_block, blocks)

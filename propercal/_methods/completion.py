@@ -15,7 +15,7 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._methods.kept import kept_rows
-from propercal._methods.label_noise import noise_floor, variance_of_labels
+from propercal._methods.label_noise import detection_floor, noise_floor, variance_of_labels
 from propercal._methods.method import Method
 from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
@@ -69,7 +69,7 @@ def complete(
     bias, extra_variance = float(terms.uncertainty_bias), float(terms.uncertainty_variance)
     debiased: dict[str, Any] = {}
     if terms.one_step is not None:
-        debiased = _debiased(terms, terms.one_step, predictions, extra_variance)
+        debiased = _debiased(terms, terms.one_step, predictions, notion, extra_variance)
         debiased |= _of_misfit(terms.misfit or NOTHING)
         if math.isfinite(values["calibration_error"]):
             error = debiased["standard_errors"]["calibration_error"]
@@ -213,13 +213,17 @@ def events(prob: Floats, label: npt.NDArray[np.intp], n_problems: int) -> npt.ND
 
 def warn_few_events(number: int, generator: BregmanGenerator) -> None:
     """Say so if next to nothing happened that was not expected."""
-    if number < _FEW_EVENTS:
-        warn(
-            f"only {number} row{'s' * (number != 1)} had an outcome of predicted probability "
-            "at most 1/2: with fewer than "
-            f"{_FEW_EVENTS} such events neither the {generator.name} calibration error nor its "
-            "interval can be relied on. Collect more rows."
-        )
+    if number >= _FEW_EVENTS:
+        return
+    found = f"only {number} row{'s' * (number > 1)} had"
+    reason = f"with fewer than {_FEW_EVENTS} such events"
+    if number == 0:
+        found = "no row had"
+        reason = "how often predictions are wrong cannot be learnt where none is, and"
+    warn(
+        f"{found} an outcome of predicted probability at most 1/2: {reason} neither the "
+        f"{generator.name} calibration error nor its interval can be relied on. Collect more rows."
+    )
 
 
 def _warn_few_rows(loss: Array, predictions: Predictions, generator: BregmanGenerator) -> bool:
@@ -277,7 +281,11 @@ def undefined_terms(generator: BregmanGenerator) -> ValueError:
 
 
 def _debiased(
-    terms: Terms, rows: OneStepRows, predictions: Predictions, extra_variance: float
+    terms: Terms,
+    rows: OneStepRows,
+    predictions: Predictions,
+    notion: Notion,
+    extra_variance: float,
 ) -> dict[str, Any]:
     """Return standard errors, the lower bound and the share of the kernel.
 
@@ -306,7 +314,11 @@ def _debiased(
     found = debiased_errors(
         mean(saved), mean(base - refined), mean(correction), errors, extra_variance
     )
-    return found | {"noise_floor": noise_floor(noise, weight, squares)}
+    n_problems = notion.n_problems(predictions.n_classes)
+    return found | {
+        "noise_floor": noise_floor(noise, weight, squares),
+        "detection_floor": detection_floor(noise, weight, squares, n_problems),
+    }
 
 
 def _effect_of_groups(saved: Array, error: float, predictions: Predictions) -> float:

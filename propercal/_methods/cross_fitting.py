@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from propercal.recalibration.stacking import stacking_weights
 
 #: With fewer rows, threads wait for the interpreter longer than they compute.
 _THREADED_ROWS = 2048
+THREADED_NUMBERS = 2_000_000
 #: Nats of the whole sample that a family has to save to be used at all. Without a price, the noise
 #: of 15 families doubles the divergence from predictions that are calibrated.
 _PRICE = 2.0
 
 LeftOut = frozenset[int]
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class Fits(Protocol):
@@ -65,25 +68,23 @@ class CrossFits:
         xp = namespace(trained.label)
         every = range(self.n_families)
         dtype = trained.points.prob.dtype
-        result = []
-        for f in range(len(rows)):
+
+        def of_fold(f: int) -> list[Floats]:
             others = [e for e in range(len(rows)) if e != f]
+            # Classes before rows, in which order families predict.
             parts = [
-                xp.stack(
-                    self.fits.predicted(frozenset({f, e}), every, trained.points.part(rows[e]))
-                )
-                for e in others
+                xp.stack([prob.T for prob in self.fits.predicted(frozenset({f, e}), every, at)])
+                for e, at in ((e, trained.points.part(rows[e])) for e in others)
             ]
-            candidates = xp.concat(parts, axis=1)
+            candidates = xp.permute_dims(xp.concat(parts, axis=2), (0, 2, 1))
             label = xp.concat([trained.label[rows[e]] for e in others])
             outcome = one_hot(label, trained.n_classes, dtype)
             weight = xp.concat([weights_of(trained)[rows[e]] for e in others])
             weight = weight / xp.sum(weight)
             price = self._price([rows[e] for e in others])
-            result.append(
-                [stacking_weights(g, candidates, outcome, weight, price) for g in generators]
-            )
-        return result
+            return [stacking_weights(g, candidates, outcome, weight, price) for g in generators]
+
+        return map_some(of_fold, range(len(rows)), trained.points.prob, share=0.2)
 
     def _price(self, rows: Sequence[slice]) -> float:
         """Return the price of any change, for weights chosen on some rows."""
@@ -156,6 +157,19 @@ class _OfTable:
         take = namespace(place).take
         found = [self.at_points[i] for i in families]
         return [take(prob[min(b, prob.shape[0] - 1), ...], place, axis=0) for prob in found]
+
+
+def map_some(
+    function: Callable[[_Item], _Result], items: Sequence[_Item], prob: Array, share: float = 1.0
+) -> list[_Result]:
+    """Return what a function makes of each item, in threads where rows are many but not too many.
+
+    `prob` (n, k) are the points that it works on; threads of more would take too much memory.
+    """
+    n, k = prob.shape
+    if is_numpy(prob) and n >= _THREADED_ROWS and n * k <= THREADED_NUMBERS:
+        return map_threads(function, items, share)
+    return [function(item) for item in steps(items, share)]
 
 
 def _left_out(n_folds: int) -> list[LeftOut]:

@@ -22,12 +22,16 @@ import numpy.typing as npt
 from propercal._array import by_rows, like, namespace, sum_last
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.result import POWER
 
 Floats = npt.NDArray[np.float64]
 
 #: What is kept of each row: Σ p s and Σ p s² of its recalibration (p = r̂), the same of a small
-#: change of temperature at the prediction itself (p = g), and how much loss that change saves.
-COLUMNS = 5
+#: change of temperature at the prediction itself (p = g), how much loss that change saves, and the
+#: variance of it, which is kept for sums over problems by themselves.
+COLUMNS = 6
+#: Of the test of one family, if that of all of them has 5 %: .016 to .020 in simulations.
+_LEVEL_OF_ONE = 0.02
 
 
 def label_moments(generator: BregmanGenerator, recalibrated: Array, log_prob: Array) -> Array:
@@ -41,7 +45,7 @@ def label_moments(generator: BregmanGenerator, recalibrated: Array, log_prob: Ar
 
 
 def temperature_moments(generator: BregmanGenerator, log_prob: Array) -> Array:
-    r"""(r, 3) moments of a small change of temperature, and the loss that it saves.
+    r"""(r, 4) moments of a small change of temperature, the loss that it saves, the variance.
 
     g moves by ε_i = g_i (log g_i − Σ_j g_j log g_j), so that s = ∇²F(g) ε, and if r = g + ε the
     calibration error is ½ ⟨ε, s⟩, to leading order.
@@ -53,7 +57,9 @@ def temperature_moments(generator: BregmanGenerator, log_prob: Array) -> Array:
         step = g * (log_g - sum_last(g * log_g)[:, None])
         slope = generator.hessian_times(g, step)
         saved = 0.5 * sum_last(xp.where(xp.isfinite(slope), slope, 0.0) * step)
-        return xp.concat([_moments(g, slope), saved[:, None]], axis=1)
+        found = _moments(g, slope)
+        variance = found[:, 1] - found[:, 0] ** 2
+        return xp.concat([found, saved[:, None], variance[:, None]], axis=1)
 
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return by_rows(moments, log_prob)
@@ -70,7 +76,7 @@ def noise_of(generator: BregmanGenerator, recalibrated: Array, log_prob: Array) 
 
 def of_problems(noise: Array, n_problems: int) -> Array:
     """(n, COLUMNS) of the mean over problems, from their sum."""
-    powers = np.asarray([1, 2, 1, 2, 1])
+    powers = np.asarray([1, 2, 1, 2, 1, 2])
     return noise * like(float(n_problems) ** -powers, noise, noise.dtype)
 
 
@@ -92,6 +98,26 @@ def floor_of(variance: float, saved: float) -> float:
     """Return the floor from the variance of the loss that a change of temperature saves."""
     floor = variance / (4 * saved) if saved > 0 else 0.0
     return floor if math.isfinite(floor) else 0.0
+
+
+def detection_floor(noise: Floats, weight: Floats, squares: Floats, n_problems: int) -> float:
+    r"""Return the calibration error of temperatures, one a problem, that the test sees at 80 %.
+
+    Labels of different problems count as independent: taken together, a change of temperature of
+    every class of many is against the rule that their probabilities sum to 1, and as good as seen.
+    NaN where temperatures change nothing.
+    """
+    variance = float(squares @ np.maximum(noise[:, 5], 0.0))
+    floor = floor_of(variance, float(weight @ noise[:, 4]))
+    return shown_at(n_problems) * floor if floor > 0 else math.nan
+
+
+def shown_at(n_coefficients: int) -> float:
+    """Return the noncentrality that a χ² of these degrees of freedom is seen at."""
+    from scipy.special import chdtri, chndtrinc
+
+    limit = chdtri(n_coefficients, _LEVEL_OF_ONE)
+    return float(chndtrinc(limit, n_coefficients, 1 - POWER))
 
 
 def _moments(p: Array, slope: Array) -> Array:

@@ -22,11 +22,14 @@ import numpy.typing as npt
 
 from propercal._array import device, namespace, one_hot, to_numpy
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator
+from propercal.generators.base import BregmanGenerator, curved
+from propercal.generators.closed_form import Log
 from propercal.recalibration.terms import Terms
 
 #: A misfit is reported if chance shows one as large in fewer samples than this.
 LEVEL = 0.01
+#: Squares of residuals that are rounding, beside the loss.
+_ROUNDING = 1e-24
 #: Quantile of the normal law: what is left may be larger than it looks by as many errors.
 _UPPER = 1.6448536269514722
 #: Rows that each coefficient of a direction is drawn to 0 by.
@@ -99,7 +102,9 @@ def find_misfit(
         For each direction its functions at the rows of each fold.
     """
     found = [_direction(generator, rows, each) for each in terms]
-    found = [each for each in found if each.error > 0]
+    most = _most(generator, rows)
+    # Functions that are the same for all classes change nothing but by rounding.
+    found = [each for each in found if each.error > _ROUNDING * most]
     if not found:
         return NOTHING
     p_values = np.array([_p_value(each) for each in found])
@@ -111,7 +116,7 @@ def find_misfit(
         for each, p in zip(found, p_values, strict=True)
         if p * len(found) < LEVEL
     )
-    return Misfit(p_value, min(float(missed), _most(generator, rows)))
+    return Misfit(p_value, min(float(missed), most))
 
 
 def _most(generator: BregmanGenerator, rows: Sequence[JudgedRows]) -> float:
@@ -206,34 +211,35 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, generator: BregmanGenerator, rows: JudgedRows, terms: Terms) -> _Part:
         xp = namespace(rows.own)
-        x = _functions(terms, rows.own)
-        d, k, r = x.shape
-        outcome = one_hot(rows.label, k, rows.own.dtype)
-        flat = xp.reshape(x, (d, k * r))
-
-        def sums(base: Array) -> Array:
-            residual = (outcome - base) * rows.weight[:, None]
-            return flat @ xp.reshape(residual.T, (k * r,))
-
-        psi = xp.sum(x * (outcome - rows.own).T[None, ...], axis=1)
-        b = rows.own.T
-        moved = b * (x - xp.sum(b * x, axis=1, keepdims=True))
-        weighted = moved * rows.weight
-        # hessian_times takes rows of points.
-        steps = xp.reshape(xp.permute_dims(moved, (0, 2, 1)), (d * r, k))
-        at = xp.reshape(xp.broadcast_to(rows.own[None, ...], (d, r, k)), (d * r, k))
-        bent = xp.reshape(generator.hessian_times(at, steps), (d, r, k))
-        bent = xp.reshape(xp.permute_dims(bent, (0, 2, 1)), (d, k * r))
-        weighted = xp.reshape(weighted, (d, k * r))
+        outcome = one_hot(rows.label, rows.own.shape[1], rows.own.dtype).T
+        bases = xp.stack([base.T for base in (rows.own, *rows.inner, *rows.outer)])
+        sums = list(to_numpy(terms.products((outcome - bases) * rows.weight)))
+        own = rows.own.T[None, ...]
+        information = to_numpy(terms.information(own, rows.weight[None, :]))[0]
         return cls(
-            to_numpy(sums(rows.own)),
-            [to_numpy(sums(base)) for base in rows.inner],
-            [to_numpy(sums(base)) for base in rows.outer],
-            _covariance(psi, rows),
-            to_numpy(xp.reshape(moved * rows.squares, (d, k * r)) @ flat.T),
-            (to_numpy(weighted @ flat.T), to_numpy(weighted @ bent.T)),
+            sums[0],
+            sums[1 : 1 + len(rows.inner)],
+            sums[1 + len(rows.inner) :],
+            _covariance(terms.by_point(outcome - rows.own.T), rows),
+            to_numpy(terms.information(own, rows.squares[None, :]))[0],
+            (information, _curvature(generator, rows, terms, information)),
             _squares(rows),
         )
+
+
+def _curvature(
+    generator: BregmanGenerator, rows: JudgedRows, terms: Terms, information: Floats
+) -> Floats:
+    """(d, d) the form of F, given that of the log loss."""
+    if isinstance(generator, Log):
+        return information
+    xp = namespace(rows.own)
+    x, b = _functions(terms, rows.own), rows.own.T
+    d = x.shape[0]
+    moved = b * (x - xp.sum(b * x, axis=1, keepdims=True))
+    bent = curved(generator, rows.own, xp.permute_dims(moved, (0, 2, 1)))
+    bent = xp.reshape(xp.permute_dims(bent, (0, 2, 1)), (d, -1))
+    return to_numpy(xp.reshape(moved * rows.weight, (d, -1)) @ bent.T)
 
 
 def _squares(rows: JudgedRows) -> float:

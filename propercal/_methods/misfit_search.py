@@ -75,5 +75,5 @@ def _terms(fits: CrossFits, points: Sequence[Points]) -> list[list[Terms]]:
         make_terms = direction(fits.whole)
         few = make_terms(points[0].part(slice(0, 1))).n_terms
         if few * fits.sources.n_classes * n <= LARGEST_DIRECTION:
-            found.append([make_terms(each) for each in points])
+            found.append([each.terms(make_terms) for each in points])
     return found

@@ -21,7 +21,13 @@ from propercal._methods.candidates import (
     OneStep,
 )
 from propercal._methods.chosen import Kernel, rows_as_chosen, squares_of
-from propercal._methods.cross_fitting import CrossFits, cross_fit_rows, cross_fit_table
+from propercal._methods.cross_fitting import (
+    THREADED_NUMBERS,
+    CrossFits,
+    cross_fit_rows,
+    cross_fit_table,
+    map_some,
+)
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
@@ -307,13 +313,18 @@ class _Bases:
             others = [by_generator[i][self._place[e], :] for by_generator in self._outer]
             bases.append(Bases(own=others[e], inner=[], others=others))
 
+        def without(f: int) -> list[Array]:
+            return self._fits.combined(frozenset({e, f}), self._stacks[f], points)
+
         def blocks() -> Iterator[Array]:
             yield from own
-            for f, fold in enumerate(folds):
-                if f == e:
-                    continue
-                outside = 1.0 - xp.astype(_marks(points.prob, fold), points.prob.dtype)[:, None]
-                inner = self._fits.combined(frozenset({e, f}), self._stacks[f], points)
+            others = [f for f in range(len(folds)) if f != e]
+            few = points.prob.shape[0] * points.prob.shape[1] <= THREADED_NUMBERS
+            inners = iter(
+                map_some(without, others, points.prob, 0.3) if few else map(without, others)
+            )
+            for f, inner in zip(others, inners, strict=True):
+                outside = 1.0 - xp.astype(_marks(points.prob, folds[f]), points.prob.dtype)[:, None]
                 for found, base in zip(bases, inner, strict=True):
                     found.inner.append(_at(base, self._parts[e]))
                     yield base * outside

@@ -31,7 +31,7 @@ class OneStepRows(NamedTuple):
     base_loss: Array
     """(n,) the first, before the kernel correction."""
     noise: Array
-    """(n, 5) noise of the labels as predictions have it, see `label_noise`."""
+    """(n, 6) noise of the labels as predictions have it, see `label_noise`."""
     recalibrated: Array | None = None
     """(n, k) r̂, of one problem; None where it is not kept."""
     tilt: Array | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,17 +18,30 @@ from propercal.cli.formats import Npz, listed
 #: What arrays of the classes are called; `names` may be those of rows too.
 KEYS = ("classes", "classes_", "class_names", "label_names", "target_names", "names")
 _OF_ANYTHING = "names"
+#: Other columns of a table, whose names are listed with those of the classes.
+_MOST_BESIDE = 20
+
+
+class Read(NamedTuple):
+    """Labels as places of columns, or columns of an indicator matrix in the order of these."""
+
+    labels: npt.NDArray[Any]
+    names: tuple[str, ...] = ()
+    """The names of columns, where the file has them."""
+    known: bool = False
+    """Whether these say of which column each label is: it is not counted from 0 or from 1."""
 
 
 def in_order_of_names(
-    archive: Npz, labels: npt.NDArray[Any], scores: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
-    """Return labels, as places of columns where they are names, and the names of columns.
+    archive: Npz, labels: npt.NDArray[Any], scores: npt.NDArray[Any], apart: Sequence[str]
+) -> Read:
+    """Return labels as places of columns where these have names.
 
-    Labels that are numbers, beside words, count columns, as do an indicator matrix's.
+    Labels that are numbers, beside words, count columns; an indicator matrix's columns count
+    numbers. `apart` are arrays of other things.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return labels, ()
+        return _of_one_column(archive, labels)
     found = {each: archive.array(each) for each in KEYS if each in archive.names}
     found = {
         each: names
@@ -36,7 +49,8 @@ def in_order_of_names(
         if each != _OF_ANYTHING or names.shape == scores.shape[1:]
     }
     if not found:
-        return labels, ()
+        _check_others(archive, labels, scores.shape[1], apart)
+        return Read(labels)
     lists = {each: _names(archive.path, each, found[each], scores.shape[1]) for each in found}
     (first, names), *others = lists.items()
     for other, its in others:
@@ -45,7 +59,57 @@ def in_order_of_names(
                 f"{archive.path}: arrays {listed([first, other])}: expected the same classes in "
                 "the same order; keep the one that is right."
             )
-    return _read(archive.path, first, names, labels), tuple(map(str, names))
+    return _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
+
+
+def _check_others(archive: Npz, labels: npt.NDArray[Any], k: int, apart: Sequence[str]) -> None:
+    """Raise where an array of another name lists the classes in another order than is read."""
+    matrix = labels.ndim == 2 and labels.shape[1] > 1
+    occurred = list(range(k)) if matrix else np.unique(labels).tolist()
+    words = all(isinstance(each, str) and not is_number(_number(each)) for each in occurred)
+    # Beside numbers, which count, a name and other words may be in any order.
+    most = k + _MOST_BESIDE if words else k
+    for name in archive.names:
+        said = None if name in apart else archive.described(name)
+        if said is None or not _may_list(said[0], k, most):
+            continue
+        if said[1].hasobject:
+            found = "is pickled, and may list the classes" if words else None
+        else:
+            found = _other_order(archive.array(name), list(map(_alike, occurred)), k)
+        if found is not None:
+            raise ValueError(
+                f"{archive.path}: array {name!r} {found}: expected one of {listed(KEYS)} as its "
+                "name, and text or numbers, if that is the order of the columns; rename or correct "
+                "it, or leave it out."
+            )
+
+
+def _may_list(shape: tuple[int, ...], k: int, most: int) -> bool:
+    """Tell whether an array of this shape may list k classes, and some names more."""
+    if len(shape) == 1:
+        return k <= shape[0] <= most
+    return len(shape) == 2 and k in shape and min(shape) <= 2
+
+
+def _other_order(array: npt.NDArray[Any], occurred: Sequence[str], k: int) -> str | None:
+    """Return what says that an array lists the classes in another order; None if it does not."""
+    if array.dtype.kind not in "biufSU":
+        return None
+    rows = array if array.ndim == 2 and array.shape[1] == k else array.T
+    for row in np.atleast_2d(rows):
+        names = row.astype(str).tolist() if array.dtype.kind == "S" else row.tolist()
+        own = [_alike(each) for each in names]
+        own = own if len(own) == k else [each for each in own if each in occurred]
+        usual = sorted(own, key=_number if all(is_number(_number(x)) for x in own) else None)
+        if len(set(own)) == len(own) == k and set(occurred) <= set(own) and own != usual:
+            return f"lists the classes as {listed(own)}"
+    return None
+
+
+def _alike(name: Any) -> str:
+    """Return what names have in common that are equal but for case and blanks."""
+    return str(key(name)).strip().casefold()
 
 
 def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[Any]:
@@ -58,9 +122,26 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
-def _read(
-    path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def _of_one_column(archive: Npz, labels: npt.NDArray[Any]) -> Read:
+    """Return labels beside one column, which the file may name."""
+    for each in KEYS:
+        if each not in archive.names or each == _OF_ANYTHING:
+            continue
+        names = archive.array(each)
+        if names.shape == (1,):
+            proba = Held(np.empty(0), name=names.tolist()[0])
+            return _read_beside(archive.path, proba, labels)._replace(names=(str(names[0]),))
+        numbers = [_number(name) for name in np.ravel(names).tolist()]
+        if len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]:
+            raise ValueError(
+                f"{archive.path}: array {each!r} lists the classes as {listed(names.tolist())}: "
+                "expected to know of which of them the one column is the probability; store a "
+                "column for each, or leave it out."
+            )
+    return Read(labels)
+
+
+def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
     vector = labels.reshape(-1) if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if vector.ndim != 1:
         return _beside(path, names, labels)
@@ -69,7 +150,7 @@ def _read(
     values = vector.tolist()
     odd = [each for each in values if key(each) not in place]
     if not odd:
-        return np.array([place[key(each)] for each in values], dtype=np.int64)
+        return Read(np.array([place[key(each)] for each in values], dtype=np.int64), known=True)
     words = all(isinstance(each, str) and not is_number(_number(each)) for each in names)
     if words and all(map(is_number, values)):
         return _beside(path, names, vector)
@@ -79,15 +160,20 @@ def _read(
     )
 
 
-def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return labels that count columns, or raise where the names of these say another order."""
-    k = len(names)
-    proba = Held(np.empty((0, k)), columns=tuple(names))
+def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
+    """Read labels as beside a table of these columns, or raise where names say another order."""
+    return _read_beside(path, Held(np.empty((0, len(names))), columns=tuple(names)), labels)
+
+
+def _read_beside(path: Path, proba: Held, labels: npt.NDArray[Any]) -> Read:
+    k = max(2, *proba.values.shape[1:], 0)
     try:
-        read_labels(labels, k, proba=proba, called=Names(labels="labels", proba="the file"))
+        found = read_labels(labels, k, proba=proba, called=Names(labels="labels", proba="the file"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    return labels
+    read = found.codes if found.indicator is None else found.indicator
+    assert read is not None  # noqa: S101  # labels are one or the other
+    return Read(read, known=not found.in_doubt)
 
 
 def _number(name: Any) -> Any:

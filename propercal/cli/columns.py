@@ -171,11 +171,12 @@ def codes_of(
     *,
     column: pd.Series[Any] | None = None,
     in_order: bool = True,
-) -> npt.NDArray[np.int64]:
+) -> tuple[npt.NDArray[np.int64], bool]:
     """Return the place of each row's class column, as labels beside a table of predictions have.
 
-    `column` are the labels as the table has them, with a name and perhaps with categories;
-    `in_order` says that columns have an order, in which labels may count them.
+    The second value tells whether that is known, rather than counted from 0 or from 1. `column` are
+    the labels as the table has them, with a name and perhaps with categories; `in_order` says that
+    columns have an order, in which labels may count them.
     """
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:
@@ -200,7 +201,7 @@ def codes_of(
         )
     assert found.codes is not None  # noqa: S101  # labels of one column
     _warn_of_absent(path, found.codes, class_names, columns)
-    return found.codes
+    return found.codes, not found.in_doubt
 
 
 def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:

@@ -332,6 +332,7 @@ def _decompose_file(
         from_logits=data.from_logits,
         sample_weight=data.sample_weight,
         groups=data.groups,
+        labels=data.labels,
         **given,
     )
 

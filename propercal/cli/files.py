@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal.cli import formats
-from propercal.cli.class_names import in_order_of_names
+from propercal.cli.class_names import Read, in_order_of_names
 from propercal.cli.columns import (
     Columns,
     check_categories,
@@ -59,6 +59,9 @@ class PredictionFile:
         Weights of rows, shape (n,), where a column or an array was named.
     groups : numpy.ndarray or None
         Groups of rows, the same.
+    labels : tuple of int or None
+        0 to k − 1, to be passed on, where the file says of which column each label is; None where
+        labels count columns, perhaps from 1.
     """
 
     path: Path
@@ -68,6 +71,7 @@ class PredictionFile:
     class_names: tuple[str, ...]
     sample_weight: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
+    labels: tuple[int, ...] | None = None
 
 
 def holds_arrays(path: Path) -> bool:
@@ -98,7 +102,8 @@ def read_predictions(
             (n,). The last is the probability that the predicted class is right, and ``labels``
             then says whether it was. The names of classes, in the order of columns, may be in
             ``classes``, ``class_names``, ``label_names``, ``target_names`` or ``names``. Other
-            arrays are left unread, pickled ones refused.
+            arrays are left out, unless they list the labels in another order than is read: then
+            they are refused, as pickled ones are.
         ``.npy``
             One of these arrays, which the file's name says (``test_probs.npy``); its labels are in
             the file whose name has ``labels`` in that place (``test_labels.npy``).
@@ -194,17 +199,19 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
         (key,) = scores
         columns.check_logits(path, key)
         y_true, y_proba = archive.array("labels"), archive.array(key)
-        class_names: tuple[str, ...] = ()
+        read = Read(y_true)
         if key != "confidence":
-            y_true, class_names = in_order_of_names(archive, y_true, y_proba)
+            apart = ["labels", key, *(each for each in (weight, group) if each is not None)]
+            read = in_order_of_names(archive, y_true, y_proba, apart)
         return PredictionFile(
             path=path,
-            y_true=y_true,
+            y_true=read.labels,
             y_proba=y_proba,
             from_logits=key == "logits",
-            class_names=class_names,
+            class_names=read.names,
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
+            labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
         )
 
 
@@ -264,11 +271,12 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
             f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
             "groups; name what is none of these with drop (--drop on the command line)."
         )
+    labels = [text_of(value) for value in rest[label]]
+    # Columns of lists have no names.
+    codes, _ = codes_of(path, labels, names, columns, column=rest[label])
     return PredictionFile(
         path=path,
-        y_true=codes_of(
-            path, [text_of(value) for value in rest[label]], names, columns, column=rest[label]
-        ),
+        y_true=codes,
         y_proba=np.asarray(rows, dtype=np.float64),
         from_logits=key == "logits",
         class_names=(),
@@ -312,12 +320,16 @@ def _from_table(
     y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
     if label in lost:
         check_categories(path, label, labels, class_names)
+    codes, known = codes_of(
+        path, labels, class_names, columns, column=table[label], in_order=in_order
+    )
     return PredictionFile(
         path=path,
-        y_true=codes_of(path, labels, class_names, columns, column=table[label], in_order=in_order),
+        y_true=codes,
         y_proba=y_proba,
         from_logits=columns.from_logits,
         class_names=tuple(class_names),
         sample_weight=weights_of(path, table, columns.weight),
         groups=groups_of(path, table, columns.group),
+        labels=tuple(range(len(class_names))) if known and len(class_names) > 1 else None,
     )

@@ -135,6 +135,17 @@ class Npz:
             raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
         return _array(self.path, content, f"array {key!r}")
 
+    def described(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """Return the shape and the type that an array says to have; None for what is none."""
+        info = self._members.get(f"{key}.npy")
+        try:
+            with self._archive.open(info) as stream:  # type: ignore[arg-type]
+                shape, dtype = _header(stream)
+        except Exception:  # noqa: BLE001
+            # What is not needed may be damaged.
+            return None
+        return shape, dtype
+
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
     """Return the array of an npy file."""
@@ -145,9 +156,7 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
 def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
     stream = io.BytesIO(content)
     try:
-        old = np.lib.format.read_magic(stream) == (1, 0)
-        header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-        shape, _, dtype = header(stream)
+        shape, dtype = _header(stream)
         there = len(content) - stream.tell()
         if not dtype.hasobject and math.prod(shape) * dtype.itemsize == there:
             stream.seek(0)
@@ -161,6 +170,13 @@ def _array(path: Path, content: bytes, what: str) -> npt.NDArray[Any]:
         f"{path}: {what} holds pickled Python objects, which are refused because unpickling can "
         "run any code; store it as a plain numeric or string array."
     )
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    old = np.lib.format.read_magic(stream) == (1, 0)
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(stream)
+    return shape, dtype
 
 
 def _corrupt(path: Path, what: str, reason: str) -> ValueError:

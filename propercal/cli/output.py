@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import some_rows
+from propercal._saved import intervals
 from propercal.result import TERMS
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Table:
             self._has_header = True
         cells = [f"{float(getattr(result, term)):>11.6f}" for term in TERMS]
         if "calibration_error" in result.standard_errors:
-            ends = _intervals(result).get("calibration_error", ())
+            ends = intervals(result).get("calibration_error", ())
             cells.insert(2, f"{', '.join(f'{end:.6f}' for end in ends):>22}")
         numbers = "  ".join(cells)
         size = f"{result.n_samples:>7}  {result.n_classes:>4}"
@@ -65,39 +65,4 @@ def _notes(result: Decomposition) -> str:
 
 def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
     """Return a result as an object for JSON."""
-    return {
-        "file": str(path),
-        "generator": result.generator.name,
-        "notion": result.notion,
-        "method": result.method,
-        "kernel": result.kernel,
-        "bandwidth": _number(result.bandwidth),
-        "n_samples": result.n_samples,
-        "n_classes": result.n_classes,
-        **({} if result.n_groups is None else {"n_groups": result.n_groups}),
-        **{term: _number(getattr(result, term)) for term in TERMS},
-        "standard_errors": {term: _number(error) for term, error in result.standard_errors.items()},
-        "confidence_level": result.confidence_level,
-        "intervals": {term: list(ends) for term, ends in _intervals(result).items()},
-        **{
-            name: _number(value)
-            for name in ("lower_bound", "kernel_share")
-            if (value := getattr(result, name)) is not None
-        },
-        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
-        "notes": notes,
-    }
-
-
-def _intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
-    """Return the interval of each term that has one and is finite."""
-    errors = result.standard_errors
-    finite = [t for t in errors if math.isfinite(float(getattr(result, t)) + errors[t])]
-    return {term: result.interval(term) for term in finite}
-
-
-def _number(value: Any) -> float | str:
-    number = float(value)
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    return {"file": str(path), **result.to_dict(), "notes": notes}

@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from propercal._array import detached, namespace, sum_last
+from propercal._array import by_rows, detached, is_numpy, namespace, sum_last
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
@@ -62,6 +62,8 @@ class BregmanGenerator(abc.ABC):
     """
 
     _registered_name: ClassVar[str]
+    #: Whether products with ∇²F are those with its diagonal, of shapes that broadcast.
+    _has_diagonal_hessian: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -283,11 +285,24 @@ def _add_dominant(xp: Array, slope: Array, step: Array, rest: Array) -> Array:
     Near a face, an unbounded ∇F grows faster than F.
     """
     unbounded = xp.isinf(slope)
+    if is_numpy(unbounded) and not unbounded.any():
+        return rest + sum_last(slope * step)
     # Infinite terms carry no derivative: it would be NaN, and in a mean spoil that of all others.
     dominant = xp.where(unbounded & (step != 0), detached(slope) * detached(step), 0.0)
     dominant = sum_last(dominant)
     bounded = rest + sum_last(xp.where(unbounded, 0.0, slope) * step)
     return xp.where(xp.isinf(dominant), dominant, bounded)
+
+
+def curved(generator: BregmanGenerator, p: Array, v: Array) -> Array:
+    """(m, n, k) ∇²F(p) v for points p (n, k) and each of m directions v (m, n, k)."""
+    if isinstance(generator, LinearCombination):
+        return reduce(add, (w * curved(f, p, v) for w, f in generator.terms))
+    if generator._has_diagonal_hessian:
+        return generator.hessian_times(p, v)
+    width = curvature_width(generator, p.shape[1])
+    each = [by_rows(generator.hessian_times, p, v[i, ...], width=width) for i in range(v.shape[0])]
+    return namespace(p).stack(each)
 
 
 def curvature_width(generator: BregmanGenerator, n_classes: int) -> int:

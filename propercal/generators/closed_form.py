@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from propercal._array import like, namespace, safe_log, sum_last, to_numpy, xlogx
+from propercal._array import is_numpy, like, namespace, safe_log, sum_last, to_numpy, xlogx
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -21,6 +21,8 @@ from propercal.generators.registry import register
 class _Separable(BregmanGenerator):
     """A sum over classes of one function of p_i, whose Hessian is diagonal."""
 
+    _has_diagonal_hessian = True
+
     @abc.abstractmethod
     def hessian_diagonal(self, p: Array) -> Array: ...
 
@@ -29,8 +31,11 @@ class _Separable(BregmanGenerator):
 
     def hessian_times(self, p: Array, v: Array) -> Array:
         xp = namespace(p, v)
+        diagonal = self.hessian_diagonal(p)
+        if is_numpy(diagonal) and np.isfinite(diagonal).all():
+            return diagonal * v
         # An infinite curvature times no step is 0.
-        return xp.where(v == 0, 0.0, self.hessian_diagonal(p)) * v
+        return xp.where(v == 0, 0.0, diagonal) * v
 
 
 @final
@@ -71,6 +76,8 @@ class Log(_Separable):
         return log_p + 1
 
     def _on_faces(self, q: Array, p: Array) -> Array:
+        if is_numpy(q) and q.all():
+            return 0.0
         return sum_last(namespace(q).where((q == 0) & (p == 0), q, 0.0))
 
     def hessian_diagonal(self, p: Array) -> Array:
@@ -362,6 +369,8 @@ def _power(p: Array, exponent: float, *, scale: float = 1.0) -> Array:
         if exponent == 0 or exponent >= 1:
             return scale * p**exponent
         xp = namespace(p)
+        if is_numpy(p) and p.all():
+            return scale * p**exponent
         power = scale * xp.where(p == 0, 1.0, p) ** exponent
         return xp.where(p == 0, 0.0 if exponent > 0 else xp.inf, power)
 

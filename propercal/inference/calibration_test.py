@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import ignore_underflow, like, no_gradient, to_numpy
+from propercal._array import ignore_underflow, no_gradient, to_numpy
 from propercal._data.arguments import with_reading
 from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.notions import Notion, Problem, as_notion
+from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
 from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_random_state
-from propercal._progress import steps, with_progress
+from propercal._progress import with_progress
 from propercal._threads import one_blas_thread
-from propercal._typing import Array
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike
-from propercal.inference.class_weights import ClassWeights, class_weights
-from propercal.inference.evaluation import (
-    MOST_OF_ROWS,
-    CountedTables,
-    WeighedTables,
-    on_all_sets,
-    rows_evaluation,
-)
+from propercal.inference.class_weights import class_weights
+from propercal.inference.draws import draws
+from propercal.inference.evaluation import on_all_sets
 from propercal.inference.label_sets import LabelSets
-from propercal.inference.quadratic_forms import QuadraticForms, quadratic_forms
-from propercal.inference.residuals import Rows, Table
-from propercal.inference.signs import forms_of_signs
+from propercal.inference.signs import forms_of_signs, signs_of_groups
 from propercal.result import in_groups
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +36,7 @@ LABELS, SIGNS = "labels", "signs"
 _OF_NULL = {LABELS: "", SIGNS: ", signs by group"}
 
 #: In standard deviations: what differs by less is a tie, of equal label sets up to rounding.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,10 +228,7 @@ def calibration_test(
     True
     """
     chosen, reduction = as_generator(generator), as_notion(notion)
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int | np.integer):
-        raise _bad_number(n_resamples)
-    if n_resamples < 1:
-        raise _bad_number(n_resamples)
+    n_resamples = check_resamples(n_resamples)
     rng = np.random.default_rng(check_random_state(random_state))
     predictions = validate_groups(
         y_true,
@@ -253,18 +242,16 @@ def calibration_test(
     # Products are small, or threads take one block of label sets each.
     with no_gradient(predictions.prob), one_blas_thread:
         if predictions.groups is None:
-            weights = class_weights(predictions)
-            names, forms = _Resampling(
-                predictions, reduction, chosen, int(n_resamples), rng, weights
-            ).forms()
+            names, forms = _forms_of_labels(predictions, reduction, chosen, n_resamples, rng)
         else:
             check_number(predictions.n_groups, "this test")
-            names, forms = forms_of_signs(predictions, reduction, chosen, int(n_resamples), rng)
-        impossible = _impossible(predictions, reduction)
+            signs = signs_of_groups(int(predictions.groups.max()) + 1, n_resamples, rng)
+            names, forms = forms_of_signs(predictions, reduction, chosen, signs, rng)
+        impossible = impossible_rows(predictions, reduction)
     # For the rank, hence the p-value, all sets are alike, and the observed one is among them.
-    scores = _standardised(forms, forms)
+    scores = standardised(forms, forms)
     statistic = scores.max(axis=0)
-    components = _standardised(forms[:, :1], forms[:, 1:], otherwise=scores[:, :1])[:, 0]
+    components = standardised(forms[:, :1], forms[:, 1:], otherwise=scores[:, :1])[:, 0]
     rows = predictions.given(impossible)
     if rows.size:
         statistic[0] = np.inf
@@ -274,14 +261,14 @@ def calibration_test(
             "smallest that the number of resamples allows. Correct these predictions if 0 stands "
             "for a small number."
         )
-    n_as_large = int(np.count_nonzero(statistic[1:] >= statistic[0] - _ROUNDING))
+    n_as_large = int(np.count_nonzero(statistic[1:] >= statistic[0] - ROUNDING))
     return CalibrationTest(
         statistic=np.inf if rows.size else float(components.max()),
-        pvalue=(1 + n_as_large) / (int(n_resamples) + 1),
+        pvalue=(1 + n_as_large) / (n_resamples + 1),
         components=dict(zip(names, components.tolist(), strict=True)),
         generator=chosen,
         notion=reduction.name,
-        n_resamples=int(n_resamples),
+        n_resamples=n_resamples,
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
         n_groups=predictions.n_groups,
@@ -289,96 +276,34 @@ def calibration_test(
     )
 
 
-def _bad_number(n_resamples: object) -> ValueError:
-    return bad_value(
-        "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
-    )
-
-
-@dataclass(frozen=True)
-class _Resampling:
-    """The forms of all problems of a notion on the observed and the drawn label sets."""
-
-    predictions: Predictions
-    notion: Notion
-    generator: BregmanGenerator
-    n_resamples: int
-    rng: np.random.Generator
-    weights: ClassWeights | None
-
-    def forms(self) -> tuple[tuple[str, ...], Floats]:
-        """Return names and forms (names, 1 + B), the observed labels first."""
-        if self.notion.n_outcomes(self.predictions.n_classes) > 2:
-            return self._of_rows()
-        # One draw of the class of a row answers for it whether each class occurred.
-        together = self.notion.per_class and not self.predictions.multilabel
-        if together or self.weights is not None:
-            return self._of_tables()
-        return self._of_separate_tables()
-
-    def _of_rows(self) -> tuple[tuple[str, ...], Floats]:
-        (problem,) = self._problems()
-        rows = Rows.of(problem)
-        forms = quadratic_forms(rows.at, self.generator, self.rng)
-        of_class = None if self.weights is None else self.weights.of_class
-        evaluate = rows_evaluation(rows, forms, of_class)
-        return forms.names, on_all_sets(self._classes(), evaluate, problem.prob, MOST_OF_ROWS)
-
-    def _of_tables(self) -> tuple[tuple[str, ...], Floats]:
-        """Draw classes, which decide about the events of all problems."""
-        evaluate: WeighedTables | CountedTables
-        if self.weights is None:
-            evaluate = CountedTables(self.predictions.n_samples, self.predictions.n_classes)
-        else:
-            evaluate = WeighedTables(self.weights.of_class)
-        for i, problem in enumerate(self._problems()):
-            evaluate.add(*self._table(problem), self._event(i))
-        return evaluate.names, on_all_sets(
-            self._classes(), evaluate, self.predictions.prob, evaluate.most
+def check_resamples(n_resamples: Any) -> int:
+    """Return a number of label sets, or raise."""
+    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
+    if not whole or n_resamples < 1:
+        raise bad_value(
+            "n_resamples", repr(n_resamples), "a whole number of at least 1", "999 is usual"
         )
-
-    def _of_separate_tables(self) -> tuple[tuple[str, ...], Floats]:
-        """Draw the event of each problem by itself."""
-        total: Any = 0.0
-        names: tuple[str, ...] = ()
-        for problem in self._problems():
-            evaluate = CountedTables(problem.prob.shape[0], 2)
-            evaluate.add(*self._table(problem), 1)
-            names, sets = evaluate.names, self._label_sets(problem.prob, problem.label)
-            total = total + on_all_sets(sets, evaluate, problem.prob, evaluate.most)
-        return names, total
-
-    def _problems(self) -> Iterator[Problem]:
-        for problem in steps(self.notion.problems(self.predictions), share=0.3):
-            if self.weights is None:
-                yield problem
-            else:
-                equal = like(np.full(self.predictions.n_samples, 1.0), problem.prob)
-                yield replace(problem, weight=equal / self.predictions.n_samples, uniform=True)
-
-    def _table(self, problem: Problem) -> tuple[Table, QuadraticForms]:
-        table = Table.of(problem)
-        return table, quadratic_forms(table.sums.at, self.generator, self.rng)
-
-    def _event(self, i: int) -> int | npt.NDArray[np.intp]:
-        """Return the class that is the event of a problem, or that of each row."""
-        if self.notion.per_class:
-            return i
-        if self.notion.whole:
-            return 1
-        top: npt.NDArray[np.intp] = to_numpy(self.predictions.log_prob).argmax(axis=1)
-        return top
-
-    def _classes(self) -> LabelSets:
-        weights, predictions = self.weights, self.predictions
-        prob = predictions.prob if weights is None else weights.prob
-        return self._label_sets(prob, predictions.label)
-
-    def _label_sets(self, prob: Array, label: Array) -> LabelSets:
-        return LabelSets(to_numpy(prob), to_numpy(label), self.n_resamples, self.rng)
+    return int(n_resamples)
 
 
-def _impossible(predictions: Predictions, notion: Notion) -> npt.NDArray[np.bool_]:
+def _forms_of_labels(
+    predictions: Predictions,
+    notion: Notion,
+    generator: BregmanGenerator,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[tuple[str, ...], Floats]:
+    """Return names and forms (names, 1 + B), the observed labels first."""
+    names: tuple[str, ...] = ()
+    total: Any = 0.0
+    for draw in draws(predictions, notion, generator, rng, class_weights(predictions)):
+        sets = LabelSets(to_numpy(draw.prob), to_numpy(draw.label), n_resamples, rng)
+        names = draw.names
+        total = total + on_all_sets(sets, draw.evaluate, draw.prob, draw.most)
+    return names, total
+
+
+def impossible_rows(predictions: Predictions, notion: Notion) -> npt.NDArray[np.bool_]:
     """(n,) whether what occurred has probability 0, not only one that underflows."""
     found = np.zeros(predictions.n_samples, dtype=bool)
     for problem in notion.problems(predictions):
@@ -387,7 +312,7 @@ def _impossible(predictions: Predictions, notion: Notion) -> npt.NDArray[np.bool
     return found
 
 
-def _standardised(
+def standardised(
     forms: Floats,
     among: Floats,
     otherwise: Floats | float = 0.0,

@@ -12,10 +12,10 @@ import numpy as np
 from propercal._array import ignore_underflow, to_numpy
 from propercal._data.alignment import align_pair
 from propercal._data.blocks import check_all_series
-from propercal._data.dimensions import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
-from propercal._data.holders import collected
+from propercal._data.layout import Layout
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading

@@ -33,22 +33,27 @@ _Evaluation = Callable[[Floats], Array]
 """From signs of groups (sets, G) to forms (names, sets)."""
 
 
+def signs_of_groups(n_groups: int, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw the signs (1 + B, groups) of residuals, those of the observed ones being 1."""
+    bits = rng.integers(0, 2, size=(1 + n_resamples, n_groups))
+    signs = 2 * bits.astype(np.float64) - 1
+    signs[0] = 1
+    return signs
+
+
 def forms_of_signs(
     predictions: Predictions,
     notion: Notion,
     generator: BregmanGenerator,
-    n_resamples: int,
+    signs: Floats,
     rng: np.random.Generator,
 ) -> tuple[tuple[str, ...], Floats]:
     """Return names and forms (names, 1 + B), added up over the problems, the observed ones first.
 
-    All problems of a notion have the same signs, those of the observed residuals being 1.
+    All problems of a notion have the same signs.
     """
     groups = predictions.groups
     assert groups is not None  # noqa: S101  # else labels are drawn
-    bits = rng.integers(0, 2, size=(1 + n_resamples, int(groups.max()) + 1))
-    signs = 2 * bits.astype(np.float64) - 1
-    signs[0] = 1
     blocks = slices(len(signs), _SETS)
     total: Any = 0.0
     names: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ figures of your own make room for it with ``layout="constrained"``.
 
 from propercal.plotting.bars import decomposition_bars
 from propercal.plotting.convergence import convergence
+from propercal.plotting.forest import forest
 from propercal.plotting.layers import layer_curves
 from propercal.plotting.palette import COLOURS
 from propercal.plotting.pareto import on_front, pareto_front
@@ -16,6 +17,7 @@ __all__ = [
     "COLOURS",
     "convergence",
     "decomposition_bars",
+    "forest",
     "layer_curves",
     "on_front",
     "pareto_front",

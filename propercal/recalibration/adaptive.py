@@ -77,9 +77,14 @@ def _damping(train: TrainingSets, free: Scores) -> Array:
 
 
 def _waves(train: TrainingSets, low: int = 0, high: int = _BLOCKS[-1]) -> _Waves:
-    log_odds, each = _values(train.reference)
-    before = np.cumsum(each)
-    return _Waves(log_odds, (before - each / 2) / before[-1], low, high)
+    seen = train.reference
+
+    def make() -> _Waves:
+        log_odds, each = _values(seen)
+        before = np.cumsum(each)
+        return _Waves(log_odds, (before - each / 2) / before[-1], low, high)
+
+    return seen.once((_waves, low, high), make)
 
 
 def wave_terms() -> list[Callable[[TrainingSets], MakeTerms]]:
@@ -88,7 +93,7 @@ def wave_terms() -> list[Callable[[TrainingSets], MakeTerms]]:
     return [partial(_waves, low=low, high=high) for low, high in ends]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Waves:
     """Cosines of the share of the rows below a prediction, half of those that equal it included."""
 
@@ -109,9 +114,13 @@ def _log_odds(points: Points) -> Floats:
 
 def _values(train: TrainingSets) -> tuple[Floats, Floats]:
     """Return the log-odds that occur, ascending, and their weights in rows."""
-    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
-    values, place = np.unique(_log_odds(train.points).round(_DIGITS), return_inverse=True)
-    return values, np.bincount(place, weight).astype(np.float64)
+
+    def make() -> tuple[Floats, Floats]:
+        weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
+        values, place = np.unique(_log_odds(train.points).round(_DIGITS), return_inverse=True)
+        return values, np.bincount(place, weight).astype(np.float64)
+
+    return train.once(_values, make)
 
 
 def atoms(train: TrainingSets) -> Recalibration:

@@ -11,8 +11,9 @@ from propercal._array import namespace
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
 from propercal._data.coordinates import scalars_of, selected, texts_of
-from propercal._data.dimensions import USUAL_LAYOUT, Dimensions, Layout
+from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names

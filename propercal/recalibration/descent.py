@@ -81,9 +81,10 @@ def descend(
     for _ in range(max_steps):
         gain, step = propose(at.point, at.belongings, at.number)
         found, moved = _search(at, gain, step, evaluate)
-        stuck = np.setdiff1d(np.arange(len(at.number)), moved)
-        if stuck.size:
-            ended.append(at.part(stuck))
+        if len(moved) < len(at.number):
+            stuck = np.ones(len(at.number), dtype=bool)
+            stuck[moved] = False
+            ended.append(at.part(np.flatnonzero(stuck)))
         over = done(gain[moved], found.value)
         if over.any():
             ended.append(found.part(np.flatnonzero(over)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from propercal._data.tokens import numberings
 from propercal._typing import Array
 from propercal.recalibration.family import Family, Recalibration, TrainingRows, TrainingSets
 from propercal.recalibration.parameters import Parameters
-from propercal.recalibration.points import LOG_FLOOR, Points
+from propercal.recalibration.points import SMALLEST, Points
 
 
 def as_family(argument: str, recalibrator: Any) -> Family:
@@ -162,4 +161,4 @@ def _predicted(argument: str, fitted: Any, classes: Any, n_classes: int, points:
             "numbers ≥ 0 that sum to 1 in each row",
             "correct or replace it",
         )
-    return like(np.maximum(prob, math.exp(LOG_FLOOR)), points.prob)
+    return like(np.maximum(prob, SMALLEST), points.prob)

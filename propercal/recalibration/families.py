@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration import logit
+from propercal.recalibration.descent import Numbers
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points, softmax
+from propercal.recalibration.points import SMALLEST, Points, softmax
 from propercal.recalibration.terms import ClassTerms, MakeTerms, SharedTerms
 
 #: More coefficients are not fitted; the families that need them are left out.
@@ -31,6 +33,8 @@ _MIXTURE_STEPS = 30
 #: So many rows, or up to twice as many, are enough to tell where a step should lead; with fewer,
 #: the curvature of each step is that of all of them.
 _CURVATURE_ROWS = 2000
+#: Nor is it computed for each step where it has more coefficients than these.
+_MANY_COEFFICIENTS = 100
 _MIXTURE_TOLERANCE = 1e-4
 
 
@@ -94,7 +98,7 @@ def tempered_mixture(train: TrainingSets) -> Recalibration:
     return _Mixture(_mixing(train, tempered(train.points)), before=tempered)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """Softmax of scores that are linear in coefficients (b, d), on top of those of `base`."""
 
@@ -119,19 +123,20 @@ class Scores:
         curvature from there: never from a fit to other rows, on whose labels this one would then
         depend in its last digits.
         """
-        terms = make_terms(train.points)
-        few = start.shape[1] <= logit.LARGEST_SYSTEM
+        terms = train.points.terms(make_terms)
+        d, n = int(start.shape[1]), int(train.points.prob.shape[0])
+        dear = n > _CURVATURE_ROWS or d > _MANY_COEFFICIENTS
         curvature = None
         if near is not None:
             curvature = logit.Curvature(near.information(train))
-        elif train.counts.shape[0] == 1 and few and train.points.prob.shape[0] > _CURVATURE_ROWS:
+        elif train.counts.shape[0] == 1 and d <= logit.LARGEST_SYSTEM and dear:
             curvature = _curvature_at(start, train, make_terms, base)
         coefficients = logit.fit(
             terms,
             train.by_class,
             start=start,
             ridge=ridge,
-            offset=None if base is None else base.scores(train.points),
+            offset=None if base is None else base.scores_of(train),
             begin=None if near is None else near.coefficients,
             curvature=curvature,
         )
@@ -140,34 +145,54 @@ class Scores:
     def information(self, train: TrainingSets) -> Array:
         """(b, d, d) Fisher information of the coefficients in the sets that they were fitted to."""
         xp = namespace(train.counts)
-        prob = xp.exp(logit.log_softmax_of(self.scores(train.points)))
-        return self.make_terms(train.points).information(prob, xp.sum(train.by_class, axis=1))
+        prob, _ = logit.softmax_of(self.scores(train.points))
+        return train.points.terms(self.make_terms).information(prob, xp.sum(train.by_class, axis=1))
+
+    def scores_of(self, train: TrainingSets) -> Array:
+        """(b, k, n) scores of the points of training sets."""
+        return train.once((self, "scores"), lambda: self.scores(train.points))
 
     def scores(self, points: Points) -> Array:
         """(b, k, n)."""
-        scores = self.make_terms(points).scores(self.coefficients)
+        scores = points.terms(self.make_terms).scores(self.coefficients)
         return scores if self.base is None else self.base.scores(points) + scores
 
     def __call__(self, points: Points) -> Array:
         """(b, n, k) recalibrated probabilities."""
         scores = self.scores(points)
-        return softmax(namespace(scores).permute_dims(scores, (0, 2, 1)))
+        xp = namespace(scores)
+        prob, _ = logit.softmax_of(scores)
+        if float(xp.min(prob)) < SMALLEST:
+            return softmax(xp.permute_dims(self.scores(points), (0, 2, 1)))
+        return xp.permute_dims(prob, (0, 2, 1))
 
 
 def _curvature_at(
     start: Array, train: TrainingSets, make_terms: MakeTerms, base: Scores | None
 ) -> logit.Curvature:
     """Return the curvature at `start`, by some of the rows: it decides where steps lead alone."""
+
+    def make() -> logit.Curvature:
+        some, step = train.once(_some_of, lambda: _some_of(train))
+        terms = some.points.terms(make_terms)
+        scores = terms.scores(start)
+        scores = scores if base is None else base.scores_of(some) + scores
+        prob, _ = logit.softmax_of(scores)
+        weight = namespace(prob).sum(some.by_class, axis=1)
+        return logit.Curvature(step * terms.information(prob, weight), rough=True)
+
+    # Families that differ in how strongly they are drawn to where they start have the same.
+    return train.once((make_terms, base, to_numpy(start).tobytes()), make)
+
+
+def _some_of(train: TrainingSets) -> tuple[TrainingSets, int]:
+    """Return as many points as tell the curvature, and how many each of them stands for."""
     xp = namespace(train.counts)
     n = int(train.points.prob.shape[0])
     step = max(1, n // _CURVATURE_ROWS)
     rows = like(np.arange(0, n, step), train.counts)
-    points, counts = train.points.take(rows), xp.take(train.counts, rows, axis=1)
-    terms = make_terms(points)
-    scores = terms.scores(start)
-    scores = scores if base is None else base.scores(points) + scores
-    prob = xp.exp(logit.log_softmax_of(scores))
-    return logit.Curvature(step * terms.information(prob, xp.sum(counts, axis=2)), rough=True)
+    counts = xp.take(train.counts, rows, axis=1)
+    return TrainingSets(train.points.take(rows), counts, train.uniform), step
 
 
 @dataclass(frozen=True)
@@ -266,9 +291,23 @@ def _seen_by_class(train: TrainingSets, prob: Array) -> Iterator[tuple[Array, Ar
     These are (b or 1, m, k), their transpose (b or 1, k, m), and counts (b, m, 1).
     """
     xp = namespace(prob)
-    seen = to_numpy(xp.sum(train.counts, axis=0)) > 0
-    for j in range(train.n_classes):
-        rows = like(np.flatnonzero(seen[:, j]), train.counts)
-        there = xp.take(prob, rows, axis=1)
-        counts = xp.take(train.counts[:, :, j], rows, axis=1)[..., None]
-        yield there, xp.permute_dims(there, (0, 2, 1)), counts
+    rows, label, ends = train.once(_rows_by_class, lambda: _rows_by_class(train))
+    there = xp.take(prob, like(rows, prob), axis=1)
+    counts = train.once((_rows_by_class, "counts"), lambda: _counts_of(train, rows, label))
+    for a, b in pairwise(ends):
+        part = there[:, a:b, :]
+        yield part, xp.permute_dims(part, (0, 2, 1)), counts[:, a:b, None]
+
+
+def _rows_by_class(train: TrainingSets) -> tuple[Numbers, Numbers, list[int]]:
+    """Return points and labels that occur there, class by class, and where classes begin."""
+    seen = to_numpy(namespace(train.counts).sum(train.counts, axis=0)) > 0
+    label, rows = np.nonzero(seen.T)
+    return rows, label, np.searchsorted(label, np.arange(train.n_classes + 1)).tolist()
+
+
+def _counts_of(train: TrainingSets, rows: Numbers, label: Numbers) -> Array:
+    """(b, m) how often labels were seen at points."""
+    xp = namespace(train.counts)
+    at = like(rows * train.n_classes + label, train.counts)
+    return xp.take(xp.reshape(train.counts, (train.counts.shape[0], -1)), at, axis=1)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from propercal._array import namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.points import Points
+
+_T = TypeVar("_T")
 
 
 class Recalibration(Protocol):
@@ -48,6 +50,7 @@ class TrainingSets:
     whole: TrainingSets | None = None
     """All rows as one set, of which these are parts. Nothing may be taken of its labels."""
     _fitted: dict[Any, Any] = field(default_factory=dict)
+    _made: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -76,6 +79,13 @@ class TrainingSets:
         if family not in self._fitted:
             self._fitted[family] = family(self)
         return self._fitted[family]
+
+    def once(self, what: Any, make: Callable[[], _T]) -> _T:
+        """Return what `make` returns, made once for all families that ask for `what`."""
+        if what not in self._made:
+            self._made[what] = make()
+        found: _T = self._made[what]
+        return found
 
 
 Family = Callable[[TrainingSets], Recalibration]

@@ -92,6 +92,9 @@ class VaryingTemperature:
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
+        return seen.once((VaryingTemperature, self.by_class), lambda: self._terms(seen))
+
+    def _terms(self, seen: TrainingSets) -> _Context:
         top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
         return _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
 
@@ -99,13 +102,13 @@ class VaryingTemperature:
         """Fit the function, drawn to temperature scaling."""
         terms = self.terms(train.reference)
         slope = train.fit(temperature).coefficients
-        d = terms(train.points.part(slice(0, 1))).n_terms
+        d = train.points.part(slice(0, 1)).terms(terms).n_terms
         first = like([[1.0] + [0.0] * (d - 1)], slope, slope.dtype)
         ridge = self.ridge + (_SLOPE_RIDGE - self.ridge) * first + 0 * slope
         return Scores.fitted(train, terms, start=slope * first, ridge=ridge)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Context:
     scale: float
     steps: Array
@@ -141,7 +144,7 @@ class _BesideEquivariant(ABC):
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the coefficients, drawn to 0."""
         terms, base = self.terms(train.reference), train.fit(equivariant)
-        d = terms(train.points.part(slice(0, 1))).n_terms
+        d = train.points.part(slice(0, 1)).terms(terms).n_terms
         own = base.coefficients
         start = own[:, :1] * like([[0.0] * d], own, own.dtype)
         return Scores.fitted(train, terms, start=start, ridge=start + self.ridge, base=base)
@@ -178,10 +181,10 @@ class LogSums(_BesideEquivariant):
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
-        return _LogSums(_scale(seen))
+        return seen.once(LogSums, lambda: _LogSums(_scale(seen)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _LogSums:
     scale: float
 
@@ -207,11 +210,14 @@ class Ranks(_BesideEquivariant):
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
+        return seen.once(Ranks, lambda: self._terms(seen))
+
+    def _terms(self, seen: TrainingSets) -> _RankScores:
         gaps = _gaps(_largest(seen.points))
         return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _RankScores:
     steps: Array
     """(gaps, steps)."""
@@ -252,6 +258,9 @@ class ShiftsByConfidence:
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
+        return seen.once(ShiftsByConfidence, lambda: self._terms(seen))
+
+    def _terms(self, seen: TrainingSets) -> _ByConfidence:
         share = like(_shares(seen), seen.points.prob)
         top = namespace(share).max(seen.points.prob, axis=1)
         mean = float(share @ top)
@@ -266,7 +275,7 @@ class ShiftsByConfidence:
         return Scores.fitted(train, terms, start=start, ridge=0 * start + self.ridge)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _ByConfidence:
     mean: float
     spread: float
@@ -281,7 +290,7 @@ class _ByConfidence:
 
 def _scale(train: TrainingSets) -> float:
     """Return the spread of log g over rows and classes, a unit for all sets."""
-    return float(namespace(train.counts).mean(spreads(train)))
+    return train.once(_scale, lambda: float(namespace(train.counts).mean(spreads(train))))
 
 
 def _shares(train: TrainingSets) -> Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from propercal._array import device, like, namespace, to_numpy
+from propercal._array import device, exp_over, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.descent import MAX_STEPS, Floats, Numbers, descend
 from propercal.recalibration.terms import Terms
@@ -39,11 +39,18 @@ class Curvature(NamedTuple):
         return xp.linalg.inv(self.information + eye * ridge[:, :, None])
 
 
-def log_softmax_of(scores: Array) -> Array:
-    """Logarithms of the softmax of scores (b, k, n) over the classes."""
+def softmax_of(scores: Array) -> tuple[Array, Array]:
+    """Softmax of scores (b, k, n), which are overwritten, over the classes.
+
+    The second array (b, n) are logarithms of the sums of their exponentials.
+    """
     xp = namespace(scores)
-    shifted = scores - xp.max(scores, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    largest = xp.max(scores, axis=1, keepdims=True)
+    scores -= largest
+    prob = exp_over(scores)
+    total = xp.sum(prob, axis=1, keepdims=True)
+    prob /= total
+    return prob, (largest + xp.log(total))[:, 0, :]
 
 
 def fit(
@@ -81,17 +88,23 @@ def fit(
     xp = namespace(counts)
     b = start.shape[0]
     weight = xp.sum(counts, axis=1)
+    # The loss is linear in the coefficients but for the logarithms of the sums.
+    seen = terms.products(counts)
+    before = 0.0 if offset is None else xp.sum(counts * offset, axis=(1, 2))
+    before = before + xp.zeros_like(start[:, 0])
 
     def of(values: Array, number: Numbers) -> Array:
         return values if len(number) == b else xp.take(values, like(number, values), axis=0)
 
     def evaluate(coefficients: Array, number: Numbers) -> tuple[Floats, Array]:
         scores = terms.scores(coefficients)
-        scores = scores if offset is None else of(offset, number) + scores
-        log_prob = log_softmax_of(scores)
-        loss = -xp.sum(of(counts, number) * log_prob, axis=(1, 2))
-        drawn = of(ridge, number) * (coefficients - of(start, number)) ** 2
-        return to_numpy(loss + 0.5 * xp.sum(drawn, axis=1)), log_prob
+        if offset is not None:
+            scores += of(offset, number)
+        prob, log_total = softmax_of(scores)
+        loss = xp.sum(of(weight, number) * log_total, axis=1) - of(before, number)
+        linear = 0.5 * of(ridge, number) * (coefficients - of(start, number)) ** 2
+        linear = linear - of(seen, number) * coefficients
+        return to_numpy(loss + xp.sum(linear, axis=1)), prob
 
     large = start.shape[1] > LARGEST_SYSTEM
     limited = large or (curvature is not None and curvature.rough)
@@ -101,9 +114,9 @@ def fit(
     else:
         steps = _NewtonSteps(terms, ridge, curvature)
 
-    def propose(coefficients: Array, log_prob: Array, number: Numbers) -> tuple[Floats, Array]:
-        prob, own = xp.exp(log_prob), of(weight, number)
-        gradient = terms.products(own[:, None, :] * prob - of(counts, number))
+    def propose(coefficients: Array, prob: Array, number: Numbers) -> tuple[Floats, Array]:
+        own = of(weight, number)
+        gradient = terms.products(own[:, None, :] * prob) - of(seen, number)
         gradient = gradient + of(ridge, number) * (coefficients - of(start, number))
         step = steps(coefficients, gradient, prob, own, number)
         return to_numpy(xp.sum(gradient * step, axis=1)), -step

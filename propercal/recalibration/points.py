@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from propercal._array import Segments, log_softmax, namespace
 from propercal._typing import Array
@@ -10,6 +13,10 @@ from propercal._typing import Array
 #: Smaller logarithms are raised to that of the smallest single-precision number: a model that gives
 #: a class less than 1e-45 means 0, and what happens there is for the other rows to tell.
 LOG_FLOOR = -104.0
+#: The smallest probability of points.
+SMALLEST = math.exp(LOG_FLOOR)
+#: Functions of so many probabilities are made once; of more they would take too much memory.
+_KEPT_NUMBERS = 500_000
 
 
 @dataclass(frozen=True)
@@ -25,18 +32,44 @@ class Points:
     """(n,) the number of what stands for each point where nearly equal ones are not told apart."""
     nodes: Points | None = None
     """What stands for them."""
+    origin: tuple[Points, slice | Array] | None = field(default=None, repr=False, compare=False)
+    """Points of which these are some rows, and which: functions of these are rows of theirs."""
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def take(self, rows: Array) -> Points:
         """Return some rows, by their numbers."""
         xp = namespace(self.prob)
         group = None if self.group is None else xp.take(self.group, rows)
         prob, log_prob = (xp.take(x, rows, axis=0) for x in (self.prob, self.log_prob))
-        return Points(prob, log_prob, group, self.nodes)
+        return Points(prob, log_prob, group, self.nodes, self._origin_of(rows))
 
     def part(self, rows: slice) -> Points:
         """Return adjacent rows."""
         group = None if self.group is None else self.group[rows]
-        return Points(self.prob[rows, :], self.log_prob[rows, :], group, self.nodes)
+        origin = self._origin_of(rows)
+        return Points(self.prob[rows, :], self.log_prob[rows, :], group, self.nodes, origin)
+
+    def terms(self, make_terms: Callable[[Points], Any]) -> Any:
+        """Return what `make_terms` makes of these points, made once where there are not too many.
+
+        It has `rows`, which returns what is made of some points by their numbers.
+        """
+        if not self._keeps:
+            return make_terms(self)
+        if make_terms not in self._made:
+            if self.origin is None:
+                self._made[make_terms] = make_terms(self)
+            else:
+                whole, rows = self.origin
+                self._made[make_terms] = whole.terms(make_terms).rows(rows)
+        return self._made[make_terms]
+
+    @property
+    def _keeps(self) -> bool:
+        return int(self.prob.shape[0] * self.prob.shape[1]) <= _KEPT_NUMBERS
+
+    def _origin_of(self, rows: slice | Array) -> tuple[Points, slice | Array] | None:
+        return (self, rows) if self._keeps else None
 
 
 def interior(log_prob: Array) -> Points:

@@ -6,13 +6,17 @@ import math
 
 import numpy as np
 
-from propercal._array import by_rows, like, namespace, to_numpy
+from propercal._array import by_rows, is_numpy, like, namespace, slices, to_numpy
 from propercal._typing import Array
-from propercal.generators.base import BregmanGenerator, curvature_width
+from propercal.generators.base import BregmanGenerator, curved
 from propercal.recalibration.descent import Floats, Numbers, descend
 
 #: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
 _TOLERANCE = 1e-9
+#: Probabilities of all candidates that stay in cache from one operation to the next.
+_BLOCK = 2**16
+#: Temporaries of a loss that do, as the number of numbers for each of its own.
+_IN_CACHE = 16
 
 
 def stacking_weights(
@@ -52,30 +56,45 @@ def stacking_weights(
     if m == 1:
         return np.ones(1)
 
-    width = curvature_width(generator, k)
     prices = price * _nats(generator, candidates, outcome, weight)
-    flat = xp.reshape(candidates * weight[:, None], (m, n * k))
+    # Classes before rows, as families have them in memory.
+    flat = xp.reshape(xp.permute_dims(candidates, (0, 2, 1)), (m, k * n))
 
     def evaluate(a: Floats, _: Numbers) -> tuple[Floats, Array]:
-        q = xp.tensordot(like(a[0], candidates), candidates, axes=1)
-        loss = float(xp.sum(weight * by_rows(generator.loss, q, outcome)))
+        q = xp.reshape(like(a[0], candidates) @ flat, (k, n)).T
+        loss = float(xp.sum(weight * by_rows(generator.loss, q, outcome, width=_IN_CACHE * k)))
         return np.array([loss + float(prices @ a[0])]), q[None, ...]
 
     def propose(a: Floats, q: Array, _: Numbers) -> tuple[Floats, Floats]:
-        q = q[0, ...]
-        error = by_rows(generator.hessian_times, q, outcome - q, width=width)
-        slope = prices - to_numpy(flat @ xp.reshape(error, (-1,)))
-        bent = [
-            xp.reshape(by_rows(generator.hessian_times, q, candidates[i, ...], width=width), (-1,))
-            for i in range(m)
-        ]
-        curvature = to_numpy(flat @ xp.stack(bent, axis=1))
+        saved, curvature = _forms(generator, candidates, outcome, weight, q[0, ...])
+        slope = prices - saved
         step = _simplex_minimum(slope - curvature @ a[0], curvature) - a[0]
         return np.array([-float(slope @ step)]), step[None, :]
 
     even: Floats = np.full((1, m), 1 / m)
     found = descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
     return np.asarray(found[0])
+
+
+def _forms(
+    generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array, q: Array
+) -> tuple[Floats, Floats]:
+    """Return Σ w ⟨b, ∇²F(q) (y − q)⟩ (m,) and Σ w ⟨b, ∇²F(q) bᵀ⟩ (m, m), block by block of rows."""
+    xp = namespace(candidates)
+    m, n, k = candidates.shape
+    # What lies on an accelerator is summed at once.
+    step = max(1, _BLOCK // (m * k)) if is_numpy(candidates) else n
+    slope, curvature = np.zeros(m), np.zeros((m, m))
+    for rows in slices(n, step):
+        part, at, w = candidates[:, rows, :], q[rows, :], weight[rows][:, None]
+        flat = xp.reshape(xp.permute_dims(part * w, (0, 2, 1)), (m, -1))
+        error, bent = (
+            xp.permute_dims(curved(generator, at, each), (0, 2, 1))
+            for each in ((outcome[rows, :] - at)[None, ...], part)
+        )
+        slope += to_numpy(flat @ xp.reshape(error, (-1,)))
+        curvature += to_numpy(flat @ xp.reshape(bent, (m, -1)).T)
+    return slope, curvature
 
 
 def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight: Array) -> Floats:
@@ -86,12 +105,14 @@ def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight
     over divergence is a nat.
     """
     xp = namespace(candidates)
-    first = by_rows(generator.loss, candidates[0, ...], outcome)
+    width = _IN_CACHE * int(candidates.shape[2])
+    first = by_rows(generator.loss, candidates[0, ...], outcome, width=width)
     nats = []
     for i in range(1, candidates.shape[0]):
         other = candidates[i, ...]
-        gain = first - by_rows(generator.loss, other, outcome)
-        apart = float(xp.sum(weight * by_rows(generator.divergence, candidates[0, ...], other)))
+        gain = first - by_rows(generator.loss, other, outcome, width=width)
+        away = by_rows(generator.divergence, candidates[0, ...], other, width=width)
+        apart = float(xp.sum(weight * away))
         variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))
         if apart > 0 and math.isfinite(variance):
             nats.append(variance / (2 * apart))

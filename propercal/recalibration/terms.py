@@ -34,6 +34,19 @@ class Terms(Protocol):
     def variances(self, prob: Array, weight: Array) -> Array:
         """(b, d) the diagonal of the information."""
 
+    def by_point(self, residual: Array) -> Array:
+        """(d, n) sums over classes of term × residual (k, n)."""
+
+    def rows(self, rows: slice | Array) -> Terms:
+        """Return those of some of the points, by their numbers."""
+
+
+def _at(values: Array, rows: slice | Array) -> Array:
+    """Return the values of some points, which are the last axis."""
+    if isinstance(rows, slice):
+        return values[..., rows]
+    return namespace(values).take(values, rows, axis=values.ndim - 1)
+
 
 class _FewTerms(ABC):
     """Terms whose information is small enough to be computed whenever its diagonal is asked for."""
@@ -57,6 +70,9 @@ class SharedTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0])
 
+    def rows(self, rows: slice | Array) -> SharedTerms:  # noqa: D102
+        return SharedTerms(_at(self.values, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return namespace(self.values).tensordot(coefficients, self.values, axes=1)
 
@@ -64,6 +80,9 @@ class SharedTerms(_FewTerms):
         xp = namespace(self.values)
         d = self.values.shape[0]
         return xp.reshape(residual, (residual.shape[0], -1)) @ xp.reshape(self.values, (d, -1)).T
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return namespace(residual).sum(self.values * residual, axis=1)
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -85,6 +104,9 @@ class ClassTerms:
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0] * self.values.shape[1])
 
+    def rows(self, rows: slice | Array) -> ClassTerms:  # noqa: D102
+        return ClassTerms(_at(self.values, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
         k, s, _ = self.values.shape
@@ -96,6 +118,9 @@ class ClassTerms:
         by_class = xp.permute_dims(residual, (1, 0, 2))
         sums = xp.matmul(by_class, xp.permute_dims(self.values, (0, 2, 1)))
         return xp.reshape(xp.permute_dims(sums, (1, 0, 2)), (residual.shape[0], -1))
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return namespace(residual).reshape(self.values * residual[:, None, :], (self.n_terms, -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -131,6 +156,9 @@ class GroupTerms:
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0] * self.group.shape[1])
 
+    def rows(self, rows: slice | Array) -> GroupTerms:  # noqa: D102
+        return GroupTerms(_at(self.values, rows), _at(self.group.T, rows).T)
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
         b, s = coefficients.shape[0], self.values.shape[0]
@@ -143,6 +171,11 @@ class GroupTerms:
         sums = xp.sum(self.values[None, ...] * residual[:, None, ...], axis=2)
         by_group = xp.permute_dims(xp.matmul(sums, self.group), (0, 2, 1))
         return xp.reshape(by_group, (residual.shape[0], -1))
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(residual)
+        sums = xp.sum(self.values * residual, axis=1)
+        return xp.reshape(self.group.T[:, None, :] * sums, (self.n_terms, -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -181,11 +214,17 @@ class ContextTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.context.shape[0])
 
+    def rows(self, rows: slice | Array) -> ContextTerms:  # noqa: D102
+        return ContextTerms(_at(self.log_prob, rows), _at(self.context, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return (coefficients @ self.context)[:, None, :] * self.log_prob
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         return namespace(residual).sum(residual * self.log_prob, axis=1) @ self.context.T
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return self.context * namespace(residual).sum(residual * self.log_prob, axis=0)
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
@@ -205,12 +244,18 @@ class DifferenceTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.values.shape[0])
 
+    def rows(self, rows: slice | Array) -> DifferenceTerms:  # noqa: D102
+        return DifferenceTerms(_at(self.values, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         half = coefficients @ self.values / 2
         return namespace(half).stack([-half, half], axis=1)
 
     def products(self, residual: Array) -> Array:  # noqa: D102
         return (residual[:, 1, :] - residual[:, 0, :]) @ self.values.T / 2
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        return self.values * (residual[1, :] - residual[0, :]) / 2
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
@@ -229,6 +274,9 @@ class RankTerms(_FewTerms):
     def n_terms(self) -> int:  # noqa: D102
         return int(self.context.shape[0] * self.context.shape[1])
 
+    def rows(self, rows: slice | Array) -> RankTerms:  # noqa: D102
+        return RankTerms(_at(self.member, rows), _at(self.context, rows))
+
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.member)
         m, q, _ = self.context.shape
@@ -241,6 +289,11 @@ class RankTerms(_FewTerms):
         by_rank = xp.sum(residual[:, None, ...] * self.member, axis=2)
         sums = xp.matmul(self.context, by_rank[..., None])
         return xp.reshape(sums, (residual.shape[0], -1))
+
+    def by_point(self, residual: Array) -> Array:  # noqa: D102
+        xp = namespace(residual)
+        by_rank = xp.sum(self.member * residual, axis=1)
+        return xp.reshape(self.context * by_rank[:, None, :], (self.n_terms, -1))
 
     def information(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)

@@ -24,8 +24,9 @@ from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows
 from propercal.sketch.encoding import encode
-from propercal.sketch.first_class import check_for_zero
+from propercal.sketch.first_class import check_absent
 from propercal.sketch.grid import check_grid, frame_of
+from propercal.sketch.occurred import Occurred, tables_tell
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import (
@@ -233,6 +234,8 @@ class CalibrationSketch:
             return None
         rows, reading, weight = read
         check_weights(weight)
+        if not tables_tell(self.notion):
+            reading = reading._replace(occurred=reading.occurred.plus(Occurred.of(rows)))
         with no_gradient(rows.prob):
             pairs = pairs_of(rows, self.notion, weight)
         return pairs, rows.n_samples if rows.multilabel else 0, reading
@@ -310,17 +313,18 @@ class CalibrationSketch:
         UserWarning
             If a term is infinite; published methods: if the nodes may be off by more than 1e-6 of
             a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
-            the rows are different predictions in one bin; class-wise: if labels 1 to k − 1 are read
-            as numbers from 0, as in :func:`propercal.decompose`.
+            the rows are different predictions in one bin; if labels 1 to k − 1 are read as numbers
+            from 0, or no row is of the class of a column of logits, as in
+            :func:`propercal.decompose`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
         seen = self._seen
         state, reading = seen.summed(self._frame), seen.reading
-        several = self.n_classes > 2 or reading.unnamed or reading.columns is not None
-        if self.labels is None and several:
-            check_for_zero(state, self.notion, self.n_classes, reading.names, reading.columns)
+        if self.labels is None:
+            logits = self.from_logits
+            check_absent(state, self.notion, self.n_classes, reading, from_logits=logits)
         return decomposition(
             state,
             asked,
@@ -369,7 +373,9 @@ class CalibrationSketch:
         """
         seen = self._seen
         arrays = seen.summed(self._frame).arrays()
-        return encode({**self._settings(), "reading": list(seen.reading)}, arrays, key)
+        *reading, occurred = seen.reading
+        settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
+        return encode(settings, arrays, key)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, generator: Any = None, key: bytes | None = None) -> Self:

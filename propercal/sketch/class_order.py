@@ -33,7 +33,7 @@ def listed_names(labels: Given | None, n_classes: int, pos_label: Any) -> list[A
 def same_order(names: Given, columns: Given | None) -> bool:
     """Tell whether classes of these names stand in the order of the columns; None has no names."""
     if columns is None:
-        return not is_shuffled(names, words=True)
+        return not is_shuffled(names)
     proba = Held(np.empty((0, len(names))), columns=tuple(columns))
     return keys(names_of(names, proba)) == keys(names)
 

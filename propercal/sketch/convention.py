@@ -27,7 +27,8 @@ from propercal._data.holders import Held
 from propercal._data.links import LINKS
 from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
-from propercal._data.predictions import Predictions, _rounding, check_marks, validate
+from propercal._data.predictions import Predictions, validate
+from propercal._data.probabilities import check_marks, rounding
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
@@ -37,6 +38,7 @@ from propercal.sketch.class_order import (
     under_names,
 )
 from propercal.sketch.column_names import Called, as_bytes_hold
+from propercal.sketch.occurred import Occurred
 
 
 class Convention(NamedTuple):
@@ -52,11 +54,8 @@ class Convention(NamedTuple):
     """Whether columns came without names."""
     called: Called = Called()
     """Names of a single column, and of labels that are numbers."""
-
-    @property
-    def words(self) -> bool:
-        """Whether labels are strings, or may be."""
-        return self.names is None or any(isinstance(name, str) for name in self.names)
+    occurred: Occurred = Occurred()
+    """Classes of the rows, where tables do not tell."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -95,11 +94,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
             "occurs in each row, pass class numbers",
         )
     either = mine.columns if other.columns is None else other.columns
-    if (
-        (mine.unnamed or other.unnamed)
-        and either is not None
-        and is_shuffled(either, words=joined.words or other.words)
-    ):
+    if (mine.unnamed or other.unnamed) and either is not None and is_shuffled(either):
         raise bad_value(
             "other",
             f"a sketch of columns {other.columns or 'without names'}",
@@ -113,6 +108,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
         called = called.joined(other.called, (names or [0, 1])[-1], said, "other")
     return joined._replace(
         called=called,
+        occurred=mine.occurred.plus(other.occurred),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,
@@ -275,11 +271,10 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
     Columns of an indicator matrix may stand in any order, unlike numbers, which count.
     """
     marked = _is_matrix(labels)
-    words = reading.words or marked
     if proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
     if proba.columns is None:
-        if reading.columns is not None and is_shuffled(reading.columns, words=words):
+        if reading.columns is not None and is_shuffled(reading.columns):
             raise _other_columns(None, reading.columns)
         return proba, reading.columns
     columns = [as_bytes_hold(each) for each in proba.columns]
@@ -289,7 +284,7 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
     if known is None and not reading.unnamed:
         return proba, columns
     try:
-        order = order_of_columns(known, columns, words=words)
+        order = order_of_columns(known, columns)
     except OtherColumnsError as error:
         raise _other_columns(columns, known) from error
     if known is None:
@@ -330,7 +325,7 @@ def _by_sum(rows: Predictions) -> tuple[Predictions, bool]:
     1 − p anyway.
     """
     xp = namespace(rows.prob)
-    tolerance = _rounding(rows.dtype)
+    tolerance = rounding(rows.dtype)
 
     def rest_and_dependence(prob: Array) -> Array:
         regular = xp.abs(xp.sum(prob, axis=1) - 1) <= tolerance

@@ -41,6 +41,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "pos_label": (str, int, float, bool, type(None)),
     "link": (str, type(None)),
     "reading": (list,),
+    "occurred": (list,),
     "n_points": (int,),
     "weighted": (bool,),
     "used": (int, type(None)),

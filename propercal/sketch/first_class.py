@@ -1,37 +1,36 @@
-"""Labels of a sketch that may count columns from 0 or from 1, by the classes that occurred."""
+"""Columns that no row of a sketch is of: labels may count from 1, or a column be of no class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from propercal._data.columns import warn_of_absent
 from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
-from propercal._data.notions import as_notion
+from propercal._data.reading import USUAL_NAMES
+from propercal.sketch.convention import Convention
+from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.state import State
 
 Given = Sequence[Any]
 
 
-def check_for_zero(
-    state: State, notion: str, n_classes: int, names: Given | None, columns: Given | None
+def check_absent(
+    state: State, notion: str, n_classes: int, reading: Convention, *, from_logits: bool
 ) -> None:
-    """Warn as memory does, where classes of these names are those of columns of such names.
+    """Warn as memory does, of rows that were so read, whose classes the caller has not listed."""
+    found = occurred(state, notion, reading.occurred)
+    if n_classes > 2 or reading.unnamed or reading.columns is not None:
+        check_for_zero(found, n_classes, reading.names, reading.columns)
+    if from_logits and reading.separate is not True:
+        warn_of_absent(reading.columns, found.classes, USUAL_NAMES)
 
-    The top-label table does not know which class occurred.
-    """
+
+def check_for_zero(
+    found: Occurred, n_classes: int, names: Given | None, columns: Given | None
+) -> None:
+    """Warn as memory does, where classes of these names are those of columns of such names."""
     if names is None or list(names) != list(range(n_classes)) or are_numbered_from_0(columns):
         return
-    how = as_notion(notion)
-    if how.per_class:
-        occurring = {i for i, table in enumerate(state.tables) if table.counts[1]}
-    elif how.whole:
-        # Of two classes; others have no sketch of this notion.
-        occurring = {i for i, count in enumerate(state.tables[0].counts) if count}
-    else:
-        return
-    if are_in_doubt(occurring, n_classes):
-        table, sign = state.tables[0], 1 if how.per_class else -1
-        rows, prob = table.size.sum(axis=(1, 2)), np.exp(-np.logaddexp(0, -sign * table.nodes))
-        warn_of_no_zero(float(np.sum(rows * prob)), n_classes, "y_true", "y_proba")
+    if are_in_doubt({*found.classes}, n_classes):
+        warn_of_no_zero(found.of_first, n_classes, "y_true", "y_proba")

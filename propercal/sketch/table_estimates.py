@@ -25,7 +25,12 @@ from propercal._methods.completion import (
     warn_of_kernel,
 )
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights
-from propercal._methods.label_noise import noise_floor, variance_of_labels
+from propercal._methods.label_noise import (
+    detection_floor,
+    noise_floor,
+    of_problems,
+    variance_of_labels,
+)
 from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
@@ -111,6 +116,7 @@ def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_varianc
         extra_variance,
     )
     completed["noise_floor"] = _mean([each.floor for each in found])
+    completed["detection_floor"] = _detection_floor(state, found)
     misfit = joint_misfit([each.step.misfit for each in found])
     used = {
         "misfit_pvalue": misfit.p_value,
@@ -120,6 +126,18 @@ def debiased(state: State, found: Sequence[Cells], recipe: Recipe, extra_varianc
         "algorithm": joint_algorithm(each.step.algorithm for each in found),
     }
     return Found(refined, completed, used)
+
+
+def _detection_floor(state: State, found: Sequence[Cells]) -> float:
+    """Return it from the cells of all problems, one after the other."""
+    if state.totals.rows[1]:
+        # As in memory: how labels of a row go together is not known.
+        return math.nan
+    noise = np.concatenate([np.asarray(each.step.rows.noise) for each in found])
+    weight, squares = (
+        np.concatenate([getattr(each, name) for each in found]) for name in ("weight", "squares")
+    )
+    return detection_floor(of_problems(noise, len(found)), weight, squares, len(found))
 
 
 def change_by_width(state: State, generator: BregmanGenerator, recipe: Recipe) -> float:

@@ -12,8 +12,9 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
-from propercal.sketch.encoding import decode, unpack
+from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
+from propercal.sketch.occurred import Occurred
 from propercal.sketch.settings import check_folds, fixed_values, same_values
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
@@ -38,8 +39,8 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading = (
-        settings.pop(each) for each in ("generator", "name", "values", "reading")
+    written, name, values, reading, seen = (
+        settings.pop(each) for each in ("generator", "name", "values", "reading", "occurred")
     )
     chosen = as_generator(name if generator is None else generator)
     if repr(chosen) != written or not same_values(fixed_values(chosen), values):
@@ -55,6 +56,9 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     arrays = unpack(data, numbers, shapes(data, frame, sizes))
     check_memory(data, frame)
     check_arrays(data, arrays, frame)
+    occurred = Occurred.restored(seen, settings["n_classes"])
+    if occurred is None:
+        raise unreadable(data, "numbers of classes in ascending order")
     names, separate, columns, unnamed, called = reading
-    convention = Convention(names, separate, columns, unnamed, Called(*called))
+    convention = Convention(names, separate, columns, unnamed, Called(*called), occurred)
     return Written(settings, chosen, frame, arrays, convention)

@@ -41,6 +41,7 @@ def labels(*kinds: str) -> Any:
 
 
 KINDS = ["array", *NAMES]
+PAIRED: dict[str, Any] = {"generator": "brier", "kernel": None}
 RIGHT = propercal.decompose(Y, P, notion="classwise", method="risk", bandwidth=0.1).risk
 
 
@@ -323,3 +324,23 @@ def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before()
     two.update(WORDS, pd.Series(SCORE, name="fraud"))
     with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['legit', 'fraud'\]"):
         two.update(pd.get_dummies(WORDS), np.stack([SCORE, 1 - SCORE], 1))
+
+
+@pytest.mark.parametrize("labels", [Y, np.eye(3)[Y], np.eye(3)[Y].astype(bool)], ids=["numbers", "one-hot", "booleans"])
+def test_words_in_no_alphabetical_order_stand_beside_no_columns_without_names(labels: Any) -> None:
+    named, settings = pd.DataFrame(P, columns=list("cab")), PAIRED
+    message = r"^y_proba_b = columns \[.*'?\]: expected those of y_proba_a, \[.*\]; name the columns of both alike"
+    pairs: list[tuple[Any, Any]] = [(P, named), (named, P)]
+    for first, second in pairs:
+        with pytest.raises(ValueError, match=message):
+            propercal.paired_difference(labels, first, second, **settings)
+        chunks = (labels[:100], first[:100]), (labels[100:], second[100:])
+        with pytest.raises(ValueError, match=r"^y_proba = columns \["):
+            sketch_of(*chunks)
+        with pytest.raises(ValueError, match=r"^other = a sketch of columns "):
+            sketch_of(chunks[0]).merge(sketch_of(chunks[1]))
+    # In alphabetical order, or numbered, columns are as those without names are read.
+    for names in (["a", "b", "c"], ["p_0", "p_1", "p_2"]):
+        table = pd.DataFrame(P, columns=names)
+        assert propercal.paired_difference(labels, P, table, **settings).difference == pytest.approx(0, abs=1e-12)
+        assert sketch_of((labels[:100], P[:100]), (labels[100:], table[100:])).result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)

@@ -357,7 +357,10 @@ def test_rows_of_class_1_beside_a_column_of_class_2_are_in_doubt(name: Any) -> N
 
 
 @pytest.mark.parametrize("name", ["R²", "x③", "y₂", "p¹"])
-def test_digits_that_are_no_decimals_are_letters(name: str) -> None:
+def test_digits_that_are_no_decimals_are_digits(name: str) -> None:
     check(TWO, FRAUD, pd.Series(SCORE, name=name))
     check(TWO, pd.Series(FRAUD, name=name), F.iloc[:, ::-1])
-    check(THREE, CODES, P.set_axis(["c²", "c⁰", "c¹"], axis=1))
+    # As c2, c0, c1 would, they say another order.
+    for names in (["c²", "c⁰", "c¹"], ["②", "⓪", "①"], ["p₂", "p₀", "p₁"]):
+        refused(r"y_true = the names \[0, 1, 2\]: expected names of columns", CODES, P.set_axis(names, axis=1))
+        check(THREE, CODES, P.set_axis([names[i] for i in (1, 2, 0)], axis=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,14 @@ def lazy(*arrays: Any, chunks: Any = CHUNKS) -> list[Any]:
     return lazy_data.lazy(*arrays, chunks=chunks)
 
 
-def by_sketches(weight: Any, notion: str, chunks: int = CHUNKS, y_true: Any = Y_TRUE) -> Any:
+@cache
+def by_sketches(notion: str, chunks: int = CHUNKS) -> Any:
     """What sketches of the partitions find together, in memory."""
     sketches = []
     for a in range(0, N, chunks):
         rows = slice(a, a + chunks)
         sketch = propercal.CalibrationSketch(K, notion=notion)
-        sketch.update(y_true[rows], Y_PROBA[rows], sample_weight=weight[rows])
+        sketch.update(Y_TRUE[rows], Y_PROBA[rows], sample_weight=WEIGHT[rows])
         sketches.append(propercal.CalibrationSketch.from_bytes(sketch.to_bytes()))
     for sketch in sketches[1:]:
         sketches[0].merge(sketch)
@@ -55,14 +57,14 @@ def test_weights_are_those_of_memory(notion: str) -> None:
     assert wanted.n_samples == np.count_nonzero(WEIGHT)
     y_true, y_proba, weight = lazy(Y_TRUE, Y_PROBA, WEIGHT, chunks=N)
     found = propercal.decompose(y_true, y_proba, sample_weight=weight, notion=notion)
-    check_same(found, by_sketches(WEIGHT, notion, N), rel=1e-12)
+    check_same(found, by_sketches(notion, N), rel=1e-12)
     for term in ("risk", "calibration_error", "refinement"):
         assert getattr(found, term) == pytest.approx(getattr(wanted, term), rel=1e-9)
     assert found.interval("risk") == pytest.approx(wanted.interval("risk"))
     # Partitions deal their rows to folds by themselves.
     y_true, y_proba, weight = lazy(Y_TRUE, Y_PROBA, WEIGHT)
     found = propercal.decompose(y_true, y_proba, sample_weight=weight, notion=notion)
-    check_same(found, by_sketches(WEIGHT, notion), rel=1e-12)
+    check_same(found, by_sketches(notion), rel=1e-12)
     assert found.risk == pytest.approx(wanted.risk, rel=1e-12)
 
 
@@ -123,14 +125,14 @@ def array_of(values: Any, chunks: Any) -> Any:
 )  # fmt: skip
 def test_weights_have_the_partitions_of_predictions(y_true: Any, y_proba: Any, weight: Any) -> None:
     found = propercal.decompose(y_true, y_proba, sample_weight=weight, notion="classwise")
-    check_same(found, by_sketches(WEIGHT, "classwise"), rel=1e-12)
+    check_same(found, by_sketches("classwise"), rel=1e-12)
 
 
 def test_weights_with_coordinates_in_memory() -> None:
     xr = pytest.importorskip("xarray", reason="needs xarray")
     weight = xr.DataArray(WEIGHT, dims="row")
     found = propercal.decompose(*lazy(Y_TRUE, Y_PROBA), sample_weight=weight, notion="classwise")
-    check_same(found, by_sketches(WEIGHT, "classwise"), rel=1e-12)
+    check_same(found, by_sketches("classwise"), rel=1e-12)
 
 
 def test_data_frames() -> None:
@@ -146,7 +148,7 @@ def test_data_frames() -> None:
     parts = dd.from_pandas(frame, npartitions=5)
     sizes = tuple(parts.map_partitions(len).compute())
     assert sizes == (100,) * 5
-    wanted = by_sketches(WEIGHT, "classwise", 100)
+    wanted = by_sketches("classwise", 100)
     counting = parts.map_partitions(counted, meta=frame)
     proba = counting[list(CLASS_NAMES)]
     options: dict[str, Any] = {"notion": "classwise", "labels": list(CLASS_NAMES)}
@@ -174,7 +176,7 @@ def test_rows_of_a_partition_are_matched_by_their_index() -> None:
     turned = parts.w.map_partitions(lambda part: part.iloc[::-1], meta=frame.w)
     proba = parts[list(CLASS_NAMES)]
     found = propercal.decompose(parts.y, proba, sample_weight=turned, notion="classwise")
-    check_same(found, by_sketches(WEIGHT, "classwise", 100), rel=1e-12)
+    check_same(found, by_sketches("classwise", 100), rel=1e-12)
     other = parts.w.map_partitions(lambda part: part.set_axis([f"other {i}" for i in range(len(part))]), meta=frame.w)
     with pytest.raises(ValueError, match=r"^sample_weight = rows of the index other 0.*in partition"):
         propercal.decompose(parts.y, proba, sample_weight=other, notion="classwise")
@@ -199,7 +201,7 @@ def test_rows_of_weight_0_may_hold_anything(notion: str) -> None:
     numbers = np.where(away, np.nan, Y_TRUE)
     names = np.where(away, "eel", CLASS_NAMES[Y_TRUE]).astype(object)
     names[np.flatnonzero(away)[::2]] = None
-    wanted = by_sketches(WEIGHT, notion)
+    wanted = by_sketches(notion)
     for y_true in (Y_TRUE, numbers, names):
         labels, proba, weight = lazy(y_true, y_proba, WEIGHT)
         found = propercal.decompose(labels, proba, sample_weight=weight, notion=notion)

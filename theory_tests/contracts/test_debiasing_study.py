@@ -19,6 +19,7 @@ from propercal.experiments.store import CellResult
 from propercal.generators import Brier, Log, Spherical
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 from studies import debiasing, rivals
+from studies.classwise_truth import classwise_truth
 from studies.debiasing import METHODS, NONCENTRALITY, PARTS, SCENARIOS, STUDY, Design, weakened
 from studies.debiasing_summary import MET, MISSED, NOT_ASKED, UNCERTAIN, summary_of, table, verdict
 from theory_tests.contracts.study_command import command, printed
@@ -58,10 +59,11 @@ def test_replicates_are_decompositions_of_the_seeded_samples(study: tuple[Path, 
     outcome = np.eye(3)[y_true]
     saved = np.mean(Brier().loss(g, outcome) - Brier().loss(p, outcome))
     assert found["loss_saved"].item() == pytest.approx(float(saved), rel=1e-12)
-    # The third replicate exists for the first sample size alone; bins need a class-wise truth.
+    # The third replicate exists for the first sample size alone.
     assert replicates["loss_saved"].isnull().sum("replicate").values.tolist() == [[[[0, 0], [1, 1]]] * 2] * 3
-    binned = replicates["estimate"].sel({"method": "binned"}).isel(replicate=0, generator=0, sample_size=0)
-    assert binned.notnull().values.tolist() == [[True, True], [True, False], [True, False]]
+    # Bins are debiased for the Brier loss alone; all else is measured in every cell.
+    measured = replicates["estimate"].isel(replicate=0).notnull().all(["scenario", "n_classes", "sample_size"])
+    assert measured.to_series().loc[lambda found: ~found].index.tolist() == [("binned-debiased", "log")]
 
 
 def test_summary_states_truths_and_errors(study: tuple[Path, str]) -> None:
@@ -106,7 +108,9 @@ def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
@@ -140,7 +144,15 @@ SYNTHETIC = Design(
 
 TRUTHS = {"mixture": 0.1, "calibrated": 0.0}
 NOISE = np.array([-0.03, -0.01, 0.01, 0.03])
-SHIFTS = {"debiased": 0.002, "direct": 0.05, "risk": -0.08, "temperature": -0.02, "binned": 0.0, "binned-debiased": 0.0}
+SHIFTS = {
+    "debiased": 0.002,
+    "direct": 0.05,
+    "risk": -0.08,
+    "temperature": -0.02,
+    "temperature-mix": 0.03,
+    "binned": 0.0,
+    "binned-debiased": 0.0,
+}
 
 
 def numbers(cell: Cell) -> dict[str, Any]:
@@ -260,10 +272,41 @@ def test_temperature_scaling_finds_the_truth_of_its_own_model() -> None:
     y_true, g, _ = TemperatureScaledSimplex(3).sample(40_000, random_state=1)
     generators = [Log(), Brier(), Spherical()]
     found = rivals.temperature_estimates(y_true, g, generators, np.random.default_rng(0))
-    for value, generator in zip(found, generators, strict=True):
+    for *values, generator in zip(*found, generators, strict=True):
         truth = TemperatureScaledSimplex(3).truth(generator, "canonical").value
         # Standard errors below 2 % (log) and 4 % of the truth; a fifth is five of them.
-        assert value == pytest.approx(truth, rel=0.2)
+        assert values == pytest.approx([truth, truth], rel=0.2)
+
+
+def test_the_mixture_counts_as_one_row_more() -> None:
+    y_true, g, _ = TemperatureScaledSimplex(3).sample(30, random_state=5)
+    # Five folds of 6: fitted to 24 rows, and one uniform one. Replayed with the same folds.
+    fold = np.random.default_rng(1).permutation(30) % 5
+    r = np.empty_like(g)
+    for f in range(5):
+        a = rivals.fit_inverse_temperature(np.log(g[fold != f]), y_true[fold != f])
+        scaled = g[fold == f] ** a
+        r[fold == f] = 24 / 25 * scaled / scaled.sum(axis=1, keepdims=True) + 1 / 25 / 3
+    rows = np.arange(30)
+    expected = np.mean(np.log(r[rows, y_true]) - np.log(g[rows, y_true]))
+    _, mixed = rivals.temperature_estimates(y_true, g, [Log()], np.random.default_rng(1))
+    assert mixed == pytest.approx([expected], rel=1e-9)
+
+
+def test_classwise_truths_by_draws_agree_with_those_by_integration() -> None:
+    # With two classes the class-wise and the canonical error are one number.
+    model = MiscalibratedSimplex(2, "confidence temperature")
+    generators = [Log(), Brier()]
+    for (value, bound), generator in zip(classwise_truth(model, generators), generators, strict=True):
+        truth = model.truth(generator).value
+        assert abs(value - truth) <= bound
+        assert bound <= 0.02 * truth
+    # Given one of several predictions, p is not known: Jensen's inequality, and 0 at calibration.
+    several = MiscalibratedSimplex(4, "vector scaling")
+    (log, _), (brier, _) = classwise_truth(several, generators)
+    assert 0 < log < several.truth("log").value
+    assert brier > 0
+    assert not classwise_truth(MiscalibratedSimplex(4, "identity"), generators).any()
 
 
 def test_binned_estimates_are_sums_over_bins() -> None:
@@ -298,7 +341,9 @@ def test_kernel_and_binned_statistics_are_the_published_sums() -> None:
     chi_square = 0.0
     for i in range(3):
         at = np.minimum((15 * g[:, i]).astype(int), 14)
-        chi_square += sum(residual[at == b, i].sum() ** 2 / (g[at == b, i] * (1 - g[at == b, i])).sum() for b in set(at))
+        chi_square += sum(
+            residual[at == b, i].sum() ** 2 / (g[at == b, i] * (1 - g[at == b, i])).sum() for b in set(at)
+        )
     single = residual[None].astype(np.float32)
     assert rivals._kernel_errors(single, g)[0] == pytest.approx(skce, rel=1e-4)
     assert rivals._binned_chi_squares(single, g)[0] == pytest.approx(chi_square, rel=1e-4)

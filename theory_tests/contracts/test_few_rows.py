@@ -51,7 +51,8 @@ def test_events_are_counted_where_they_are_few(events: int, notion: str) -> None
     """Under any loss, and in a sketch too; five are no longer few."""
     p = np.random.default_rng(0).uniform(0.001, 0.05, 400)
     y = np.r_[np.ones(events, dtype=int), np.zeros(400 - events, dtype=int)]
-    message = f"only {events} row{'s' * (events != 1)} had an outcome"
+    how_many = f"only {events} row{'s' * (events > 1)}" if events else "no row"
+    message = f"{how_many} had an outcome of predicted probability at most 1/2"
     sketch = CalibrationSketch(2, notion=notion, generator="brier")
     sketch.update(y, np.stack([1 - p, p], axis=1))
     with warnings.catch_warnings(record=True) as caught:
@@ -59,3 +60,11 @@ def test_events_are_counted_where_they_are_few(events: int, notion: str) -> None
         decompose(y, np.stack([1 - p, p], axis=1), notion=notion, generator="brier")
         sketch.result()
     assert sum(message in str(each.message) for each in caught) == 2 * (events < 5)
+
+
+def test_where_every_prediction_is_right_the_warning_says_what_cannot_be_learnt() -> None:
+    y = np.arange(40) % 2
+    p = np.where(np.eye(2)[y] > 0, 0.97, 0.03)
+    with pytest.warns(UserWarning, match="how often predictions are wrong cannot be learnt where none is") as caught:
+        decompose(y, p)
+    assert not any("only" in str(each.message) for each in caught)

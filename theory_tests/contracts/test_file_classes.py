@@ -14,12 +14,13 @@ import pandas as pd
 import pytest
 
 from propercal import decompose
+from propercal.cli.command import main
 from propercal.cli.files import read_predictions
 from theory_tests.contracts.test_file_columns import risk
 from theory_tests.contracts.test_misleading_names import CODES, FRAUD, LABELS, PROBA, SCORE, THREE, TWO, WORDS, F, P
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:only [0-9]+ rows? had an outcome")
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
 
 #: Columns c, a, b.
 MOVED = PROBA[:, [2, 0, 1]]
@@ -67,6 +68,91 @@ def test_an_array_of_class_names_that_contradicts_labels_is_refused(tmp_path: Pa
             of_arrays(tmp_path, labels=labels, probs=MOVED, classes=names)
     with pytest.raises(ValueError, match="array 'classes' holds pickled"):
         of_arrays(tmp_path, labels=LABELS, probs=PROBA, classes=CAB.astype(object))
+
+
+def test_names_that_count_order_an_indicator_matrix_too(tmp_path: Path) -> None:
+    for names in ([2, 0, 1], ["2", "0", "1"], [2.0, 0.0, 1.0]):
+        for marks in (np.eye(3)[CODES], np.eye(3, dtype=bool)[CODES]):
+            assert of_arrays(tmp_path, labels=marks, probs=MOVED, classes=names) == pytest.approx(THREE, rel=1e-9)
+            assert of_arrays(tmp_path, labels=marks, logits=np.log(MOVED), classes=names) == pytest.approx(THREE, rel=1e-9)
+            assert read_predictions(tmp_path / "p.npz").labels == (0, 1, 2)
+    two = np.stack([SCORE, 1 - SCORE], axis=1)
+    for order in ([True, False], [1, 0], ["1", "0"]):
+        assert of_arrays(tmp_path, labels=np.eye(2)[FRAUD], probs=two, classes=order) == pytest.approx(TWO, rel=1e-9)
+
+
+@pytest.mark.parametrize("key", ["columns", "class_labels", "classnames", "label_map", "Classes"])
+def test_classes_in_another_order_under_another_name_are_refused(tmp_path: Path, key: str) -> None:
+    for labels, names in ((LABELS, CAB), (LABELS[:, None], CAB), (CODES, [2, 0, 1]), (CODES.astype(str), ["2", "0", "1"])):
+        with pytest.raises(ValueError, match=rf"p\.npz: array '{key}' lists the classes as .*: expected one of 'classes', .* as its name"):
+            of_arrays(tmp_path, labels=labels, probs=MOVED, **{key: names})
+    # What lists them in the order that is read, or other things, is left unread.
+    others: list[Any] = [list("abc"), ["a", "b", "c", "label"], [0, 1, 2], [0.2, 0.5, 0.3], list("xyz"), list("cab" * 2), [[2, 0, 1]], 3, np.eye(3)]
+    for array in others:
+        assert of_arrays(tmp_path, labels=LABELS, probs=PROBA, **{key: array}) == pytest.approx(THREE, rel=1e-9)
+    order = {"labels": CODES, "probs": MOVED[:, [1, 2, 0]], "confidences": [2, 0, 1][:2], key: [0, 1, 2]}
+    assert of_arrays(tmp_path, **order) == pytest.approx(THREE, rel=1e-9)
+
+
+def test_such_a_list_may_have_other_names_and_forms(tmp_path: Path) -> None:
+    pairs = [["c", "0"], ["a", "1"], ["b", "2"]]
+    names: list[Any] = [["id", *CAB], [*CAB, "label", "fold"], [CAB], CAB[:, None], CAB.astype("S"), list("CAB"), ["c ", "a ", "b "], pairs, np.array(pairs).T]
+    for array in names:
+        with pytest.raises(ValueError, match="array 'columns' lists the classes as"):
+            of_arrays(tmp_path, labels=LABELS, probs=MOVED, columns=array)
+    with pytest.raises(ValueError, match="array 'columns' is pickled, and may list the classes"):
+        of_arrays(tmp_path, labels=LABELS, probs=MOVED, columns=CAB.astype(object))
+    with pytest.raises(ValueError, match="array 'columns' lists the classes as '2', '0', '1'"):
+        of_arrays(tmp_path, labels=np.eye(3)[CODES], probs=MOVED, columns=[2, 0, 1])
+    # Numbers count, whatever words there are.
+    assert of_arrays(tmp_path, labels=CODES, probs=PROBA, columns=CAB.astype(object)) == pytest.approx(THREE, rel=1e-9)
+    # Weights and groups are none.
+    np.savez(tmp_path / "p.npz", labels=LABELS[:3], probs=PROBA[:3], group=CAB)
+    assert read_predictions(tmp_path / "p.npz", group_column="group").groups is not None
+    with pytest.raises(ValueError, match="array 'group' lists"):
+        read_predictions(tmp_path / "p.npz")
+
+
+def test_the_name_of_one_column_is_read_as_in_memory(tmp_path: Path) -> None:
+    for labels, name in ((WORDS, "fraud"), (FRAUD, "fraud"), (FRAUD, "p_fraud")):
+        for scores in (SCORE, SCORE[:, None]):
+            assert of_arrays(tmp_path, labels=labels, probs=scores, classes=[name]) == pytest.approx(TWO, rel=1e-9)
+    assert read_predictions(tmp_path / "p.npz").class_names == ("p_fraud",)
+    assert of_arrays(tmp_path, labels=WORDS, probs=1 - SCORE, classes=["legit"]) == pytest.approx(TWO, rel=1e-9)
+    assert of_arrays(tmp_path, labels=FRAUD, probs=SCORE, classes=[0, 1]) == pytest.approx(TWO, rel=1e-9)
+    others: list[Any] = ["no_fraud", 0, "p_0"]
+    for labels, other in (*((FRAUD, each) for each in others), (WORDS, "x")):
+        with pytest.raises(ValueError, match=r"p\.npz: .*: expected"):
+            of_arrays(tmp_path, labels=labels, probs=1 - SCORE, classes=[other])
+    descending: list[Any] = [[1, 0], ["1", "0"], [True, False]]
+    for names in descending:
+        with pytest.raises(ValueError, match="expected to know of which of them the one column is the probability"):
+            of_arrays(tmp_path, labels=FRAUD, probs=1 - SCORE, classes=names)
+    with pytest.raises(ValueError, match="expected 0 and 1, or to know of which class"):
+        of_arrays(tmp_path, labels=WORDS, probs=SCORE, classes=["legit", "fraud"])
+
+
+def test_there_is_a_warning_of_labels_from_1_where_a_file_does_not_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = CODES > 0
+    codes, proba = np.tile(CODES[kept], 5), np.tile(PROBA[kept] * [0, 0.8, 0.8] + [0.2, 0, 0], (5, 1))
+    table, path = pd.DataFrame(proba / proba.sum(axis=1, keepdims=True), columns=list("abc")), tmp_path / "p.csv"
+    numbers = table.set_axis(["0", "1", "2"], axis=1)
+    lines = [json.dumps({"label": int(code), "probs": row.tolist()}) for code, row in zip(codes, proba, strict=True)]
+    names = np.array(list("abc"))
+    for given, warned in ((table.assign(label=names[codes]), False), (table.assign(label=codes), True), (numbers.assign(label=codes), False), (lines, True)):
+        if isinstance(given, list):
+            path = tmp_path / "p.jsonl"
+            path.write_text("\n".join(given))
+        else:
+            given.to_csv(path, index=False)
+        assert main(["decompose", str(path)]) == 0
+        assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
+    path = tmp_path / "p.npz"
+    for labels, classes, warned in ((names[codes], names, False), (codes, names, True), (codes, [0, 1, 2], False), (codes, None, True), (names[codes], CAB, False)):
+        beside: dict[str, Any] = {} if classes is None else {"classes": np.asarray(classes)}
+        np.savez(path, labels=labels, probs=proba, **beside)
+        assert main(["decompose", str(path)]) == 0
+        assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
 
 
 def test_names_of_rows_are_none_of_classes(tmp_path: Path) -> None:

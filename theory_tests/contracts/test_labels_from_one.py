@@ -10,7 +10,7 @@ import pytest
 from propercal import CalibrationSketch, decompose, paired_difference
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:only [0-9]+ rows? had an outcome")
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
 
 N = 120
 CODES = np.arange(N) % 2 + 1
@@ -21,7 +21,7 @@ SETTINGS: dict[str, Any] = {"generator": "brier", "notion": "classwise", "method
 
 
 def in_memory(y_true: Any, y_proba: Any, **options: Any) -> float:
-    return float(decompose(y_true, y_proba, **SETTINGS, **options).risk)
+    return float(decompose(y_true, y_proba, **{**SETTINGS, **options}).risk)
 
 
 def in_chunks(y_true: Any, y_proba: Any, **options: Any) -> float:
@@ -63,6 +63,18 @@ def test_a_warning_says_how_labels_were_read(way: Any) -> None:
     for labels in (CODES, CODES.astype(float)):
         with pytest.warns(UserWarning, match=MESSAGE):
             assert way(labels, PROBA) == pytest.approx(RIGHT, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_so_it_does_top_label(way: Any) -> None:
+    right = decompose(CODES, PROBA, generator="brier", notion="top-label", labels=[0, 1, 2], kernel=None).risk
+    for labels in (CODES, CODES.astype(float)):
+        with pytest.warns(UserWarning, match=MESSAGE):
+            assert way(labels, PROBA, notion="top-label") == pytest.approx(right, rel=1e-9)
+    way(CODES, PROBA, notion="top-label", labels=[0, 1, 2])
+    some = CODES.copy()
+    some[77] = 0
+    way(some, PROBA, notion="top-label")
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -37,3 +37,72 @@ def test_lazy_tables_that_cannot_be_computed_together_are_refused(monkeypatch: p
     lazy = polars.from_pandas(PLAIN.assign(y=LABELS)).lazy()
     refused(r"^data = 2 lazy tables \(duckdb\): expected one lazy table at most", lazy.select("y"), lazy.select("a", "b", "c"))
     check(LABELS, lazy.select("a", "b", "c"))
+
+
+N = 2000
+NUMBERS = np.arange(N) % 3
+VALUES = np.random.default_rng(0).dirichlet(np.ones(3), N)
+OPTIONS: dict[str, Any] = {"notion": "top-label", **SETTINGS}
+REFUSED = r"^data = a lazy table whose rows are in any order, or drawn \({}\), beside others: expected rows that all have in one order; call \.collect\(\) once"
+
+
+def query_of(polars: Any) -> Any:
+    return polars.DataFrame({"id": np.arange(N), "half": np.arange(N) // 2, "y": np.array(list("abc"))[NUMBERS], **dict(zip("abc", VALUES.T, strict=True))}).lazy()
+
+
+def halves(query: Any) -> tuple[Any, Any]:
+    return query.select("y"), query.select("c", "a", "b")
+
+
+def test_queries_that_share_a_part_in_any_order_are_right() -> None:
+    polars = pytest.importorskip("polars")
+    right = decompose(NUMBERS, VALUES, **OPTIONS).risk
+    table = query_of(polars)
+    first = table.group_by("id").agg(polars.all().first())
+    for query in (
+        table, table.filter(polars.col("a") >= 0), table.select("id", "y").join(table.drop("y"), on="id"), table.sort("half"), first.sort("half"),
+        first.filter(polars.col("a") >= 0).with_columns(polars.col("a") * 1.0), polars.concat([table.head(900), table.tail(N - 900)]),
+        table.filter(polars.int_range(polars.len()).shuffle() < N).cache(), table.rename({"id": "a.shuffle() JOIN"}).with_columns(x=polars.lit("JOIN")),
+    ):
+        assert decompose(*halves(query), **OPTIONS).risk == pytest.approx(right, rel=1e-9)
+    # Beside rows in memory a query without steps that lose the order has its own.
+    assert decompose(table.filter(polars.col("a") >= 0).select("y"), VALUES, **OPTIONS).risk == pytest.approx(right, rel=1e-9)
+
+
+def test_a_query_may_be_passed_twice() -> None:
+    polars = pytest.importorskip("polars")
+    query = query_of(polars).unique("id")
+    (y, p), half = halves(query), query.select("half")
+    found = paired_difference(y, p, p, groups=half, sample_weight=half, notion="top-label", generator="brier", kernel=None)
+    right = decompose(NUMBERS, VALUES, notion="top-label", generator="brier", kernel=None, sample_weight=np.arange(N) // 2)
+    assert found.difference == pytest.approx(0, abs=1e-12)
+    assert found.a.risk == pytest.approx(right.risk, rel=1e-9)
+    assert decompose(y, p, groups=half, notion="top-label", generator="brier", kernel=None).n_groups == N // 2
+
+
+def test_queries_that_do_not_share_their_rows_are_refused() -> None:
+    polars = pytest.importorskip("polars")
+    table = query_of(polars)
+    frame, first = table.collect(), table.group_by("id").agg(polars.all().first())
+    drawn = table.filter(polars.int_range(polars.len()).shuffle() < N // 2)
+    shuffled = table.select(polars.struct(polars.all()).shuffle()).unnest("id")
+    part = table.select(polars.struct(polars.all()).sample(fraction=0.5)).unnest("id")
+    longer = first.drop("half").join(table.select("id", "half"), on="id")
+    twice = [frame.lazy().unique("id") for _ in range(2)]
+    for y_true, y_proba, found in (
+        (*halves(drawn), "shuffle"), (*halves(shuffled), "shuffle"), (*halves(part), "sample"), (halves(twice[0])[0], halves(twice[1])[1], "UNIQUE.*"),
+        (halves(longer)[0], halves(first)[1], "JOIN"), (halves(first)[0], halves(longer)[1], "JOIN"),
+        (halves(first)[0], halves(frame)[1], "AGGREGATE"), (halves(frame)[0], halves(first)[1], "AGGREGATE"), (halves(first)[0], VALUES, "AGGREGATE"),
+        (halves(table)[0], halves(first)[1], "AGGREGATE"),
+    ):
+        with pytest.raises(ValueError, match=REFUSED.format(found)):
+            decompose(y_true, y_proba, **OPTIONS)
+    for beside in ({"groups": np.arange(N) // 2}, {"groups": table.select("half")}):
+        with pytest.raises(ValueError, match=REFUSED.format("AGGREGATE")):
+            decompose(*halves(first), notion="top-label", generator="brier", kernel=None, **beside)
+    for call in (
+        lambda: paired_difference(*halves(first), VALUES, notion="top-label", generator="brier", bandwidth=0.1),
+        lambda: CalibrationSketch(3).update(halves(first)[0], halves(frame)[1]),
+    ):
+        with pytest.raises(ValueError, match=REFUSED.format("AGGREGATE")):
+            call()

@@ -17,7 +17,7 @@ from propercal import CalibrationSketch, decompose
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, F
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:only [0-9]+ rows? had an outcome")
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
 
 HALF = len(FRAUD) // 2
 #: What columns of one class may be called.
@@ -54,7 +54,8 @@ Way = Callable[..., CalibrationSketch]
 
 
 def check(way: Way, *chunks: Rows, **settings: Any) -> None:
-    assert way(*chunks, **settings).result().risk == pytest.approx(TWO, abs=1e-9)
+    # The risk is that of every method, and this one takes the least time.
+    assert way(*chunks, **settings).result(method="risk").risk == pytest.approx(TWO, abs=1e-9)
 
 
 def column(name: Any, second: bool = False, proba: Any = SCORE) -> Any:

@@ -49,6 +49,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "calibration_test": lambda *a, **k: propercal.calibration_test(*a, n_resamples=99, random_state=0, **k).statistic,
     "paired_difference": pair,
     "select_bandwidth": propercal.select_bandwidth,
+    "upper_bound": lambda *a, **k: propercal.upper_bound(*a, variation=1, **k),
     "reliability_diagram": bars,
 }
 CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], tuple[Any, Any], str]] = {

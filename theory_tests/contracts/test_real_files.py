@@ -59,8 +59,14 @@ def zeros_on_the_true_class(file: str) -> NDArray[np.intp]:
     return np.flatnonzero((p[np.arange(len(y)), y] == 0) & (not from_logits))
 
 
-@pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
-@pytest.mark.parametrize("file", FILES)
+#: A hundred classes take more than 5 s.
+SLOW = [pytest.mark.slow]
+
+
+@pytest.mark.parametrize(("file", "notion"), [
+    pytest.param(file, notion, marks=SLOW if file.startswith("cifar100/") and notion == "canonical" else [])
+    for file in FILES for notion in ("canonical", "classwise", "top-label")
+])
 def test_no_nan(file: str, notion: str, shared: Path) -> None:
     assert (shared / "data").is_dir()
     y, p, from_logits = load(file)

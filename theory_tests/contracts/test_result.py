@@ -151,6 +151,7 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
     assert list(data["bound"].values) == ["lower", "upper"]
     assert data.attrs == {
+        "format_version": 1,
         "generator": "Log()",
         "notion": "canonical",
         "method": "debiased",

@@ -110,6 +110,8 @@ def test_what_is_opened_and_closed_is_read() -> None:
         {"reading": [["a"], None, None, False]}, {"reading": [None, None, None]}, {"reading": [None, None, None, 0]}, {"reading": [None, None, ["a"], False]},
         *({"reading": [["a"], None, None, False, [None, None]]}, {"reading": [None, None, ["a"], False, [None, None]]}),
         {"reading": [None, None, None, False, None]}, {"reading": [None, None, None, False, [None]]}, {"reading": [None, None, None, False, [[], None]]},
+        *({"occurred": each} for each in (None, [], [[0]], [[0], None], [[3], 1.0], [[-1], 1.0], [[1, 0], 1.0], [[0, 0], 1.0], [[0.0], 1.0])),
+        *({"occurred": each} for each in ([[True], 1.0], [0, 1.0], [[0], -1.0], [[0], True], [[0], "1"], [[0], 1.0, 2], {"0": 1})),
         {"pos_label": []}, {"link": "x"}, {"link": 3},
         {"bandwidth": None},
         {"n_folds": 4}, {"n_folds": 6}, {"n_folds": 10**9}, {"n_folds": -1}, {"n_folds": True}, {"n_folds": 5.0},

@@ -30,7 +30,7 @@ from propercal._results.intervals import standard_error_of_groups
 from propercal.generators import as_generator
 from propercal.inference.quadratic_forms import quadratic_forms
 from propercal.inference.residuals import Rows, Table
-from propercal.inference.signs import forms_of_signs
+from propercal.inference.signs import forms_of_signs, signs_of_groups
 from propercal.recalibration.points import interior
 from propercal.result import TERMS
 from propercal.simulation import TemperatureScaledSimplex
@@ -281,10 +281,12 @@ def test_forms_of_signs_are_those_of_residuals_with_these_signs(k: int, notion: 
     groups = np.repeat(np.arange(30), 4)
     predictions = validate_groups(y, p, groups=groups, sample_weight=weight)
     reduction, generator = as_notion(notion), as_generator("brier")
-    names, found = forms_of_signs(predictions, reduction, generator, 40, np.random.default_rng(1))
+    signs = signs_of_groups(30, 40, np.random.default_rng(0))
+    assert signs.shape == (41, 30)
+    assert set(np.unique(signs)) == {-1, 1}
+    assert (signs[0] == 1).all()
+    names, found = forms_of_signs(predictions, reduction, generator, signs, np.random.default_rng(1))
     rng = np.random.default_rng(1)
-    signs = 2 * rng.integers(0, 2, size=(41, 30)) - 1
-    signs[0] = 1
     total: Any = 0.0
     for problem in reduction.problems(predictions):
         data: Any = Rows.of(problem) if problem.n_classes > 2 else Table.of(problem)

@@ -133,9 +133,9 @@ def test_the_information_is_the_slope_of_the_expected_score(k: int) -> None:
         weight = rng.uniform(0.5, 2, (1, len(g)))
 
         def expected(theta: Any, terms: Terms = terms, weight: Any = weight) -> Any:
-            return terms.products(weight[:, None, :] * np.exp(logit.log_softmax_of(terms.scores(theta))))[0]
+            return terms.products(weight[:, None, :] * logit.softmax_of(terms.scores(theta))[0])[0]
 
-        prob = np.exp(logit.log_softmax_of(terms.scores(theta)))
+        prob = logit.softmax_of(terms.scores(theta))[0]
         step = 1e-5 * np.eye(d)
         slope = np.stack([(expected(theta + h) - expected(theta - h)) / 2e-5 for h in step])
         np.testing.assert_allclose(terms.information(prob, weight)[0], slope, atol=2e-5)

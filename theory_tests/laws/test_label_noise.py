@@ -84,7 +84,8 @@ def test_a_small_change_of_temperature(generator: BregmanGenerator) -> None:
     g, _ = drawn(3)
     t = 1e-4
     r = g ** (1 + t) / (g ** (1 + t)).sum(axis=1, keepdims=True)
-    mean, square, half = temperature_moments(generator, np.log(g)).T
+    mean, square, half, own = temperature_moments(generator, np.log(g)).T
+    np.testing.assert_allclose(own, square - mean**2, rtol=1e-12, atol=1e-15)
     loss = saved(generator, g, r)
     variance = (r * loss**2).sum(axis=1) - (r * loss).sum(axis=1) ** 2
     np.testing.assert_allclose(square - mean**2, variance / t**2, rtol=1e-2, atol=1e-6)

@@ -7,7 +7,7 @@ weights and without; more updates deal rows differently, and change as much as a
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ from propercal import CalibrationSketch
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, grid_numbers
 from propercal.methods import Debiased
 from propercal.result import TERMS, Decomposition
+from propercal.sketch.together import results_together
 from theory_tests.instances import calibrated
 from theory_tests.sums_of_sketches import check_same_sums
 
@@ -87,9 +88,16 @@ def test_one_update_is_decomposed_as_in_memory(notion: str, k: int, kind: str, w
     # Three where that takes no time.
     names = GENERATORS[: 2 if notion == "classwise" else 3]
     wanted = propercal.decompose(y, p, notion=notion, generator=list(names), sample_weight=weight)
-    for name, each in zip(names, wanted, strict=True):
-        found = fed(y, p, weight, notion=notion, generator=name).result()
+    sketches = [fed(y, p, weight, notion=notion, generator=name) for name in names]
+    for found, each in zip(results_together(sketches, "debiased", 0.95), wanted, strict=True):
         check_same(found, each, one_problem=notion != "classwise", weighted=weighted)
+
+
+def test_generators_that_share_fits_find_what_each_finds_alone() -> None:
+    y, p = rows("ties", 2)
+    sketches = [fed(y, p, weights(), generator=name) for name in GENERATORS]
+    for found, sketch in zip(results_together(sketches, "debiased", 0.95), sketches, strict=True):
+        check_same(found, sketch.result(), one_problem=True, weighted=False)
 
 
 @pytest.mark.parametrize("options", [{"kernel": None}, {"bandwidth": 0.06}, {"n_folds": 3, "random_state": 7}])
@@ -204,14 +212,23 @@ def test_other_folds_change_a_fraction_of_the_standard_error(k: int, kind: str) 
         assert found.uncertainty == pytest.approx(memory.uncertainty, rel=1e-10)
 
 
+@cache
+def at_scale_one(kind: str) -> dict[str, Any]:
+    """What is found with weights as they are, and without any."""
+    weighted, plain = fed(*rows(kind, 2), weights()), fed(*rows(kind, 2))
+    return {
+        "result": weighted.result(), "quadrature_error": weighted.quadrature_error(), "without": plain.result(),
+    }
+
+
 @pytest.mark.parametrize("scale", [1e-90, 3.0, 1e90])
 @pytest.mark.parametrize("kind", ["spread", "ties"])
 def test_the_scale_of_weights_does_not_matter(kind: str, scale: float) -> None:
     y, p = rows(kind, 2)
-    one, other = fed(y, p, weights()), fed(y, p, scale * weights())
+    other = fed(y, p, scale * weights())
     read = CalibrationSketch.from_bytes(other.to_bytes())
     for method in ("result", "quadrature_error"):
-        a, b, c = (getattr(each, method)() for each in (one, other, read))
+        a, b, c = at_scale_one(kind)[method], *(getattr(each, method)() for each in (other, read))
         if method == "result":
             for term in TERMS:
                 assert getattr(a, term) == pytest.approx(getattr(b, term), rel=1e-9, abs=1e-10), term
@@ -219,7 +236,7 @@ def test_the_scale_of_weights_does_not_matter(kind: str, scale: float) -> None:
             assert a.standard_errors == pytest.approx(b.standard_errors, rel=1e-7)
         else:
             assert a == pytest.approx(b, rel=1e-6, abs=1e-14)
-    equal, none = (fed(y, p, each).result() for each in (np.full(N, scale), None))
+    equal, none = fed(y, p, np.full(N, scale)).result(), at_scale_one(kind)["without"]
     for term in TERMS:
         assert getattr(equal, term) == pytest.approx(getattr(none, term), rel=1e-10, abs=1e-10), term
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from propercal._data.columns import check_names_of_logits, warn_of_absent
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.notions import as_notion
-from propercal._data.reading import check_scalar
+from propercal._data.reading import USUAL_NAMES, check_scalar
 from propercal._data.settings import check_flag
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
@@ -36,7 +37,9 @@ from propercal.sketch.dask.shards import (
     summarise,
 )
 from propercal.sketch.first_class import check_for_zero
+from propercal.sketch.occurred import occurred
 from propercal.sketch.settings import as_summed
+from propercal.sketch.state import State
 from propercal.sketch.together import results_together
 
 #: Rows that a bandwidth is chosen from.
@@ -114,6 +117,7 @@ def as_plan(
         pos_label,
         link,
         ignore_index=ignore_index,
+        listed=labels is not None,
         **folds,
     )
 
@@ -203,9 +207,7 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
-    if plan.counted and not (blocks.single or blocks.lists_0):
-        columns, k = blocks.said[1].columns, plan.n_classes
-        check_for_zero(sketches[0]._state, plan.notion, k, plan.labels, columns)
+    _check_absent(sketches[0]._state, whole, blocks, plan)
     if n < 2 and (blocks.weighted or plan.ignore_index is not None):
         argument = "sample_weight" if plan.ignore_index is None else "y_true"
         found = f"{n} positive weights"
@@ -249,6 +251,18 @@ def _results(
     for message in dict.fromkeys(messages):
         warn(message)
     return results
+
+
+def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> None:
+    """Look at columns that no row is of the class of, as in memory."""
+    found, columns = occurred(state, plan.notion, whole.occurred), blocks.said[1].columns
+    if plan.counted and not (blocks.single or blocks.lists_0):
+        check_for_zero(found, plan.n_classes, plan.labels, columns)
+    if not plan.from_logits or plan.listed or columns is None or True in whole.separate:
+        return
+    names = columns if blocks.marked else plan.labels or ()
+    check_names_of_logits(columns, {names[i] for i in found.classes}, USUAL_NAMES)
+    warn_of_absent(columns, found.classes, USUAL_NAMES)
 
 
 def _most_rows(plan: Plan) -> int:

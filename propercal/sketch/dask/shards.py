@@ -34,6 +34,7 @@ from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
+from propercal.sketch.occurred import Occurred
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
 
@@ -73,6 +74,8 @@ class Plan:
     n_folds: int = 5
     random_state: int = 0
     ignore_index: Any = None
+    listed: bool = False
+    """Whether `labels` are those that the caller lists."""
     counted: bool = False
     """Whether labels are taken for numbers from 0 because nothing says what they are, or because
     those of rows that count are."""
@@ -119,12 +122,14 @@ class Shard(NamedTuple):
     """Rows of two arguments, of partitions where both are numbered."""
     labels: Counted = Counted()
     """Where they are taken for numbers from 0."""
+    occurred: Occurred = Occurred()
+    """Classes of the rows, where tables do not tell."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
         sketches = plan.sketches()
         for sketch, arrays in zip(sketches, self.states, strict=True):
-            sketch._restore(arrays, sketch._seen.reading)
+            sketch._restore(arrays, sketch._seen.reading._replace(occurred=self.occurred))
         return sketches
 
 
@@ -161,7 +166,7 @@ def _as_all(argument: str, held: Held, said: Held | None) -> Held:
     single = held.name is not None is not said.name
     found, known = ([each.name] if single else each.columns for each in (held, said))
     try:
-        order = order_of_columns(known, found, words=True)
+        order = order_of_columns(known, found)
     except OtherColumnsError as error:
         raise bad_value(
             argument,
@@ -190,7 +195,8 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block), counted)
+    occurred = sketches[0]._seen.reading.occurred
+    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block), counted, occurred)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -203,7 +209,8 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     separate = frozenset[bool]().union(*(shard.separate for shard in shards))
     numbered = tuple(pair for shard in shards for pair in shard.numbered)
     labels = Counted.joined([shard.labels for shard in shards], plan.n_classes)
-    return Shard(states, notes, separate, numbered, labels)
+    occurred = reduce(Occurred.plus, (shard.occurred for shard in shards))
+    return Shard(states, notes, separate, numbered, labels, occurred)
 
 
 def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:

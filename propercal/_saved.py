@@ -1,0 +1,186 @@
+"""Results as they are written down, and read again with all that their intervals are made from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from propercal._array import to_numpy
+from propercal._data.messages import bad_value
+from propercal.generators.base import BregmanGenerator
+from propercal.generators.registry import as_generator, available
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from propercal.result import Decomposition
+
+TERM_NAMES = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
+
+#: To be raised where what is written changes; results of other versions are refused.
+FORMAT_VERSION = 1
+
+_SETTINGS = ("notion", "method", "kernel", "algorithm", "bandwidth", "n_samples", "n_classes")
+#: Of a method that has them, in units of the loss, and others.
+_IN_UNITS = ("lower_bound", "missed", "label_error", "noise_floor")
+_SHARES = ("kernel_share", "misfit_pvalue")
+_COUNTS = ("kernel_rows", "training_rows", "n_groups")
+
+
+def number(value: Any) -> float:
+    """Return a term as a number of Python."""
+    return float(to_numpy(value)) if not isinstance(value, float) else value
+
+
+def as_mapping(result: Decomposition) -> dict[str, Any]:
+    """Return a result as objects that JSON knows."""
+    terms = {term: _written(number(getattr(result, term))) for term in TERM_NAMES}
+    floor = result.detection_floor
+    return {
+        "format_version": FORMAT_VERSION,
+        "generator": result.generator.name,
+        **{name: _written(getattr(result, name)) for name in _SETTINGS},
+        **_given(result, _COUNTS),
+        **terms,
+        "centres": {term: _written(value) for term, value in result.centres.items()},
+        "standard_errors": {term: _written(x) for term, x in result.standard_errors.items()},
+        "confidence_level": result.confidence_level,
+        "intervals": {term: list(ends) for term, ends in intervals(result).items()},
+        **_given(result, (*_IN_UNITS, *_SHARES)),
+        **({} if math.isnan(floor) else {"detection_floor": floor}),
+        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
+    }
+
+
+def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
+    """Return the fields of a result from what :func:`as_mapping` made."""
+    _check_version(saved.get("format_version"))
+    optional = (*_IN_UNITS, *_SHARES)
+    return {
+        "generator": _generator(saved["generator"], generator),
+        **{name: saved[name] for name in _SETTINGS},
+        "bandwidth": float(saved["bandwidth"]),
+        **{name: saved.get(name) for name in _COUNTS},
+        **{term: float(saved[term]) for term in TERM_NAMES},
+        **{name: _numbers(saved[name]) for name in ("centres", "standard_errors")},
+        "confidence_level": saved["confidence_level"],
+        **{name: None if saved.get(name) is None else float(saved[name]) for name in optional},
+        "detection_floor": float(saved.get("detection_floor", math.nan)),
+        "infinite_loss_rows": tuple(saved["infinite_loss_rows"]),
+    }
+
+
+def as_dataset(result: Decomposition) -> xr.Dataset:
+    """Return a result as scalars and settings."""
+    import xarray as xr
+
+    terms: dict[str, Any] = {name: ((), number(getattr(result, name))) for name in TERM_NAMES}
+    for name, ends in intervals(result).items():
+        terms[f"{name}_interval"] = ("bound", list(ends))
+    for name, error in result.standard_errors.items():
+        terms[f"{name}_standard_error"] = ((), error)
+    for name, centre in result.centres.items():
+        if centre != terms[name][1]:
+            terms[f"{name}_centre"] = ((), centre)
+    terms |= {name: ((), value) for name, value in _given(result, _IN_UNITS, plain=True).items()}
+    if result.noise_floor is not None:
+        terms["detection_floor"] = ((), result.detection_floor)
+    units = {"units": result.units} if result.units else {}
+    shares = {name: ((), value) for name, value in _given(result, _SHARES, plain=True).items()}
+    return xr.Dataset(
+        {name: (*variable, units) for name, variable in terms.items()} | shares,
+        coords={"bound": ["lower", "upper"]} if result.standard_errors else {},
+        attrs={
+            "format_version": FORMAT_VERSION,
+            "generator": repr(result.generator),
+            **{name: getattr(result, name) for name in _SETTINGS},
+            "confidence_level": result.confidence_level,
+            "infinite_loss_rows": ", ".join(map(str, result.infinite_loss_rows)),
+            **_given(result, _COUNTS, plain=True),
+        },
+    )
+
+
+def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
+    """Return the fields of a result from what :func:`as_dataset` made."""
+    settings = {name: _python(value) for name, value in saved.attrs.items()}
+    _check_version(settings.get("format_version"))
+    values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
+    errors = {
+        term: values[f"{term}_standard_error"]
+        for term in TERM_NAMES
+        if f"{term}_standard_error" in values
+    }
+    rows = settings["infinite_loss_rows"]
+    return {
+        "generator": _generator(settings["generator"], generator),
+        **{name: settings[name] for name in _SETTINGS},
+        "bandwidth": float(settings["bandwidth"]),
+        **{name: settings.get(name) for name in _COUNTS},
+        **{term: values[term] for term in TERM_NAMES},
+        "centres": {term: values.get(f"{term}_centre", values[term]) for term in errors},
+        "standard_errors": errors,
+        "confidence_level": settings["confidence_level"],
+        **{name: values.get(name) for name in (*_IN_UNITS, *_SHARES)},
+        "detection_floor": values.get("detection_floor", math.nan),
+        "infinite_loss_rows": tuple(int(row) for row in rows.split(", ")) if rows else (),
+    }
+
+
+def intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
+    """Return the interval of each term that has one and is finite."""
+    errors = result.standard_errors
+    finite = [
+        term for term in errors if math.isfinite(number(getattr(result, term)) + errors[term])
+    ]
+    return {term: result.interval(term) for term in finite}
+
+
+def _given(result: Decomposition, names: Iterable[str], *, plain: bool = False) -> dict[str, Any]:
+    """Return what a result has of these, which not every method gives."""
+    found = {name: value for name in names if (value := getattr(result, name)) is not None}
+    return found if plain else {name: _written(value) for name, value in found.items()}
+
+
+def _written(value: Any) -> Any:
+    """Return a value for JSON, which has no number that is not finite."""
+    if not isinstance(value, float | np.floating) or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _numbers(saved: Mapping[str, Any]) -> dict[str, float]:
+    return {term: float(value) for term, value in saved.items()}
+
+
+def _python(value: Any) -> Any:
+    """Return an attribute as it was before a file made it a scalar of NumPy."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_version(found: object) -> None:
+    if found != FORMAT_VERSION:
+        raise bad_value(
+            "format_version",
+            repr(found),
+            f"{FORMAT_VERSION}, of a result that this version of propercal wrote",
+            "read it with the version that wrote it, or decompose the data again",
+        )
+
+
+def _generator(name: str, given: object) -> BregmanGenerator:
+    """Return the generator of that name or `repr`; one that is not registered is to be given."""
+    known = [as_generator(each) for each in available()]
+    candidates = known if given is None else [as_generator(given)]  # type: ignore[arg-type]
+    for each in candidates:
+        if name in (each.name, repr(each)):
+            return each
+    raise bad_value(
+        "generator",
+        "None" if given is None else repr(candidates[0]),
+        f"{name}, of which the result is",
+        "pass the generator that it was computed with",
+    )

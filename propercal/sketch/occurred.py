@@ -1,0 +1,81 @@
+"""Classes that the rows of a sketch are of, where its tables do not tell.
+
+The tables of each class, and those of two classes, have rows by what occurred. A top-label table
+has them by whether the top class did.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from propercal._array import namespace, no_gradient, to_numpy
+from propercal._data.notions import as_notion
+from propercal._data.predictions import Predictions
+from propercal.sketch.state import State
+
+
+class Occurred(NamedTuple):
+    """What labels rows had, one class each."""
+
+    classes: frozenset[int] = frozenset()
+    """Numbers of the classes."""
+    of_first: float = 0.0
+    """How many rows predictions let be of class 0."""
+
+    @classmethod
+    def of(cls, rows: Predictions) -> Occurred:
+        """Return the classes of rows; none of yes-or-no problems."""
+        if rows.classes.codes is None:
+            return cls()
+        with no_gradient(rows.prob):
+            of_first = float(to_numpy(namespace(rows.prob).sum(rows.prob[:, 0])))
+        return cls(frozenset(to_numpy(rows.label).tolist()), of_first)
+
+    def plus(self, other: Occurred) -> Occurred:
+        """Return those of both."""
+        # A stream adds rows one by one: there may be many classes.
+        same = other.classes <= self.classes
+        classes = self.classes if same else self.classes | other.classes
+        return Occurred(classes, self.of_first + other.of_first)
+
+    def written(self) -> list[list[int] | float]:
+        """Return what :meth:`restored` reads."""
+        return [sorted(self.classes), self.of_first]
+
+    @classmethod
+    def restored(cls, written: object, n_classes: int) -> Occurred | None:
+        """Return what was written, None if it is none of so many classes."""
+        if type(written) is not list or len(written) != 2 or type(written[0]) is not list:
+            return None
+        numbers, of_first = written
+        whole = all(type(each) is int and 0 <= each < n_classes for each in numbers)
+        if not whole or numbers != sorted(set(numbers)) or type(of_first) not in (int, float):
+            return None
+        if not (math.isfinite(of_first) and of_first >= 0):
+            return None
+        return cls(frozenset(numbers), float(of_first))
+
+
+def tables_tell(notion: str) -> bool:
+    """Tell whether the tables of a notion have rows by class."""
+    how = as_notion(notion)
+    return how.per_class or how.whole
+
+
+def occurred(state: State, notion: str, seen: Occurred) -> Occurred:
+    """Return the classes that occurred, by the tables or by what was `seen`."""
+    if not tables_tell(notion):
+        return seen
+    table = state.tables[0]
+    if as_notion(notion).per_class:
+        classes = {i for i, each in enumerate(state.tables) if each.counts[1]}
+        sign = 1
+    else:
+        # Of two classes; others have no sketch of this notion.
+        classes = {i for i, count in enumerate(table.counts) if count}
+        sign = -1
+    rows, prob = table.size.sum(axis=(1, 2)), np.exp(-np.logaddexp(0, -sign * table.nodes))
+    return Occurred(frozenset(classes), float(np.sum(rows * prob)))

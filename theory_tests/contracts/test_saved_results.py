@@ -1,0 +1,139 @@
+"""A result that is written down and read again has the same terms, and the same intervals at every level."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from propercal import CalibrationSketch, Decomposition, decompose
+from propercal.cli.command import main
+from propercal.generators import Brier, Log
+from propercal.simulation import TemperatureScaledSimplex
+
+Y, P, _ = TemperatureScaledSimplex(3).sample(80, random_state=0)
+
+
+def of_sketch() -> Decomposition:
+    sketch = CalibrationSketch(3, notion="top-label")
+    sketch.update(Y, P)
+    return sketch.result()
+
+
+def infinite() -> Decomposition:
+    p = P.copy()
+    p[0] = np.where(np.arange(3) == Y[0], 0.0, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return decompose(Y, p)
+
+
+RESULTS: dict[str, Callable[[], Decomposition]] = {
+    "log": lambda: decompose(Y, P, confidence_level=0.9),
+    "brier, class by class": lambda: decompose(Y, P, generator="brier", notion="classwise"),
+    "published": lambda: decompose(Y, P, method="risk", bandwidth=0.1),
+    "binned": lambda: decompose(Y, P, method="risk", kernel="quantile-bins", bandwidth=0.5),
+    "groups": lambda: decompose(Y, P, groups=np.arange(80) // 2, generator="spherical"),
+    "no kernel": lambda: decompose(Y, P, kernel=None),
+    "sketch": of_sketch,
+    "infinite": infinite,
+}
+
+WAYS: dict[str, Callable[[Decomposition, Path], Decomposition]] = {
+    "dictionary": lambda r, _: Decomposition.from_dict(r.to_dict()),
+    "json": lambda r, _: Decomposition.from_dict(json.loads(json.dumps(r.to_dict(), allow_nan=False))),
+    "dataset": lambda r, _: Decomposition.from_xarray(r.to_xarray()),
+    "file": lambda r, path: through_file(r, path),
+}
+
+
+def through_file(result: Decomposition, path: Path) -> Decomposition:
+    result.to_xarray().to_netcdf(path / "result.nc", engine="scipy")
+    with xr.open_dataset(path / "result.nc", engine="scipy") as saved:
+        return Decomposition.from_xarray(saved)
+
+
+#: Rows are kept in memory and by pickle; a saved result has terms alone, and says so where rows are asked for.
+SAVED = [field for field in dataclasses.fields(Decomposition) if not field.name.startswith("_")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", RESULTS)
+def test_what_is_read_again_is_what_was_written(kind: str, way: str, tmp_path: Path) -> None:
+    result = RESULTS[kind]()
+    again = WAYS[way](result, tmp_path)
+    for field in SAVED:
+        old, new = (getattr(each, field.name) for each in (result, again))
+        assert new == old or (new != new and old != old), field.name  # NaN is NaN
+        assert type(new) is type(old) or isinstance(old, float), field.name
+    assert str(again) == str(result)
+    for term, error in result.standard_errors.items():
+        if math.isfinite(error + getattr(result, term)):
+            for level in (0.5, 0.9, 0.99):
+                assert again.interval(term, level) == result.interval(term, level)
+
+
+def test_every_field_is_written() -> None:
+    """Each of another value: none is forgotten where a field is added."""
+    result = RESULTS["groups"]()
+    changed = dataclasses.replace(
+        result, lower_bound=0.1, kernel_share=0.2, misfit_pvalue=0.3, missed=0.4, kernel_rows=5, training_rows=6,
+        n_groups=7, label_error=0.8, noise_floor=0.9, detection_floor=0.13, infinite_loss_rows=(1, 10), confidence_level=0.11,
+        centres={**result.centres, "uncertainty": 0.12},
+    )  # fmt: skip
+    for again in (Decomposition.from_dict(changed.to_dict()), Decomposition.from_xarray(changed.to_xarray())):
+        for field in SAVED:
+            assert getattr(again, field.name) == getattr(changed, field.name), field.name
+
+
+def test_what_makes_an_interval_is_in_the_dataset_and_in_json() -> None:
+    result = RESULTS["log"]()
+    for saved in (result.to_dict(), {name: x.item() for name, x in result.to_xarray().items() if not x.ndim}):
+        for name in ("label_error", "noise_floor", "detection_floor", "missed", "misfit_pvalue"):
+            assert saved[name] == getattr(result, name)
+    assert result.to_xarray()["noise_floor"].attrs == {"units": "nats"}
+    assert "noise_floor" not in RESULTS["published"]().to_dict()
+    assert "detection_floor" not in RESULTS["published"]().to_xarray()
+
+
+def test_the_command_line_writes_what_can_be_read(tmp_path: Path, capsys: Any) -> None:
+    np.savez(tmp_path / "a.npz", labels=Y, probs=P)
+    assert main(["decompose", "--json", str(tmp_path / "a.npz"), "--generator", "brier"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    again, result = Decomposition.from_dict(record), decompose(Y, P, generator="brier")
+    assert again.interval("calibration_error", 0.8) == result.interval("calibration_error", 0.8)
+
+
+def test_a_generator_without_a_name_is_asked_for() -> None:
+    both = 2.0 * Log() + Brier()
+    result = decompose(Y, P, generator=both, method="risk", bandwidth=0.1)
+    ways: list[Callable[..., Decomposition]] = [
+        partial(Decomposition.from_dict, result.to_dict()),
+        partial(Decomposition.from_xarray, result.to_xarray()),
+    ]
+    for read in ways:
+        assert read(generator=both).generator == both
+        with pytest.raises(ValueError, match=r"^generator = None: expected 2.0\*Log\(\) \+ Brier\(\), of which"):
+            read()
+        with pytest.raises(ValueError, match=r"^generator = Log\(\): expected 2.0\*Log"):
+            read(generator="log")
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+def test_another_format_is_refused(version: Any) -> None:
+    result = RESULTS["published"]()
+    data = result.to_xarray()
+    data.attrs["format_version"] = version
+    with pytest.raises(ValueError, match=r"^format_version = .*: expected 1, of a result that this version"):
+        Decomposition.from_dict({**result.to_dict(), "format_version": version})
+    with pytest.raises(ValueError, match=r"^format_version = .*: expected 1"):
+        Decomposition.from_xarray(data)

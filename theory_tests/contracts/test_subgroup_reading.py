@@ -1,0 +1,165 @@
+"""Groups of rows as users have them: labels, tables, indicators; matched with rows, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import decompose_groups
+from propercal.simulation import TemperatureScaledSimplex
+from propercal.subgroups import quantile_groups
+
+Y, G, _ = TemperatureScaledSimplex(3).sample(90, random_state=0)
+A = np.array(["b", "a", "c"])[np.arange(90) % 3]
+EVEN = np.arange(90) % 2 == 0
+KW: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1, "n_resamples": 9}
+
+
+def found(groups: Any, y: Any = Y, g: Any = G, **options: Any) -> dict[Any, tuple[int, float]]:
+    result = decompose_groups(y, g, groups=groups, **KW | options)
+    return {name: (each.n_samples, round(float(each.risk), 12)) for name, each in result.groups.items()}
+
+
+def risk(rows: Any) -> tuple[int, float]:
+    return int(rows.sum()), round(float(np.mean(np.sum((np.eye(3)[Y] - G) ** 2, axis=1)[rows])), 12)
+
+
+RIGHT = {name: risk(name == A) for name in "abc"}
+
+
+@pytest.mark.parametrize("holder", ["list", "array", "object", "pandas", "categorical", "polars", "arrow", "torch", "column"])
+def test_holders_of_labels(holder: str) -> None:
+    if holder == "torch":
+        torch = pytest.importorskip("torch")
+        assert list(found(torch.tensor(np.arange(90) % 3)).values()) == [RIGHT["b"], RIGHT["a"], RIGHT["c"]]
+        return
+    if holder in ("pandas", "categorical"):
+        pd = pytest.importorskip("pandas")
+        groups: Any = pd.Series(A) if holder == "pandas" else pd.Series(pd.Categorical(A, ["c", "a", "b"], ordered=True))
+        assert list(found(groups)) == (["a", "b", "c"] if holder == "pandas" else ["c", "a", "b"])
+    elif holder == "polars":
+        groups = pytest.importorskip("polars").Series(A)
+    elif holder == "arrow":
+        groups = pytest.importorskip("pyarrow").array(A)
+    elif holder == "column":
+        groups = A[:, None]
+    else:
+        groups = {"list": A.tolist(), "array": A, "object": A.astype(object)}[holder]
+    assert found(groups) == RIGHT
+
+
+def test_rows_are_matched_by_their_index() -> None:
+    pd = pytest.importorskip("pandas")
+    ids = [f"r{i}" for i in range(90)]
+    order = np.random.default_rng(0).permutation(90)
+    y, g, a = pd.Series(Y, ids), pd.DataFrame(G, ids), pd.Series(A, ids)
+    assert found(a.iloc[order], y, g) == RIGHT
+    table = pd.DataFrame({"site": A, "even": EVEN}, ids).iloc[order]
+    marked = {"site=a": RIGHT["a"], "site=b": RIGHT["b"], "site=c": RIGHT["c"], "even": risk(EVEN)}
+    assert found(table, y, g) == marked
+    assert found({name: table[name] for name in table}, y, g) == marked
+    with pytest.raises(ValueError, match="groups"):
+        found(a.iloc[order].set_axis([f"x{i}" for i in range(90)]), y, g)
+    # Labels in another order than weights that alone have an index.
+    with pytest.raises(ValueError, match="order"):
+        found(a.iloc[order], Y, G, sample_weight=pd.Series(np.arange(90) + 1.0, ids))
+
+
+def test_indicators_may_overlap() -> None:
+    pd = pytest.importorskip("pandas")
+    marks = np.stack([EVEN, np.arange(90) < 60], axis=1)
+    right = {0: risk(EVEN), 1: risk(np.arange(90) < 60)}
+    assert found(marks) == found(marks.astype(int)) == found(marks.astype(float).tolist()) == right
+    frame = pd.DataFrame(marks, columns=["even", "early"])
+    named = {"even": right[0], "early": right[1]}
+    assert found(frame) == found(frame.astype(int)) == named
+    assert decompose_groups(Y, G, groups=marks, **KW).parts is None
+    # A column of 0 and 1 beside others is a column of labels.
+    assert set(found({"even": EVEN.astype(int), "site": A})) == {"even=0", "even=1", "site=a", "site=b", "site=c"}
+
+
+def test_rows_of_weight_0_are_in_no_group() -> None:
+    weight = np.where(A == "b", 0.0, 1.0)
+    assert found(A, sample_weight=weight) == {"a": RIGHT["a"], "c": RIGHT["c"]}
+    labels = np.where(A == "b", -100, Y)
+    assert found(A, y=labels, ignore_index=-100) == {"a": RIGHT["a"], "c": RIGHT["c"]}
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (None, "groups = None"),
+        (A[:80], r"shape \(80,\)"),
+        ([None if each == "a" else each for each in A.tolist()], "missing values"),
+        (np.where(A == "a", "nan", A), "missing"),
+        (np.arange(90) * 1.5, "too few rows"),
+        ({"x": np.zeros(90, bool)}, "without a row"),
+        (np.arange(180).reshape(90, 2), "other values than 0 and 1"),
+        ({}, "no groups"),
+    ],
+)
+def test_groups_that_cannot_be_used(groups: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        found(groups)
+
+
+def test_small_groups_and_unknown_names() -> None:
+    small = np.where(np.arange(90) < 5, "few", "many")
+    with pytest.raises(ValueError, match=r"few \(5\).*20 rows or more"):
+        decompose_groups(Y, G, groups=small)
+    result = decompose_groups(Y, G, groups=A, **KW)
+    with pytest.raises(KeyError, match="expected one of 'a', 'b', 'c'"):
+        result["d"]
+    with pytest.raises(ValueError, match="standard error"):
+        result.parts["added"].interval()
+    with pytest.raises(ValueError, match="clusters"):
+        found(A, clusters=np.arange(90) // 3)
+    with pytest.raises(ValueError, match="n_resamples"):
+        found(A, n_resamples=0)
+
+
+def test_warnings_name_the_groups() -> None:
+    g = np.full((90, 2), 0.5)
+    g[:, 0] += np.where(A == "a", 0.49, 0.0)
+    g[:, 1] = 1 - g[:, 0]
+    with pytest.warns(UserWarning, match=r"groups \['a'"):
+        decompose_groups(np.zeros(90, int), g, groups=A, n_resamples=9, labels=[0, 1])
+
+
+def test_result_as_dataset_text_and_table() -> None:
+    result, brier = decompose_groups(Y, G, groups=A, **KW | {"generator": ["log", "brier"], "method": "debiased", "bandwidth": "auto"})
+    data = result.to_xarray()
+    assert data["group"].values.tolist() == ["a", "b", "c"]
+    assert data["calibration_error"].values.tolist() == [each.calibration_error for each in result.groups.values()]
+    assert data["adjusted_pvalue"].values.tolist() == list(result.test.adjusted.values())
+    assert float(data["whole_risk"]) == result.whole.risk
+    assert float(data["part_added"]) == result.parts["added"].value
+    assert brier.whole.generator.name == "brier"
+    lines = str(result).splitlines()
+    assert len(lines) == 1 + 1 + 4 + 2
+    assert max(map(len, lines)) <= 100
+    assert result._repr_html_().count("<tr>") == 5
+
+
+@pytest.mark.parametrize("values", [np.arange(90.0), np.arange(90) % 7])
+def test_groups_by_the_size_of_a_feature(values: Any) -> None:
+    labels = quantile_groups(values, 3)
+    means = [values[labels == each].mean() for each in sorted(set(labels.tolist()))]
+    assert means == sorted(means)
+    assert len(means) == 3
+    # Equal values are in one group.
+    assert len(set(zip(values.tolist(), labels.tolist(), strict=True))) == len(set(values.tolist()))
+    pd = pytest.importorskip("pandas")
+    series = quantile_groups(pd.Series(values, [f"r{i}" for i in range(90)], name="x"), 3)
+    assert series.index[3] == "r3"
+    assert [f"{code + 1}: {name}" for code, name in zip(series.cat.codes, series, strict=True)] == labels.tolist()
+
+
+@pytest.mark.parametrize(("feature", "message"), [([1.0, np.nan], "no finite number at row 1"), ([1, 1, 1], "one value"), (["a"], "one number"), (np.ones((2, 2)), "one number")])
+def test_features_that_make_no_groups(feature: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quantile_groups(feature)
+    with pytest.raises(ValueError, match="n_groups"):
+        quantile_groups([1, 2], 1)
