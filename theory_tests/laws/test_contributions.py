@@ -187,7 +187,7 @@ def test_results_without_rows_say_so(what: str) -> None:
     ):
         getattr(sketch.result(), what)()
     saved = propercal.Decomposition.from_dict(propercal.decompose(y, p).to_dict())
-    with pytest.raises(ValueError, match="without its rows.*a saved result"):
+    with pytest.raises(ValueError, match=r"without its rows.*a saved result"):
         getattr(saved, what)()
 
 
