@@ -8,8 +8,19 @@ import propercal._interrupts  # noqa: F401 (before what takes long)
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
+from propercal.classical import (
+    CalibrationSlope,
+    ExpectedCalibrationError,
+    HosmerLemeshow,
+    SpiegelhalterTest,
+    calibration_slope,
+    expected_calibration_error,
+    hosmer_lemeshow,
+    spiegelhalter_test,
+)
 from propercal.decomposition import calibration_error, decompose, refinement, sharpness
 from propercal.diagrams import isotonic_decomposition, murphy, reliability
+from propercal.direction import Direction
 from propercal.forecasts import CRPSDecomposition, crps_decomposition
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
@@ -36,19 +47,27 @@ __all__ = [
     "CRPSDecomposition",
     "CalibrationMonitor",
     "CalibrationSketch",
+    "CalibrationSlope",
     "CalibrationTest",
     "Decomposition",
+    "Direction",
+    "ExpectedCalibrationError",
     "GroupDecomposition",
+    "HosmerLemeshow",
     "ModelComparison",
     "PairedDifference",
     "PairedDifferences",
+    "SpiegelhalterTest",
     "calibration_error",
+    "calibration_slope",
     "calibration_test",
     "compare_models",
     "conditional_mean",
     "crps_decomposition",
     "decompose",
     "decompose_groups",
+    "expected_calibration_error",
+    "hosmer_lemeshow",
     "isotonic_decomposition",
     "murphy",
     "paired_difference",
@@ -56,5 +75,6 @@ __all__ = [
     "reliability",
     "select_bandwidth",
     "sharpness",
+    "spiegelhalter_test",
     "upper_bound",
 ]

@@ -6,11 +6,12 @@ import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import bad_value, some_rows, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.intervals import divergence_interval, half_width
+from propercal._results.kept_rows import KeptRows
 from propercal._saved import (
     TERM_NAMES,
     as_dataset,
@@ -20,6 +21,7 @@ from propercal._saved import (
     of_dataset,
     of_mapping,
 )
+from propercal.direction import Direction
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
@@ -156,6 +158,7 @@ class Decomposition:
     noise_floor: float | None = None
     detection_floor: float = math.nan
     skill_score_error: float | None = None
+    _kept_rows: KeptRows | None = field(default=None, repr=False)
 
     @property
     def skill_score(self) -> Any:
@@ -232,10 +235,8 @@ class Decomposition:
             return centre - half - missed, centre + half
         if name not in _DIVERGENCES:
             return centre - half, centre + half
-        low, high = _lower_end(centre, half), _upper_end(centre, half)
-        if name == "calibration_error" and self.noise_floor is not None:
-            ends = _of_one_coefficient(centre, self.noise_floor, level)
-            low, high = min(low, ends[0]), max(high, ends[1])
+        floor = self.noise_floor if name == "calibration_error" else None
+        low, high = divergence_interval(centre, error, level, floor)
         return low, high + missed
 
     def _interval_of_skill_score(self, confidence_level: float | None) -> tuple[float, float]:
@@ -252,6 +253,139 @@ class Decomposition:
         centre = 1 - number(self.risk) / uncertainty
         half = half_width(self.skill_score_error, level)
         return centre - half, centre + half
+
+    def contributions(self) -> xr.Dataset:
+        """Return what each row adds to each term.
+
+        Weighted means are the terms: ``rows[name].weighted(rows.weight).mean()``. Rows that cost
+        most come first in ``rows.sortby("calibration_error", ascending=False)``, and the mean of
+        rows of each class is ``rows["risk"].groupby("label").mean()``.
+
+        Returns
+        -------
+        xarray.Dataset
+            Along "sample", in the order of ``y_proba``: "risk", "calibration_error", "refinement",
+            "sharpness" and "uncertainty"; "recalibrated", the estimate of E[Y | g] where that is
+            made, along "class" where there are several (left out beyond 10⁷ numbers); and
+            "over_confidence" of the debiased method, what the row adds to that part of the
+            calibration error (:meth:`direction`). "by_class" has the terms of each class under the
+            class-wise notion, whose means are the terms.
+
+            Coordinates: "row", the number of the row in ``y_proba``, counted from 0; "weight", of
+            sum 1; "label", what occurred, where each row has one class; and the index of the
+            predictions, or of the labels, where they have one: as "sample", or by its levels, as
+            of several dimensions of samples that all have coordinates. Rows of weight 0, and those
+            that are ignored, are left out.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not kept: of a sketch, the partitions of Dask, or a saved result.
+
+        Examples
+        --------
+        >>> from propercal import decompose
+        >>> from propercal.simulation import TemperatureScaledSimplex
+        >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+        >>> result = decompose(y_true, y_proba)
+        >>> rows = result.contributions()
+        >>> abs(float(rows.calibration_error.mean()) - result.calibration_error) < 1e-12
+        True
+        >>> worst = rows.sortby("calibration_error", ascending=False).isel(sample=slice(3))
+        >>> worst.row.size, bool(worst.calibration_error[0] >= worst.calibration_error[1])
+        (3, True)
+        """
+        return self._kept("contributions").contributions(self._values())
+
+    def direction(self) -> Direction:
+        r"""Split the calibration error into over- and under-confidence.
+
+        .. math::
+
+            E\, D_F(r, g) = \underbrace{E\, D_F(r, g)\, 1[t < 0]}_\text{over-confidence} +
+            \underbrace{E\, D_F(r, g)\, 1[t > 0]}_\text{under-confidence}, \qquad
+            t = ⟨r - g, g - c⟩ .
+
+        A row is over-confident if its prediction g lies further out from c than r = E[Y | g] does.
+        For canonical and class-wise calibration c are the shares of the classes: over-confident
+        predictions say more of what sets a row apart than is true. For the top label the first
+        choice is right less often than predicted (c is the certainty that it is wrong).
+
+        Returns
+        -------
+        Direction
+            Both parts, which add up, with intervals; and the mean gap E[g − Y].
+
+        Raises
+        ------
+        ValueError
+            If the method does not correct its bias, the calibration error is infinite, or the rows
+            are not kept: of a sketch, the partitions of Dask, or a saved result.
+
+        Notes
+        -----
+        Which way a row errs is told by the recalibration r̂ that was fitted without it. Where that
+        is unsure, r̂ is about as near to g as to r, and what goes to the wrong part is of the size
+        of the estimate's own error in one dimension; among three or more classes, r − g may be
+        large across the direction of g − c, and then either part may have it (book, chapter
+        "Over- and under-confidence"). Class-wise values are means over classes.
+
+        Examples
+        --------
+        >>> from propercal import decompose
+        >>> from propercal.simulation import TemperatureScaledSimplex
+        >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
+        >>> found = decompose(y_true, y_proba).direction()
+        >>> found.over_confidence > 10 * abs(found.under_confidence)
+        True
+        """
+        rows = self._kept("direction")
+        if not rows.has_sides:
+            raise bad_value(
+                "method",
+                repr(self.method),
+                "one that corrects its bias",
+                "the parts of a biased calibration error are biased by unknown amounts; use "
+                'method="debiased"',
+            )
+        value = number(self.calibration_error)
+        if not math.isfinite(value):
+            raise bad_value(
+                "calibration_error",
+                value,
+                "a finite one, which has parts",
+                "correct the predictions of probability 0, or use a bounded loss such as 'brier'",
+            )
+        over, under = rows.sides()
+        return Direction(
+            over_confidence=over.value,
+            under_confidence=value - over.value,
+            standard_errors={"over_confidence": over.error, "under_confidence": under.error},
+            noise_floor=self.noise_floor or 0.0,
+            missed=self.missed or 0.0,
+            gap=tuple(rows.gap[:, 0].tolist()),
+            gap_errors=tuple(rows.gap[:, 1].tolist()),
+            classes=rows.events,
+            generator=self.generator,
+            notion=self.notion,
+            n_samples=self.n_samples,
+            n_groups=self.n_groups,
+            confidence_level=self.confidence_level,
+        )
+
+    def _kept(self, what: str) -> KeptRows:
+        if self._kept_rows is None:
+            raise bad_value(
+                what,
+                "of a result without its rows",
+                "one of rows in memory",
+                "a sketch, the partitions of Dask and a saved result have sums alone; call "
+                "decompose(...) on arrays or tables that fit into memory",
+            )
+        return self._kept_rows
+
+    def _values(self) -> dict[str, float]:
+        return {name: number(getattr(self, name)) for name in TERMS}
 
     def to_xarray(self) -> xr.Dataset:
         """Return the terms as a dataset of scalars, with intervals, errors and settings.
@@ -412,33 +546,3 @@ class Decomposition:
 def in_groups(n_groups: int | None) -> str:
     """Return how many groups rows are in, in words; empty for none."""
     return "" if n_groups is None else f" in {n_groups} groups"
-
-
-def _of_one_coefficient(centre: float, floor: float, level: float) -> tuple[float, float]:
-    """Return the interval that the noise of one coefficient would give, if that were all."""
-    root, half = math.sqrt(max(centre, 0.0) + floor), half_width(math.sqrt(floor), level)
-    return max(root - half, 0.0) ** 2, (root + half) ** 2
-
-
-def half_width(standard_error: float, confidence_level: float) -> float:
-    """Return how far a normal interval reaches to either side."""
-    return NormalDist().inv_cdf(0.5 + confidence_level / 2) * standard_error
-
-
-#: In half-widths: where the lower end of a divergence is that on the scale of its square root.
-_JOINED = 1.5
-
-
-def _lower_end(centre: float, half: float) -> float:
-    """Return the lower end for a divergence: 0, a straight line, then normal for the root."""
-    if centre > _JOINED * half:
-        return centre - half + half**2 / (4 * centre)
-    # So steep that it meets the scale of the root, which does not reach 0 at z standard errors.
-    return max((centre - half) * 4 / 3, 0.0)
-
-
-def _upper_end(centre: float, half: float) -> float:
-    """Return the upper end for a divergence: normal below 0, a line, then normal for the root."""
-    if centre > half:
-        return centre + half + half**2 / (4 * centre)
-    return max(half + max(centre, centre * 5 / 4), 0.0)

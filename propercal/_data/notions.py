@@ -7,7 +7,7 @@ learns which notion made it, and a notion never learns what is estimated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,11 @@ class Problem:
     """Number of classes k."""
     groups: npt.NDArray[np.int64] | None = None
     """(n,) number of the group of each row; None where rows are independent."""
+    is_event: bool = False
+    """Whether the second column is that of an event, and the first that of its absence."""
+    of_confidence: bool = False
+    """Whether the event is that a chosen class occurs, so that a prediction claims more the more
+    probable it makes the event."""
 
 
 Problems = Iterable[Problem]
@@ -117,12 +122,13 @@ def _top_label(predictions: Predictions) -> Iterator[Problem]:
     def pick(values: Array) -> Array:
         return xp.take_along_axis(values, top[:, None], axis=1)[:, 0]
 
-    yield _pair(
+    pair = _pair(
         predictions,
         (pick(complement), pick(predictions.prob)),
         (pick(log_complement), pick(predictions.log_prob)),
         predictions.label == top,
     )
+    yield replace(pair, of_confidence=True)
 
 
 def _pair(
@@ -141,6 +147,7 @@ def _pair(
         predictions.uniform,
         2,
         predictions.groups,
+        is_event=True,
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, read_only, to_numpy
-from propercal._data.alignment import align
+from propercal._data.alignment import Aligned, align
 from propercal._data.columns import check_logits
 from propercal._data.from_zero import warn_of_no_zero
 from propercal._data.holders import Held, as_given
@@ -70,6 +70,8 @@ class Predictions:
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
     """Number of groups, if any were given."""
+    index: Any = None
+    """A pandas index of all rows that were read, of predictions or else of labels, if any."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
 
@@ -193,11 +195,17 @@ def validate(
         multilabel=multilabel,
         dtype=dtype,
         names=names,
-        places=held.proba.places,
+        **_where(held),
     )
     if classes.in_doubt and smallest > 1:
         _look_for_zero(prob, used, names)
     return predictions if keep is None else _take(predictions, keep)
+
+
+def _where(held: Aligned) -> dict[str, Any]:
+    """Say where rows stood, and what the caller calls them."""
+    index = held.labels.rows if held.proba.rows is None else held.proba.rows
+    return {"places": held.proba.places, "index": index}
 
 
 def _look_for_zero(prob: Array, used: npt.NDArray[np.bool_] | None, names: Names) -> None:

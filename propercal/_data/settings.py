@@ -81,3 +81,11 @@ def check_names(
             "list the class of every column, in the order of the columns",
         )
     return names
+
+
+def check_whole_number(argument: str, value: object, smallest: int, usual: str) -> int:
+    """Return a whole number that is not too small, or raise."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or int(value) < smallest:  # type: ignore[call-overload]
+        raise bad_value(argument, repr(value), f"a whole number of at least {smallest}", usual)
+    return int(value)  # type: ignore[call-overload,no-any-return]

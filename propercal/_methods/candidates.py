@@ -101,6 +101,7 @@ class Candidates:
         self._loss: list[list[Any]] = []
         self._correction: list[list[Any]] = []
         self._moments: list[list[Any]] = []
+        self._probs: list[list[Any]] = []
         # (judged fold, fold left out) for each candidate: weighted loss.
         self._inner: list[np.ndarray[Any, Any]] = []
         # The same: variance of its difference to the base that rows which are not judged leave.
@@ -155,15 +156,18 @@ class Candidates:
     def rows(self) -> OneStepRows:
         """Return what the choices make of the judged rows."""
         xp = namespace(self._weights[0])
-        loss, correction, base, moments = [], [], [], []
+        loss, correction, base, moments, probs = [], [], [], [], []
         for f, j in enumerate(self._best()):
             loss.append(self._loss[j][f] - self._correction[j][f])
             correction.append(self._correction[j][f])
             base.append(self._loss[0][f] - self._correction[0][f])
             moments.append(self._moments[j][f])
+            probs.append(self._probs[j][f])
         of_temperature = [temperature_moments(self._generator, each) for each in self._log_probs]
         noise = xp.concat([xp.concat(moments), xp.concat(of_temperature)], axis=1)
-        return OneStepRows(xp.concat(loss), xp.concat(correction), xp.concat(base), noise)
+        return OneStepRows(
+            xp.concat(loss), xp.concat(correction), xp.concat(base), noise, xp.concat(probs)
+        )
 
     def _best(self) -> list[int]:
         weights = [to_numpy(weight) for weight in self._weights]
@@ -197,6 +201,7 @@ class Candidates:
             self._loss.append([None] * n_folds)
             self._correction.append([None] * n_folds)
             self._moments.append([None] * n_folds)
+            self._probs.append([None] * n_folds)
             self._inner.append(np.zeros((n_folds, n_folds)))
             self._noise.append(np.zeros((n_folds, n_folds)))
             self._choices.append(choice)
@@ -207,6 +212,9 @@ class Candidates:
         self._correction[candidate][fold] = correction
         own = prob[: correction.shape[0], :]
         self._moments[candidate][fold] = label_moments(self._generator, own, self._log_probs[fold])
+        if self._missing == 0:
+            # Of the rows of this fold alone: a view would keep those for the others too.
+            self._probs[candidate][fold] = xp.asarray(own, copy=True)
         weight, others = self._weights[fold], self._others(fold)
         self._inner[candidate][fold, others] = to_numpy(losses[1:, :] @ weight)
         if self._missing == 0:

@@ -59,7 +59,7 @@ def rows_as_chosen(
             base_loss = losses_of(generator, base, label) - spread
             if i not in sums:
                 noise = noise_of(generator, base, points.log_prob)
-                found[i].append(OneStepRows(base_loss, spread, base_loss, noise))
+                found[i].append(OneStepRows(base_loss, spread, base_loss, noise, base))
                 continue
             residuals = all_residuals(sums[i], sums[i].columns[:, :-1])
             corrected = correct(base, residuals, choices[i][e].prior)
@@ -67,8 +67,11 @@ def rows_as_chosen(
             variance = corrected_variance(generator, corrected, spread, alike)
             loss = losses_of(generator, corrected.prob, label) - variance
             noise = noise_of(generator, corrected.prob, points.log_prob)
-            found[i].append(OneStepRows(loss, variance, base_loss, noise))
-    return [OneStepRows(*(xp.concat(parts) for parts in zip(*each, strict=True))) for each in found]
+            found[i].append(OneStepRows(loss, variance, base_loss, noise, corrected.prob))
+    return [
+        OneStepRows(*(xp.concat(parts) for parts in zip(*(r[:5] for r in each), strict=True)))
+        for each in found
+    ]
 
 
 def squares_of(bases: Sequence[Array]) -> Array:

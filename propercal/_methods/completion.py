@@ -14,11 +14,12 @@ from propercal._array import like, namespace, scalar, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
-from propercal._methods.dependence import standard_error_of_groups
+from propercal._methods.kept import kept_rows
 from propercal._methods.label_noise import detection_floor, noise_floor, variance_of_labels
 from propercal._methods.method import Method
 from propercal._methods.misfit import NOTHING, Misfit
 from propercal._methods.terms import OneStepRows, Terms
+from propercal._results.intervals import error_of_rows
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.order import check_order
@@ -107,6 +108,7 @@ def complete(
         confidence_level=confidence_level,
         kernel_rows=terms.kernel_rows,
         training_rows=terms.training_rows,
+        _kept_rows=kept_rows(terms, predictions),
         **debiased,
     )
 
@@ -260,9 +262,7 @@ def warn_few_rows(few: float, all_: float, generator: BregmanGenerator) -> bool:
 def standard_error(values: Array, predictions: Predictions) -> float:
     """Return the standard error of the weighted mean of independent rows, or groups of them."""
     rows, weight = to_numpy(values), to_numpy(predictions.weight)
-    if predictions.groups is not None:
-        return standard_error_of_groups(rows, weight, predictions.groups)
-    return error_of_mean(rows, weight, weight**2, len(rows))
+    return error_of_rows(rows, weight, predictions.groups)
 
 
 def _skill_score_error(terms: Terms, predictions: Predictions) -> float | None:
@@ -297,18 +297,6 @@ def skill_score_error(
         return None
     slope = risk / uncertainty**2
     return math.hypot(error(-1 / uncertainty, slope), slope * math.sqrt(extra_variance))
-
-
-def error_of_mean(values: Floats, weight: Floats, squares: Floats, n: int) -> float:
-    """Return the standard error of the weighted mean of `n` independent rows, summed by value.
-
-    `weight` and `squares` are the sums of their weights, which sum to 1 in all, and of the squares
-    of these.
-    """
-    if not np.isfinite(values).all():
-        return math.inf
-    deviation = values - weight @ values
-    return math.sqrt(float(squares @ deviation**2) * n / (n - 1))
 
 
 def _undefined(terms: Terms, predictions: Predictions, generator: BregmanGenerator) -> ValueError:

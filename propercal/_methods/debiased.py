@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from operator import add
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,17 @@ from propercal._methods.label_noise import of_problems
 from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import one_step
 from propercal._methods.recipe import SMALLEST_SAMPLE, Recipe, lower_median
-from propercal._methods.terms import OneStepRows, ProblemTerms, Terms, complete_terms
+from propercal._methods.signs import KeptMeans, gaps
+from propercal._methods.terms import (
+    Kept,
+    OneStepRows,
+    ProblemTerms,
+    Terms,
+    complete_terms,
+    five_terms,
+)
 from propercal._progress import steps as in_steps
+from propercal._results.kept_rows import OutwardRows
 from propercal._threads import map_threads, n_threads
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
@@ -35,27 +44,38 @@ def debiased_terms(
     totals: list[_Total] = []
     for found in _of_each(problems, generators, recipe):
         if not totals:
-            totals = [_Total(*each) for each in found]
+            totals = [_Total(each) for each in found]
             continue
         for total, each in zip(totals, found, strict=True):
-            total.add(*each)
+            total.add(each)
     return [total.terms(recipe) for total in totals]
 
 
 class _Total:
     """Terms of one generator, added up over problems: rows of all of them are too many to keep."""
 
-    def __init__(self, terms: ProblemTerms, step: OneStep) -> None:
+    def __init__(self, found: ProblemEstimate) -> None:
+        terms, step = found.terms, found.step
         self._terms, self._rows, self._n_problems = terms, step.rows, 1
+        self._parts, self._gaps, self._means = [_five(terms)], [found.gaps], KeptMeans()
+        self._outward: OutwardRows | None = None
+        self._means.add(found.problem, step.rows.recalibrated)
         self._kernel_rows, self._training_rows = step.kernel_rows, step.training_rows
         self._bandwidths = list(step.bandwidths)
         self._algorithms = {step.algorithm}
         self._misfits = [step.misfit]
 
-    def add(self, terms: ProblemTerms, step: OneStep) -> None:
+    def add(self, found: ProblemEstimate) -> None:
         """Add another problem of the same rows."""
+        terms, step = found.terms, found.step
+        if self._outward is None:
+            self._outward = _outward(self._terms, self._rows)
+        self._outward = self._outward.plus(_outward(terms, step.rows))
+        self._parts.append(_five(terms))
+        self._gaps.append(found.gaps)
+        self._means.add(found.problem, step.rows.recalibrated)
         self._terms = self._terms.plus(terms)
-        self._rows = OneStepRows(*map(add, self._rows, step.rows))
+        self._rows = self._rows.plus(step.rows)
         self._n_problems += 1
         self._bandwidths += step.bandwidths
         self._algorithms.add(step.algorithm)
@@ -63,7 +83,8 @@ class _Total:
 
     def terms(self, recipe: Recipe) -> Terms:
         """Return the mean over problems."""
-        rows = OneStepRows(*(each / self._n_problems for each in self._rows))
+        rows, xp = self._rows.over(self._n_problems), namespace(self._rows.loss)
+        outward = None if self._outward is None else self._outward.over(self._n_problems)
         return complete_terms(
             self._terms.over(self._n_problems),
             recipe.kernel_name,
@@ -74,10 +95,36 @@ class _Total:
             kernel_rows=self._kernel_rows,
             training_rows=self._training_rows,
             misfit=joint_misfit(self._misfits),
+            kept=Kept(
+                xp.stack(self._parts),
+                self._means.joined(),
+                outward=outward,
+                gap=xp.concat(self._gaps),
+            ),
         )
 
 
-_Found = list[tuple[ProblemTerms, OneStep]]
+def _five(terms: ProblemTerms) -> Array:
+    return five_terms(terms, measures_divergence=False, debiased=True)
+
+
+def _outward(terms: ProblemTerms, rows: OneStepRows) -> OutwardRows:
+    assert rows.tilt is not None  # noqa: S101  # rows of one problem
+    noise = rows.noise[:, 0], rows.noise[:, 1]
+    return OutwardRows.of(OutwardRows(terms.loss - rows.loss, rows.correction, *noise), rows.tilt)
+
+
+class ProblemEstimate(NamedTuple):
+    """What is found of one problem and generator."""
+
+    problem: Problem
+    terms: ProblemTerms
+    step: OneStep
+    gaps: Array
+    """(m, 2) mean g − y and its standard error."""
+
+
+_Found = list[ProblemEstimate]
 
 
 def _of_each(
@@ -88,10 +135,13 @@ def _of_each(
     def estimated(problem: Problem) -> _Found:
         steps = one_step(problem, generators, recipe)
         total = namespace(problem.prob).sum
+        found = gaps(problem)
         return [
-            (
+            ProblemEstimate(
+                problem,
                 ProblemTerms.of_refinement(problem, each, total(problem.weight * step.rows.loss)),
                 step,
+                found,
             )
             for each, step in zip(generators, steps, strict=True)
         ]

@@ -69,21 +69,3 @@ def design_effect(residual: Floats, group: Numbers, weight: Floats, squares: Flo
     correlation = intraclass_correlation(residual, group, weight, squares)
     whole = float(np.sum(np.bincount(group, weight) ** 2))
     return float(blend(float(squares.sum()), whole, correlation) / squares.sum())
-
-
-def standard_error_of_groups(values: Floats, weight: Floats, group: Numbers) -> float:
-    r"""Return the standard error of the weighted mean of rows of which groups are independent.
-
-    .. math:: \hat σ^2 = \frac{G}{G - 1} \sum_c \Bigl( \sum_{j \in c} w_j (x_j - \bar x) \Bigr)^2.
-
-    Parameters
-    ----------
-    values, weight : array (n,)
-        What is averaged, and weights of sum 1.
-    group : array (n,)
-        Numbers of groups, 0 to G − 1.
-    """
-    if not np.isfinite(values).all():
-        return float("inf")
-    sums = np.bincount(group, weight * (values - weight @ values))
-    return float(np.sqrt(sums @ sums * len(sums) / (len(sums) - 1)))

@@ -34,6 +34,7 @@ from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
 from propercal._methods.misfit_search import misfits
 from propercal._methods.recipe import Recipe
 from propercal._methods.sampling import Judged, is_whole, judged, kernel_sources, training_sources
+from propercal._methods.signs import is_kept, reference, tilt_of
 from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
@@ -101,10 +102,18 @@ def one_step(
         trained = training_sources(sources) if recipe.of_points else sources
         fits = cross_fit_rows(sources, trained, recipe.families(problem.n_classes))
         results = _in_fold_order(fits, generators, recipe)
-    return [
-        found._replace(rows=OneStepRows(*(xp.take(each, back, axis=0) for each in found.rows)))
-        for found in results
-    ]
+        centre = reference(problem)
+        return [
+            found._replace(rows=_with_tilt(found.rows.take(back), problem.prob, centre))
+            for found in results
+        ]
+
+
+def _with_tilt(rows: OneStepRows, prob: Array, centre: Array) -> OneStepRows:
+    """Add which way r̂ lies from predictions (n, k), and keep r̂ itself where it is not too large."""
+    assert rows.recalibrated is not None  # noqa: S101  # as it is made
+    kept = rows.recalibrated if is_kept(prob) else None
+    return rows._replace(tilt=tilt_of(prob, rows.recalibrated, centre), recalibrated=kept)
 
 
 def _points(problem: Problem, grouped: Grouped | None) -> Points:
@@ -133,11 +142,14 @@ def _of_rows(
     What a recalibration saves changes slowly within a bin, while the losses with and without it
     need not: the difference of the losses without it is known exactly.
     """
-    xp = namespace(problem.prob)
     cell = like(table.cell, problem.prob)
+    centre = reference(problem)
     results = []
     for generator, found in zip(generators, by_cell, strict=True):
-        rows = OneStepRows(*(xp.take(each, cell, axis=0) for each in found.rows))
+        of_cells = _with_tilt(found.rows, table.sources.points.prob, centre)
+        if not is_kept(problem.prob):
+            of_cells = of_cells._replace(recalibrated=None)
+        rows = of_cells.take(cell)
         if not table.exact:
             moved = _within_bins(problem, table, generator, cell)
             rows = rows._replace(loss=rows.loss + moved, base_loss=rows.base_loss + moved)

@@ -11,12 +11,15 @@ from propercal._kernels.algorithm import joint_algorithm, resolve_algorithm
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel
+from propercal._methods.signs import KeptMeans
 from propercal._methods.terms import (
+    Kept,
     ProblemTerms,
     Terms,
     complete_terms,
     mean_terms,
-    smoothed_refinement,
+    smoothed_rows,
+    stacked_terms,
 )
 from propercal._progress import part, steps
 from propercal._typing import Array
@@ -61,7 +64,7 @@ def smoothed_terms(
     for value in steps(dict.fromkeys(bandwidths)):
         same = [i for i, other in enumerate(bandwidths) if other == value]
         chosen = [generators[i] for i in same]
-        parts, algorithms = [], []
+        parts, algorithms, means = [], [], KeptMeans()
         for problem in steps(problems):
             found = kernel_mean(
                 problem,
@@ -71,23 +74,29 @@ def smoothed_terms(
                 algorithm=resolve_algorithm(smoothing.algorithm, chosen, problem.prob),
             )
             parts.append([of_mean(problem, found.mean, each) for each in chosen])
+            means.add(problem, found.mean)
             algorithms.append(found.algorithm)
-        for i, mean in zip(same, mean_terms(parts), strict=True):
+        for j, (i, mean) in enumerate(zip(same, mean_terms(parts), strict=True)):
             results[i] = complete_terms(
                 mean,
                 smoothing.kernel,
                 value,
                 joint_algorithm(algorithms),
                 measures_divergence=measures_divergence,
+            )._replace(
+                kept=Kept(
+                    stacked_terms([each[j] for each in parts], measures_divergence),
+                    means.joined(),
+                    mean.refined,
+                    mean.divergence,
+                )
             )
     return [results[i] for i in range(len(generators))]
 
 
 def of_refinement(problem: Problem, mean: Array, generator: BregmanGenerator) -> ProblemTerms:
     """Estimate the refinement by mean −F(r̂), Eq. 13."""
-    return ProblemTerms.of_refinement(
-        problem, generator, smoothed_refinement(problem, mean, generator)
-    )
+    return ProblemTerms.of_rows(problem, generator, smoothed_rows(mean, generator))
 
 
 def of_divergence(problem: Problem, mean: Array, generator: BregmanGenerator) -> ProblemTerms:

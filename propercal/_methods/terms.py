@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from propercal._array import by_rows, device, namespace, one_hot
+from propercal._array import by_rows, detached, device, namespace, one_hot
 from propercal._data.notions import Problem
 from propercal._methods.misfit import Misfit
 from propercal._methods.uncertainty import second_order
+from propercal._results.kept_rows import OutwardRows
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 
@@ -31,6 +32,41 @@ class OneStepRows(NamedTuple):
     """(n,) the first, before the kernel correction."""
     noise: Array
     """(n, 6) noise of the labels as predictions have it, see `label_noise`."""
+    recalibrated: Array | None = None
+    """(n, k) r̂, of one problem; None where it is not kept."""
+    tilt: Array | None = None
+    """(n,) whether r̂ lies further out than the prediction, or further in, see `signs`; of one
+    problem."""
+
+    def take(self, rows: Array) -> OneStepRows:
+        """Return rows by their numbers."""
+        take = namespace(self.loss).take
+        return OneStepRows(*(each if each is None else take(each, rows, axis=0) for each in self))
+
+    def plus(self, other: OneStepRows) -> OneStepRows:
+        """Add what the same rows have in another problem."""
+        return OneStepRows(*(a + b for a, b in zip(self[:4], other[:4], strict=True)))
+
+    def over(self, n: int) -> OneStepRows:
+        """Return the mean over `n` problems; one problem keeps what it alone has."""
+        return self if n == 1 else OneStepRows(*(each / n for each in self[:4]))
+
+
+class Kept(NamedTuple):
+    """What is kept beside the terms: of rows, where users look for what costs most."""
+
+    of_problems: Array
+    """(p, 5) terms of each problem."""
+    recalibrated: Array | None = None
+    """(n, k) r̂ of the only problem, or of the event of each; None if these are too many."""
+    refined: Array | None = None
+    """(n,) what each row adds to the refinement, of a method without a one-step estimate."""
+    divergence: Array | None = None
+    """(n,) D_F(r̂, g), of a method that measures it."""
+    outward: OutwardRows | None = None
+    """What over-confidence has, of several problems."""
+    gap: Array | None = None
+    """(m, 2) mean g − y of each class or event, and its standard error."""
 
 
 class Terms(NamedTuple):
@@ -62,6 +98,8 @@ class Terms(NamedTuple):
     """Rows that the recalibrations are fitted to."""
     misfit: Misfit | None = None
     """What recalibrations leave unexplained."""
+    kept: Kept | None = None
+    """What is kept beside the terms, of rows and of problems."""
 
 
 class ProblemTerms(NamedTuple):
@@ -74,6 +112,16 @@ class ProblemTerms(NamedTuple):
     second_order: Array
     """(2,) bias and variance of the uncertainty, as far as they are not linear in the shares."""
     infinite: Array
+    refined: Array | None = None
+    """(n,) what each row adds to the refinement, where it is kept."""
+    divergence: Array | None = None
+    """(n,) D_F(r̂, g), where it is measured."""
+
+    @classmethod
+    def of_rows(cls, problem: Problem, generator: BregmanGenerator, rows: Array) -> ProblemTerms:
+        """Do as :meth:`of_refinement` from what each row (n,) adds, and keep it."""
+        refinement = namespace(rows).sum(problem.weight * rows)
+        return cls.of_refinement(problem, generator, refinement)._replace(refined=detached(rows))
 
     @classmethod
     def of_refinement(
@@ -108,6 +156,7 @@ class ProblemTerms(NamedTuple):
         return self._replace(
             estimates=xp.stack([risk, calibration_error, refinement, uncertainty]),
             infinite=xp.isinf(divergence),
+            divergence=detached(divergence),
         )
 
     def plus(self, other: ProblemTerms) -> ProblemTerms:
@@ -118,6 +167,8 @@ class ProblemTerms(NamedTuple):
             self.marginal_loss + other.marginal_loss,
             self.second_order + other.second_order,
             self.infinite | other.infinite,
+            _sum(self.refined, other.refined),
+            _sum(self.divergence, other.divergence),
         )
 
     def over(self, n: int) -> ProblemTerms:
@@ -128,7 +179,13 @@ class ProblemTerms(NamedTuple):
             self.marginal_loss / n,
             self.second_order / n,
             self.infinite,
+            None if self.refined is None else self.refined / n,
+            None if self.divergence is None else self.divergence / n,
         )
+
+
+def _sum(a: Array | None, b: Array | None) -> Array | None:
+    return None if a is None or b is None else a + b
 
 
 def class_shares(problem: Problem) -> Array:
@@ -138,9 +195,14 @@ def class_shares(problem: Problem) -> Array:
     return xp.stack([xp.sum(weight) for weight in weights])
 
 
+def smoothed_rows(mean: Array, generator: BregmanGenerator) -> Array:
+    """(n,) −F(r̂) of conditional means r̂ (n, k), whose mean is Eq. 13."""
+    return -by_rows(generator.value, mean)
+
+
 def smoothed_refinement(problem: Problem, mean: Array, generator: BregmanGenerator) -> Array:
     """Return mean −F(r̂) of conditional means r̂ (n, k), Eq. 13."""
-    return -namespace(mean).sum(problem.weight * by_rows(generator.value, mean))
+    return namespace(mean).sum(problem.weight * smoothed_rows(mean, generator))
 
 
 def smoothed_sharpness(problem: Problem, mean: Array, generator: BregmanGenerator) -> Array:
@@ -188,19 +250,12 @@ def complete_terms(
     `measures_divergence` and whether there are rows of a one-step estimate say which terms were
     estimated, see :class:`propercal.methods.Method`.
     """
-    xp = namespace(mean.estimates)
-    risk, calibration_error, refinement, uncertainty = (mean.estimates[i] for i in range(4))
     bias, variance = mean.second_order[0], mean.second_order[1]
-    if one_step is not None:
-        uncertainty, bias = uncertainty - bias, xp.zeros_like(bias)
-    refinement, sharpness = by_identities(
-        risk, calibration_error, refinement, uncertainty, measures_divergence=measures_divergence
-    )
     return Terms(
-        xp.stack([risk, calibration_error, refinement, sharpness, uncertainty]),
+        five_terms(mean, measures_divergence=measures_divergence, debiased=one_step is not None),
         mean.loss,
         mean.marginal_loss,
-        bias,
+        bias if one_step is None else namespace(bias).zeros_like(bias),
         variance,
         mean.infinite,
         kernel,
@@ -208,3 +263,26 @@ def complete_terms(
         algorithm,
         one_step,
     )
+
+
+def five_terms(mean: ProblemTerms, *, measures_divergence: bool, debiased: bool) -> Array:
+    """(5,) terms by the identities between them; `debiased` takes its bias off the uncertainty."""
+    xp = namespace(mean.estimates)
+    risk, calibration_error, refinement, uncertainty = (mean.estimates[i] for i in range(4))
+    if debiased:
+        uncertainty = uncertainty - mean.second_order[0]
+    refinement, sharpness = by_identities(
+        risk, calibration_error, refinement, uncertainty, measures_divergence=measures_divergence
+    )
+    return xp.stack([risk, calibration_error, refinement, sharpness, uncertainty])
+
+
+def stacked_terms(
+    parts: Sequence[ProblemTerms], measures_divergence: bool, *, debiased: bool = False
+) -> Array:
+    """(p, 5) terms of each problem."""
+    found = [
+        detached(five_terms(each, measures_divergence=measures_divergence, debiased=debiased))
+        for each in parts
+    ]
+    return namespace(found[0]).stack(found)

@@ -14,12 +14,11 @@ from propercal._array import ignore_underflow
 from propercal._data.groups import check_number
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
-from propercal._methods.completion import error_of_mean
-from propercal._methods.dependence import standard_error_of_groups
 from propercal._methods.recipe import make_recipe
+from propercal._results.intervals import error_of_mean, half_width, standard_error_of_groups
 from propercal.forecasts.isotonic import RowScores, row_scores
 from propercal.forecasts.reading import Forecasts, read_forecasts
-from propercal.result import TERMS, half_width, in_groups
+from propercal.result import TERMS, in_groups
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,11 +10,12 @@ import numpy as np
 
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
-from propercal._methods.completion import error_of_mean, undefined_terms, warn_of_misfit
+from propercal._methods.completion import undefined_terms, warn_of_misfit
 from propercal._methods.misfit import Misfit
 from propercal._methods.recipe import Recipe
 from propercal._methods.terms import by_identities
 from propercal._methods.uncertainty import second_order_of_counts, second_order_of_sums
+from propercal._results.intervals import error_of_mean
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import Decomposition

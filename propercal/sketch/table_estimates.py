@@ -19,7 +19,6 @@ from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
 from propercal._methods.completion import (
     debiased_errors,
-    error_of_mean,
     events,
     warn_few_events,
     warn_few_rows,
@@ -36,6 +35,7 @@ from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
 from propercal._methods.table import Table
+from propercal._results.intervals import error_of_mean
 from propercal._threads import one_blas_thread
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.state import State

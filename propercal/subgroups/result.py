@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_confidence_level
-from propercal.result import Decomposition, half_width
+from propercal._results.intervals import half_width
+from propercal.result import Decomposition
 from propercal.subgroups.worst import WorstGroupTest
 
 if TYPE_CHECKING:

@@ -62,12 +62,16 @@ def through_file(result: Decomposition, path: Path) -> Decomposition:
         return Decomposition.from_xarray(saved)
 
 
+#: Rows are kept in memory and by pickle; a saved result has terms alone, and says so where rows are asked for.
+SAVED = [field for field in dataclasses.fields(Decomposition) if not field.name.startswith("_")]
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", RESULTS)
 def test_what_is_read_again_is_what_was_written(kind: str, way: str, tmp_path: Path) -> None:
     result = RESULTS[kind]()
     again = WAYS[way](result, tmp_path)
-    for field in dataclasses.fields(Decomposition):
+    for field in SAVED:
         old, new = (getattr(each, field.name) for each in (result, again))
         assert new == old or (new != new and old != old), field.name  # NaN is NaN
         assert type(new) is type(old) or isinstance(old, float), field.name
@@ -87,7 +91,7 @@ def test_every_field_is_written() -> None:
         centres={**result.centres, "uncertainty": 0.12},
     )  # fmt: skip
     for again in (Decomposition.from_dict(changed.to_dict()), Decomposition.from_xarray(changed.to_xarray())):
-        for field in dataclasses.fields(Decomposition):
+        for field in SAVED:
             assert getattr(again, field.name) == getattr(changed, field.name), field.name
 
 

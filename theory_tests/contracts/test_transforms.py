@@ -135,6 +135,34 @@ def several(data: Data) -> list[Any]:
     return [*pairs, *skill, *found.best_pvalues.values(), *(number for rank in found.ranks.values() for number in rank)]
 
 
+def contributed(data: Data) -> list[Any]:
+    """What each row adds, at the numbers of the rows; NaN where it is left out."""
+    y, p, weight, options = data
+    found = propercal.decompose(y, p, sample_weight=weight, bandwidth=0.05, **options).contributions()
+    whole = np.full((len(TERMS), y.shape[0]), np.nan)
+    whole[:, found.row] = [found[name] for name in TERMS]
+    return list(whole)
+
+
+def by_logistic_regression(data: Data) -> list[Any]:
+    found = propercal.calibration_slope(data.y_true, data.y_proba, sample_weight=data.sample_weight, **data.options)
+    return [found.slope, found.intercept, found.intercept_in_the_large, found.pvalue, *found.standard_errors.values()]
+
+
+def in_bins(data: Data) -> list[Any]:
+    found = propercal.hosmer_lemeshow(data.y_true, data.y_proba, n_bins=5, **data.options)
+    return [found.statistic, found.pvalue, float(found.df)]
+
+
+def scored(data: Data) -> list[Any]:
+    found = propercal.spiegelhalter_test(data.y_true, data.y_proba, sample_weight=data.sample_weight, **data.options)
+    return [found.statistic, found.pvalue, found.brier_score, found.expected]
+
+
+def expected_errors(data: Data) -> list[Any]:
+    return [propercal.expected_calibration_error(data.y_true, data.y_proba, sample_weight=data.sample_weight, n_resamples=1, **data.options).value]
+
+
 def by_confidence(data: Data) -> list[Any]:
     """Groups by the largest probability, which go with rows whatever their order or that of classes."""
     p = as_numpy(data.y_proba)
@@ -237,6 +265,16 @@ FUNCTIONS = {
         "permute rows": "the points of its features are drawn by position (laws/test_calibration_test.py has the forms that do not depend on it)",
         "permute classes": "labels are drawn by column (laws/test_calibration_test.py has the forms that do not depend on it)",
     }),
+    "contributions": Function(contributed, [{"method": method, "notion": notion, "generator": "brier"} for method in PLAIN_METHODS for notion in NOTIONS], 1e-10, 1e-12, not_for={**WHOLE, **OWN_LABEL}),
+    "calibration_slope": Function(by_logistic_regression, [{"notion": "top-label"}], 1e-8, 1e-10, {**WHOLE, "merge duplicates": "errors count rows, of which copies are several"}, overconfident=True),
+    "hosmer_lemeshow": Function(in_bins, [{"notion": "top-label"}], 1e-9, 1e-12, {
+        **WHOLE,
+        "merge duplicates": "weights that differ are refused",
+        "remove weightless": "weights that differ are refused",
+        "logits moved": "what g + c rounds may carry a row over the edge of a bin",
+    }, weighted=False, overconfident=True),
+    "spiegelhalter_test": Function(scored, rtol=1e-9, atol=1e-12, not_for={**WHOLE, "merge duplicates": "the deviation counts rows, of which copies are several"}),
+    "expected_calibration_error": Function(expected_errors, [{"kind": kind} for kind in ("top-label", "classwise", "smooth")], 1e-8, 1e-9, WHOLE, overconfident=True),
     "paired_difference": Function(compared, by_notion, 1e-9, 1e-9, {**WHOLE, **OWN_LABEL}, overconfident=True),
     "decompose_groups": Function(by_confidence, by_notion, 1e-9, 1e-11, {**WHOLE, **OWN_LABEL, "scale weights by": "weights are compared with labels to 1e-12, which these round"}),
     "compare_models": Function(several, by_notion, 1e-9, 1e-9, {**WHOLE, "merge duplicates": "copies of a row are as many rows, which a weight is not"}, overconfident=True),

@@ -20,12 +20,13 @@ import propercal
 from propercal._data.groups import validate_groups
 from propercal._data.notions import Problem, as_notion
 from propercal._kernels.kernels import DirichletKernel
-from propercal._methods.dependence import design_effect, intraclass_correlation, standard_error_of_groups
+from propercal._methods.dependence import design_effect, intraclass_correlation
 from propercal._methods.fold_sums import Sources, fold_kernel
 from propercal._methods.folds import assign_folds
 from propercal._methods.grouped_sums import GroupedRowSums, GroupedTableSums
 from propercal._methods.recipe import make_recipe
 from propercal._methods.table import group_rows, make_table
+from propercal._results.intervals import standard_error_of_groups
 from propercal.generators import as_generator
 from propercal.inference.quadratic_forms import quadratic_forms
 from propercal.inference.residuals import Rows, Table

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from propercal import decompose
-from propercal.result import half_width
+from propercal._results.intervals import half_width
 
 #: Recalibrations are off by known amounts here, or looked at very often; that has a warning of its own.
 pytestmark = pytest.mark.filterwarnings("ignore:the recalibrations behind")

@@ -1,0 +1,1 @@
+"""What results are made of: intervals, and the rows that they keep."""

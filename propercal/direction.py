@@ -1,0 +1,187 @@
+"""Over- and under-confidence: the direction in which predictions are miscalibrated."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.messages import unknown_name
+from propercal._data.settings import check_confidence_level
+from propercal._results.intervals import divergence_interval, half_width
+from propercal._results.kept_rows import names_of
+from propercal.generators.base import BregmanGenerator
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_PARTS = ("over_confidence", "under_confidence")
+#: Gaps that are printed.
+_MOST = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """What :meth:`propercal.Decomposition.direction` returns.
+
+    Attributes
+    ----------
+    over_confidence, under_confidence : float
+        Parts of the calibration error, which they add up to: of rows whose predictions lie further
+        out than what happens, and of those whose predictions lie further in. An estimate may be
+        negative.
+    standard_errors : mapping of str to float
+        Of both parts.
+    noise_floor, missed : float
+        As of the decomposition: by what noise an interval is no narrower, and wider above.
+    gap : tuple of float
+        Mean of g − Y, weighted: of each class; for the top label, of the first choice, how much
+        more probable it was said to be than it was right. Calibration in the large has 0.
+    gap_errors : tuple of float
+        Standard errors of these.
+    classes : tuple
+        What the gaps are of.
+    generator : BregmanGenerator
+        The convex function F.
+    notion : str
+        The notion of calibration.
+    n_samples : int
+        Rows of positive weight.
+    n_groups : int or None
+        Groups, or blocks, of rows that may depend on each other; None where none were given.
+    confidence_level : float
+        Default level of :meth:`interval` and :meth:`gap_interval`.
+    """
+
+    over_confidence: float
+    under_confidence: float
+    standard_errors: Mapping[str, float]
+    noise_floor: float
+    missed: float
+    gap: tuple[float, ...]
+    gap_errors: tuple[float, ...]
+    classes: tuple[Any, ...]
+    generator: BregmanGenerator
+    notion: str
+    n_samples: int
+    n_groups: int | None
+    confidence_level: float
+
+    def interval(self, name: str, confidence_level: float | None = None) -> tuple[float, float]:
+        """Return a confidence interval for a part of the calibration error.
+
+        Parameters
+        ----------
+        name : {"over_confidence", "under_confidence"}
+            The part.
+        confidence_level : float, optional
+            Between 0 and 1; that of the decomposition by default.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end, made as that of the calibration error
+            (:meth:`propercal.Decomposition.interval`). It is for the part of rows as they were
+            dealt to the two sides.
+
+        Raises
+        ------
+        ValueError
+            If there is no such part, or the level is not between 0 and 1.
+        """
+        if name not in _PARTS:
+            raise unknown_name("name", name, _PARTS)
+        low, high = divergence_interval(
+            getattr(self, name),
+            self.standard_errors[name],
+            self._level(confidence_level),
+            self.noise_floor,
+        )
+        return low, high + self.missed
+
+    def gap_interval(self, confidence_level: float | None = None) -> npt.NDArray[np.float64]:
+        """Return a confidence interval for each gap.
+
+        Parameters
+        ----------
+        confidence_level : float, optional
+            Between 0 and 1; that of the decomposition by default.
+
+        Returns
+        -------
+        ndarray, shape (m, 2)
+            Lower and upper ends, by the central limit theorem for independent rows, or groups.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1.
+        """
+        level = self._level(confidence_level)
+        half = half_width(1.0, level) * np.array(self.gap_errors)
+        return np.stack([np.array(self.gap) - half, np.array(self.gap) + half], axis=1)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return both parts and the gaps, with intervals and settings.
+
+        Returns
+        -------
+        xarray.Dataset
+            "over_confidence" and "under_confidence" with ``{part}_interval`` along "bound"; "gap"
+            along "class" with "gap_interval"; settings as attributes.
+        """
+        import xarray as xr
+
+        variables: dict[str, Any] = {}
+        for name in _PARTS:
+            variables[name] = ((), getattr(self, name))
+            variables[f"{name}_interval"] = ("bound", list(self.interval(name)))
+        variables["gap"] = ("class", list(self.gap))
+        variables["gap_interval"] = (("class", "bound"), self.gap_interval())
+        attrs = {
+            "generator": repr(self.generator),
+            "notion": self.notion,
+            "n_samples": self.n_samples,
+            "confidence_level": self.confidence_level,
+        }
+        if self.n_groups is not None:
+            attrs["n_groups"] = self.n_groups
+        coords = {"bound": ["lower", "upper"], "class": names_of(self.classes)}
+        return xr.Dataset(variables, coords, attrs)
+
+    def __str__(self) -> str:
+        lines = [f"{self.generator.name} loss, {self.notion} calibration error by direction"]
+        lines += [f"  {name:<18}{value:>12}  {ends}" for name, value, ends in self._rows()]
+        lines.append(f"  [ ]: {self.confidence_level:.0%} interval, n = {self.n_samples}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{value}</td>"
+            f"<td>{ends}</td></tr>"
+            for name, value, ends in self._rows()
+        )
+        first, *_, last = str(self).splitlines()
+        caption, note = html.escape(first), html.escape(last.strip())
+        return f"<table><caption>{caption}</caption>{rows}</table><small>{note}</small>"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        rows = []
+        for name in _PARTS:
+            low, high = self.interval(name)
+            value = f"{getattr(self, name):.6g}"
+            rows.append((name.replace("_", " "), value, f"[{low:.6g}, {high:.6g}]"))
+        gaps = zip(self.classes, self.gap, self.gap_interval().tolist(), strict=True)
+        for called, gap, (low, high) in list(gaps)[:_MOST]:
+            rows.append((f"gap of {called}", f"{gap:+.6g}", f"[{low:+.6g}, {high:+.6g}]"))
+        if len(self.gap) > _MOST:
+            rows.append((f"and {len(self.gap) - _MOST} more gaps", "", ""))
+        return rows
+
+    def _level(self, confidence_level: float | None) -> float:
+        level = self.confidence_level if confidence_level is None else confidence_level
+        return check_confidence_level(level)
