@@ -33,8 +33,6 @@ _MIXTURE_STEPS = 30
 #: So many rows, or up to twice as many, are enough to tell where a step should lead; with fewer,
 #: the curvature of each step is that of all of them.
 _CURVATURE_ROWS = 2000
-#: Nor is it computed for each step where it has more coefficients than these.
-_MANY_COEFFICIENTS = 100
 _MIXTURE_TOLERANCE = 1e-4
 
 
@@ -124,12 +122,11 @@ class Scores:
         depend in its last digits.
         """
         terms = train.points.terms(make_terms)
-        d, n = int(start.shape[1]), int(train.points.prob.shape[0])
-        dear = n > _CURVATURE_ROWS or d > _MANY_COEFFICIENTS
+        few = start.shape[1] <= logit.LARGEST_SYSTEM
         curvature = None
         if near is not None:
             curvature = logit.Curvature(near.information(train))
-        elif train.counts.shape[0] == 1 and d <= logit.LARGEST_SYSTEM and dear:
+        elif train.counts.shape[0] == 1 and few and train.points.prob.shape[0] > _CURVATURE_ROWS:
             curvature = _curvature_at(start, train, make_terms, base)
         coefficients = logit.fit(
             terms,
