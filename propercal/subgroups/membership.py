@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import align
-from propercal._data.dimensions import Layout
+from propercal._data.layout import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_beside_weights, labels_of_rows
 from propercal._data.holders import Held, hold, is_labelled
