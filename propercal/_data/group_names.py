@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, hold, index_columns, is_labelled
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.reading import is_missing
 from propercal._data.tokens import key
@@ -67,6 +67,8 @@ def _one_by_one(groups: Any) -> list[Any] | None:
 
 def _only_column(table: Any) -> list[Any] | None:
     names = list(getattr(table, "column_names", None) or table.columns)
+    index = index_columns(table) if hasattr(table, "column_names") else []
+    names = [each for each in names if each not in index]
     if len(names) != 1 or not isinstance(names[0], str) or not hasattr(table, "__getitem__"):
         return None
     return None if hasattr(table, "collect") else _one_by_one(table[names[0]])
