@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.group_names import check_present, exact
+from propercal._data.group_names import check_not_rounded, check_present, exact, named_alike
 from propercal._data.holders import Held
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
@@ -110,7 +110,7 @@ def labels_of_rows(
     used = values[rows]
     if values.dtype.kind in "biuSU":
         check_present(argument, used, rows, held)
-        return values
+        return named_alike(argument, values, used) if values.dtype.kind == "U" else values
     if values.dtype.kind == "f":
         odd = np.isnan(used)
     else:
@@ -131,7 +131,10 @@ def labels_of_rows(
             "give rows that depend on no others a label of their own, or drop them",
         )
     check_present(argument, used, rows, held)
-    return values
+    if values.dtype.kind == "f":
+        check_not_rounded(argument, used, rows, held)
+        return values
+    return named_alike(argument, values, used)
 
 
 def _numbered(predictions: Predictions, values: npt.NDArray[Any], argument: str) -> Predictions:

@@ -23,7 +23,12 @@ _UNORDERED = re.compile(
     r"maintain_order: false"
     r"|\bJOIN\b"
     r"|^\s*(?:AGGREGATE|UNIQUE)(?!\[maintain_order: true)"
-    r"|\.(?:unique|value_counts|mode|sample|shuffle)\(",
+    r"|\.(?:unique|value_counts|mode|sample|shuffle)\("
+    # Ranks may be drawn, which no plan says, and what Python does may be anything.
+    r"|\.(?:rank|top_k|top_k_by|bottom_k|bottom_k_by|python_udf)\("
+    r"|\bOPAQUE_PYTHON\b|\bPYTHON SCAN\b"
+    # Of rows that tie where a sort is cut off, any are kept.
+    r"|\bdynamic_pred",
     re.MULTILINE,
 )
 _SHARED = re.compile(r"^( *)CACHE\[id: ([^\]]+)\]")

@@ -21,6 +21,7 @@ from propercal._data.one_column import OneColumn
 from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
+from propercal._data.texts import alike, is_nothing
 from propercal._data.tokens import (
     bearers,
     content,
@@ -95,6 +96,7 @@ class Naming:
             )
         self._check_booleans(uniques, held.name)
         self._check_marks(uniques, held)
+        self._check_words(uniques, held)
         if self.single:
             self._pair.check_labels(uniques, held.name)
             return self._pair.names(uniques)
@@ -124,6 +126,30 @@ class Naming:
                 f"which of the {self.n_classes} columns of {self.called.proba} occurred",
                 f"pass the class of each row, or the probability of this event alone as "
                 f"{self.called.proba}",
+            )
+
+    def _check_words(self, uniques: Sequence[Any], held: Held) -> None:
+        """Raise where a word stands for no label, or for another one, and nobody lists it."""
+        said = {*(self.labels or ()), *(self.columns or ()), *(held.categories or ())}
+        said |= {self.name, self.pos_label}
+        words = [each for each in uniques if isinstance(each, str)]
+        odd = [each for each in words if is_nothing(each) and each not in said]
+        if odd:
+            raise bad_value(
+                self.called.labels,
+                f"{odd[0]!r}, which is written for a missing value",
+                "a label in each row that counts",
+                f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
+                "name of a class",
+            )
+        pair = alike(words) if said.isdisjoint(words) else None
+        if pair is not None:
+            raise bad_value(
+                self.called.labels,
+                f"the names {pair[0]!r} and {pair[1]!r}",
+                "one text for each class: these are equal but for blanks or the form of letters",
+                "strip them, and bring them into one form by unicodedata.normalize, or pass "
+                "labels=[...]",
             )
 
     def _check_marks(self, uniques: Sequence[Any], held: Held) -> None:
