@@ -54,27 +54,7 @@ def read_array(argument: str, values: object) -> Array:
     if isinstance(values, np.ndarray | np.generic):
         return _plain(argument, np.asarray(_unmasked(argument, values)))
     if is_torch(values):
-        if type(values).__name__ == "MaskedTensor":
-            raise bad_value(
-                argument,
-                "a masked tensor",
-                "no missing values",
-                "drop masked rows, and call .get_data()",
-            )
-        if str(values.layout) != "torch.strided" or values.device.type == "meta":  # type: ignore[attr-defined]
-            raise bad_value(
-                argument,
-                f"a tensor of layout {values.layout} on {values.device}",  # type: ignore[attr-defined]
-                "a dense tensor with values",
-                "call .to_dense(), or materialise it",
-            )
-        if values.is_nested or values.is_quantized:  # type: ignore[attr-defined]
-            raise bad_value(
-                argument,
-                "a nested or quantised tensor",
-                "a dense tensor of numbers",
-                "call torch.nested.to_padded_tensor, or .dequantize()",
-            )
+        _check_tensor(argument, values)
         return values
     if is_jax(values):
         return _traced(argument, values)
@@ -109,6 +89,31 @@ def read_array(argument: str, values: object) -> Array:
         texts = all(isinstance(each, str | bytes) for each in values)
         plain = plain if texts else np.array(values, dtype=object)
     return _plain(argument, plain)
+
+
+def _check_tensor(argument: str, values: Any) -> None:
+    """Raise unless a tensor is dense, with values."""
+    if type(values).__name__ == "MaskedTensor":
+        raise bad_value(
+            argument,
+            "a masked tensor",
+            "no missing values",
+            "drop masked rows, and call .get_data()",
+        )
+    if str(values.layout) != "torch.strided" or values.device.type == "meta":
+        raise bad_value(
+            argument,
+            f"a tensor of layout {values.layout} on {values.device}",
+            "a dense tensor with values",
+            "call .to_dense(), or materialise it",
+        )
+    if values.is_nested or values.is_quantized:
+        raise bad_value(
+            argument,
+            "a nested or quantised tensor",
+            "a dense tensor of numbers",
+            "call torch.nested.to_padded_tensor, or .dequantize()",
+        )
 
 
 def _ragged(argument: str, values: Any) -> ValueError:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, to_numpy
-from propercal._data.layout import Layout
 from propercal._data.groups import check_groups, validate_groups
+from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, held_warnings, some_names, warn
 from propercal._data.notions import Notion, as_notion

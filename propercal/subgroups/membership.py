@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.alignment import align
-from propercal._data.layout import Layout
 from propercal._data.group_names import exact
 from propercal._data.groups import check_in_one_order, labels_of_rows
 from propercal._data.holders import (
@@ -24,6 +23,7 @@ from propercal._data.holders import (
     index_columns,
     is_labelled,
 )
+from propercal._data.layout import Layout
 from propercal._data.messages import bad_value, some_names
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names, read_numpy

@@ -174,16 +174,16 @@ X = np.random.default_rng(2).normal(size=90)
 def test_columns_in_different_orders_are_refused_where_rows_have_no_index(beside: str) -> None:
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"site": A, "even": EVEN}, IDS)
-    with pytest.raises(ValueError, match="order"):
-        if beside == "column":
-            found({"site": table["site"], "even": table["even"].iloc[SHUFFLED]})
-        elif beside == "clusters":
-            found(table["site"], clusters=pd.Series(np.arange(90) // 3, IDS).iloc[SHUFFLED], method="debiased")
-        elif beside == "weights":
-            found({"even": EVEN, "site": table["site"]}, sample_weight=pd.Series(np.ones(90), IDS).iloc[SHUFFLED])
-        else:
-            xr = pytest.importorskip("xarray")
-            found({"site": xr.DataArray(A, dims="s", coords={"s": IDS})[SHUFFLED], "even": table["even"]})
+    site, even, options = table["site"], table["even"].iloc[SHUFFLED], {}
+    if beside == "clusters":
+        options, even = {"clusters": pd.Series(np.arange(90) // 3, IDS).iloc[SHUFFLED], "method": "debiased"}, EVEN
+    elif beside == "weights":
+        options, even = {"sample_weight": pd.Series(np.ones(90), IDS).iloc[SHUFFLED]}, EVEN
+    elif beside == "coordinates":
+        even = pytest.importorskip("xarray").DataArray(EVEN, dims="s", coords={"s": IDS})[SHUFFLED]
+    groups = {"site": site, "even": even}
+    with pytest.raises(ValueError, match="in another order than those of"):
+        found(groups, **options)
 
 
 def test_tables_of_arrow_keep_their_index() -> None:
