@@ -110,23 +110,27 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     """
     if are_equal(own, wanted):
         return True
-    if _types(own) != _types(wanted):
-        own, wanted = ([_alike(each) for each in index.tolist()] for index in (own, wanted))
-    else:
-        own, wanted = own.tolist(), wanted.tolist()
+    own, wanted = own.tolist(), wanted.tolist()
     try:
-        counted, others = Counter(own), Counter(wanted)
+        counted = Counter(own)
+        if counted != Counter(wanted):
+            own, wanted = ([_alike(each) for each in values] for values in (own, wanted))
+            counted = Counter(own)
+        if counted != Counter(wanted):
+            return True
     except TypeError:
         # Lists in an index are not hashable.
         return True
-    unique = len(counted) == len(own)
-    return own == wanted or counted != others or not (unique or same_name)
+    return own == wanted or not (same_name or len(counted) == len(own))
 
 
 def _alike(value: Any) -> Any:
-    """Return what values of different types have in common that stand for the same row."""
+    """Return what values have in common that stand for the same row, such as 7, "7" and "007"."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        value = value.strip()
+        value = value.lstrip("0") or "0" if value.isdecimal() else value
     return key(value) if isinstance(value, str | int | float) else value
 
 

@@ -271,11 +271,12 @@ def test_coordinates_of_a_grid_that_repeat_say_an_order_too(unique: bool) -> Non
         decompose(y, p[::-1], class_dim="k")
 
 
-@pytest.mark.parametrize("kind", ["repeated", "digits", "bytes"])
+@pytest.mark.parametrize("kind", ["repeated", "digits", "bytes", "padded"])
 def test_coordinates_of_groups_and_weights_are_compared_whatever_their_type(kind: str) -> None:
     ids = np.arange(N) // 2 if kind == "repeated" else np.arange(N) + 5
     own = ids.astype(str) if kind == "digits" else ids.astype(str).astype("S") if kind == "bytes" else ids
-    theirs = ids.astype(str) if kind == "bytes" else ids
+    own = np.array([f"{i:04d}" for i in ids]) if kind == "padded" else own
+    theirs = ids.astype(str) if kind in ("bytes", "padded") else ids
     weight = xr.DataArray(np.ones(N), dims="s", coords={"id": ("s", own)})
     groups = xr.DataArray(np.arange(N) // 3, dims="s", coords={"id": ("s", theirs)})
     assert validate_groups(CODES, PROBA, groups=groups, sample_weight=weight).n_groups == -(-N // 3)
