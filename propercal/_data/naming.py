@@ -21,7 +21,7 @@ from propercal._data.one_column import OneColumn
 from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
-from propercal._data.texts import alike, is_nothing
+from propercal._data.texts import check_classes, check_columns
 from propercal._data.tokens import (
     bearers,
     content,
@@ -130,27 +130,11 @@ class Naming:
 
     def _check_words(self, uniques: Sequence[Any], held: Held) -> None:
         """Raise where a word stands for no label, or for another one, and nobody lists it."""
-        said = {*(self.labels or ()), *(self.columns or ()), *(held.categories or ())}
-        said |= {self.name, self.pos_label}
-        words = [each for each in uniques if isinstance(each, str)]
-        odd = [each for each in words if is_nothing(each) and each not in said]
-        if odd:
-            raise bad_value(
-                self.called.labels,
-                f"{odd[0]!r}, which is written for a missing value",
-                "a label in each row that counts",
-                f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
-                "name of a class",
-            )
-        pair = alike(words) if said.isdisjoint(words) else None
-        if pair is not None:
-            raise bad_value(
-                self.called.labels,
-                f"the names {pair[0]!r} and {pair[1]!r}",
-                "one text for each class: these are equal but for blanks or the form of letters",
-                "strip them, and bring them into one form by unicodedata.normalize, or pass "
-                "labels=[...]",
-            )
+        listed = held.categories or ()
+        # In alphabetical order libraries list what occurs.
+        listed = () if list(listed) == sorted(listed, key=str) else listed
+        said = {*(self.labels or ()), *(self.columns or ()), *listed, self.name, self.pos_label}
+        check_classes(self.called.labels, uniques, said)
 
     def _check_marks(self, uniques: Sequence[Any], held: Held) -> None:
         """Raise where a one-hot of rows of one class, which is one column of ones, says no more."""
@@ -320,6 +304,8 @@ class Naming:
             return self._of_indicator_pair(columns)
         target = self._listed() if self.labels is not None else self.columns
         own = columns
+        if target is None and own is not None:
+            check_columns(self.called.labels, own)
         # Columns that are counted match numbers, whatever their order.
         if target is None and own is not None and is_permutation(own):
             target = tuple(range(k))

@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
+
+from propercal._data.messages import bad_value
+from propercal._data.reading import is_missing
+from propercal._data.tokens import distinct
 
 #: What ``pandas.read_csv`` takes for missing, and what Python, R and databases write for it.
 _NOTHING = {
@@ -39,3 +44,42 @@ def alike(texts: Iterable[str]) -> tuple[str, str] | None:
         if other != text:
             return other, text
     return None
+
+
+def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ()) -> None:
+    """Raise where labels stand for no class, or for another one; those that are `said` do not."""
+    known = set(said)
+    words = [each for each in names if isinstance(each, str)]
+    odd = [each for each in words if is_nothing(each) and each not in known]
+    if odd:
+        raise bad_value(
+            argument,
+            f"{odd[0]!r}, which is written for a missing value",
+            "a label in each row that counts",
+            f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
+            "name of a class",
+        )
+    pair = alike(words) if known.isdisjoint(words) else None
+    if pair is not None:
+        raise bad_value(
+            argument,
+            f"the names {pair[0]!r} and {pair[1]!r}",
+            "one text for each class: these are equal but for blanks or the form of letters",
+            "strip them, and bring them into one form by unicodedata.normalize, or pass "
+            "labels=[...]",
+        )
+
+
+def check_columns(argument: str, names: Iterable[Any]) -> None:
+    """Raise where a column of a one-hot matrix marks missing labels, or two are of one class."""
+    names = list(names)
+    pairs = zip(names, distinct(names), strict=True)
+    odd = [name for name, own in pairs if is_missing(name) or own in (("nan",), ("null",))]
+    if odd:
+        raise bad_value(
+            argument,
+            f"a column named {odd[0]!r}, which marks missing labels",
+            "a column for each class",
+            "drop it and its rows, or pass labels=[...] if it is the name of a class",
+        )
+    check_classes(argument, names)

@@ -15,7 +15,7 @@ from propercal._data.texts import alike, as_seen, is_nothing
 SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 CODES = np.arange(40) % 2
 VALUES = np.random.default_rng(0).dirichlet(np.ones(3), 40)
-NFC = "caf\u00e9"
+NFC = unicodedata.normalize("NFC", "cafe\u0301")
 NFD = unicodedata.normalize("NFD", NFC)
 PAIR = np.arange(40) // 2
 
@@ -94,3 +94,36 @@ def test_the_least_integer_and_codes_of_databases_are_no_group() -> None:
     for groups in (np.where(PAIR == 0, np.iinfo(np.int64).min, PAIR), np.where(PAIR == 0, "\\N", "g"), np.where(PAIR == 0, "#N/A", "g")):
         with pytest.raises(ValueError, match="missing"):
             n_groups(groups)
+
+
+def test_columns_of_a_one_hot_that_mark_missing_labels_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    y = pd.Series([None if i < 4 else "ab"[code] for i, code in enumerate(CODES)], dtype=object)
+    tables = [pd.get_dummies(y, dummy_na=True), pd.get_dummies(y, prefix="y", dummy_na=True), pd.get_dummies(y.fillna("nan"))]
+    tables.append(tables[0].set_axis(["y_a", "y_b", "y_null"], axis=1))
+    for table in tables:
+        with pytest.raises(ValueError, match="marks missing labels"):
+            decompose(table, VALUES, **SETTINGS)
+    with pytest.raises(ValueError, match="equal but for blanks"):
+        decompose(tables[0].set_axis(["a", "b", "a "], axis=1), VALUES, **SETTINGS)
+    listed = decompose(tables[2], VALUES, labels=["a", "b", "nan"], **SETTINGS).risk
+    assert listed == pytest.approx(decompose(np.where(np.arange(40) < 4, 2, CODES), VALUES, **SETTINGS).risk, rel=1e-12)
+
+
+def test_categories_count_as_listed_where_they_have_an_order_of_their_own() -> None:
+    pd = pytest.importorskip("pandas")
+    words = np.array(["None", "Mild", "Severe"])[np.arange(40) % 3]
+    own = pd.Categorical(words, ["None", "Mild", "Severe"], ordered=True)
+    assert decompose(own, VALUES, **SETTINGS).risk == pytest.approx(decompose(np.arange(40) % 3, VALUES, **SETTINGS).risk, rel=1e-12)
+    with pytest.raises(ValueError, match="written for a missing value"):
+        decompose(pd.Categorical(words), VALUES, **SETTINGS)
+
+
+def test_layers_are_told_of_missing_labels_too() -> None:
+    from propercal.information import layer_sharpness
+
+    y = np.where(np.arange(40) < 4, "nan", np.array(["a", "b"])[CODES])
+    with pytest.raises(ValueError, match="written for a missing value"):
+        layer_sharpness([VALUES], y, bandwidth=0.1)
+    with pytest.raises(ValueError, match="equal but for blanks"):
+        layer_sharpness([VALUES], np.where(y == "nan", "a ", y), bandwidth=0.1)
