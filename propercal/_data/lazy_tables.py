@@ -28,7 +28,7 @@ _UNORDERED = re.compile(
     r"|\.(?:rank|top_k|top_k_by|bottom_k|bottom_k_by|python_udf)\("
     r"|\bOPAQUE_PYTHON\b|\bPYTHON SCAN\b"
     # Of rows that tie where a sort is cut off, any are kept.
-    r"|\bdynamic_pred",
+    r"|\bSORT BY \[(?=[^\]]*slice:)(?![^\]]*maintain_order: true)",
     re.MULTILINE,
 )
 _SHARED = re.compile(r"^( *)CACHE\[id: ([^\]]+)\]")
@@ -113,7 +113,7 @@ def _step_in_any_order(queries: Sequence[Any], others: bool) -> str | None:
     steps = [plan.steps for plan in plans]
     steps += [parts[name].steps for name in frozenset().union(*reached) - common]
     odd = [found.group() for each in steps if (found := _UNORDERED.search(each))]
-    return odd[0].strip().strip(".(") if odd else None
+    return odd[0].strip(" .([") if odd else None
 
 
 def _apart(text: str) -> list[str]:
