@@ -301,5 +301,5 @@ def check_grids(argument: str, values: Any, reference: Any, other: str) -> None:
         own, wanted = (
             pd.Index(x.transpose(*theirs.dims).to_numpy().ravel()) for x in (each, theirs)
         )
-        if len(own) == len(wanted) and not agree(own, wanted):
+        if len(own) == len(wanted) and not agree(own, wanted, same_name=True):
             raise _contradiction(argument, ", ".join(map(str, each.dims)), name, other)

@@ -45,7 +45,7 @@ class Dimensions:
     ordered: bool = False
     """Whether the caller says in which order the dimensions of samples are."""
     turned: bool = False
-    """Whether that is none in which any array has them."""
+    """Whether no array has them in that order."""
 
     @classmethod
     def of(cls, y_true: object, y_proba: object, layout: Layout, called: Names) -> Dimensions:

@@ -16,13 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, hold, index_columns, is_labelled
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.reading import is_missing
+from propercal._data.texts import alike, is_nothing
 from propercal._data.tokens import key
-
-#: What libraries write for a missing value as text.
-_NOTHING = {"", "nan", "NaN", "None", "<NA>", "NA", "N/A", "n/a", "NaT", "null", "NULL"}
 
 
 def exact(argument: str, groups: Any) -> Any:
@@ -67,6 +65,8 @@ def _one_by_one(groups: Any) -> list[Any] | None:
 
 def _only_column(table: Any) -> list[Any] | None:
     names = list(getattr(table, "column_names", None) or table.columns)
+    index = index_columns(table) if hasattr(table, "column_names") else []
+    names = [each for each in names if each not in index]
     if len(names) != 1 or not isinstance(names[0], str) or not hasattr(table, "__getitem__"):
         return None
     return None if hasattr(table, "collect") else _one_by_one(table[names[0]])
@@ -83,7 +83,7 @@ def _need_names(values: list[Any]) -> bool:
 def _is_rounded(value: Any) -> bool:
     """Tell whether floating point has another number for a number."""
     try:
-        return bool(float(value) != value)
+        return bool(float(value) != value or abs(value) >= 2**53)
     except OverflowError:
         return True
 
@@ -118,16 +118,57 @@ def check_present(
         )
 
 
+def check_not_rounded(
+    argument: str, used: npt.NDArray[Any], rows: npt.NDArray[np.intp], held: Held
+) -> None:
+    """Raise if numbers in floating point are so large that others may have been rounded to them."""
+    most = 2.0 ** (np.finfo(used.dtype).nmant + 1)
+    odd = ~(np.abs(used) < most)
+    if odd.any():
+        raise bad_value(
+            argument,
+            f"{float(used[odd][0])!r} at {some_rows(held.given(rows[odd]))}",
+            f"numbers below {most:.0f}, as {used.dtype} has not all that are larger",
+            "read them as integers or as text, so that different ones stay apart",
+        )
+
+
+def named_alike(
+    argument: str, values: npt.NDArray[Any], used: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Return labels in which equal numbers are written alike, or raise for texts that seem equal.
+
+    `used` are those of rows that count.
+    """
+    texts = {each for each in used.tolist() if isinstance(each, str)}
+    pair = alike(sorted(texts))
+    if pair is not None:
+        raise bad_value(
+            argument,
+            f"groups {pair[0]!r} and {pair[1]!r}, equal but for blanks or the form of letters",
+            "one text for each group",
+            "strip them, and bring them into one form by unicodedata.normalize",
+        )
+    if len({key(each) for each in texts}) == len(texts):
+        return values
+    names = np.empty(len(values), dtype=object)
+    names[:] = [key(each) if isinstance(each, str) else each for each in values.tolist()]
+    return names
+
+
 def _absent(used: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     none = np.zeros(len(used), dtype=bool)
     if used.dtype.kind in "if":
         # Codes of categories have −1 for none of them.
         found = bool(len(used)) and used.min() == -1 < used.max()
+        if used.dtype == np.int64 and not found:
+            # Times that are missing, as integers.
+            return np.asarray(used == np.iinfo(np.int64).min)
         return used == -1 if found else none
     if used.dtype.kind not in "OU":
         return none
     texts = {each for each in used.tolist() if isinstance(each, str)}
-    empty = {each for each in texts if each.strip() in _NOTHING}
+    empty = {each for each in texts if is_nothing(each)}
     if "-1" in texts and len(texts) > 1 and all(re.fullmatch(r"-1|\d+", each) for each in texts):
         empty.add("-1")
     if not empty:

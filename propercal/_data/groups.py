@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.alignment import Aligned, align
+from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.group_names import check_present, exact
+from propercal._data.group_names import check_not_rounded, check_present, exact, named_alike
 from propercal._data.holders import Held
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
@@ -59,10 +59,11 @@ def validate_groups(
     n = int(held.proba.values.shape[0])
     if blocks is not None:
         return numbered_groups(found, np.arange(n) // block_length(blocks, n), "blocks")
+    assert held.weight is not None  # noqa: S101  # groups take its place
     if sample_weight is not None:
         weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
-        check_beside_weights(held, weight, names, argument)
-    assert held.weight is not None  # noqa: S101  # groups take its place
+        assert weight is not None  # noqa: S101
+        check_in_one_order(held.weight, weight, argument, names.weight, names)
     return numbered_groups(found, labels_of_rows(held.weight, n, found, argument), argument)
 
 
@@ -77,19 +78,18 @@ def check_groups(groups: object, blocks: object) -> None:
         )
 
 
-def check_beside_weights(
-    held: Aligned, weight: Held | None, names: Names, argument: str = "groups"
+def check_in_one_order(
+    held: Held, other: Held, argument: str, other_argument: str, names: Names
 ) -> None:
-    """Refuse groups and weights that are in different orders by an index that only they have."""
-    assert held.weight is not None is not weight  # noqa: S101
-    if in_order_of(held.weight, weight, argument, names.weight).order is not None:
+    """Refuse two that are in different orders by an index that only they have."""
+    if in_order_of(held, other, argument, other_argument).order is not None:
         raise bad_value(
             argument,
-            "rows in another order than those of " + names.weight,
+            "rows in another order than those of " + other_argument,
             f"one order, since neither {names.labels} nor {names.proba} has an index",
             "bring both into the order of the predictions",
         )
-    check_others(held.weight, weight, argument, names.weight)
+    check_others(held, other, argument, other_argument)
 
 
 def labels_of_rows(
@@ -110,7 +110,7 @@ def labels_of_rows(
     used = values[rows]
     if values.dtype.kind in "biuSU":
         check_present(argument, used, rows, held)
-        return values
+        return named_alike(argument, values, used) if values.dtype.kind == "U" else values
     if values.dtype.kind == "f":
         odd = np.isnan(used)
     else:
@@ -131,7 +131,10 @@ def labels_of_rows(
             "give rows that depend on no others a label of their own, or drop them",
         )
     check_present(argument, used, rows, held)
-    return values
+    if values.dtype.kind == "f":
+        check_not_rounded(argument, used, rows, held)
+        return values
+    return named_alike(argument, values, used)
 
 
 def numbered_groups(

@@ -96,7 +96,7 @@ def hold(argument: str, values: object) -> Held:
     if hasattr(type(values), "iloc") and hasattr(type(values), "index"):
         return _of_pandas(argument, values)
     native = _of_arrow(values)
-    if native is not None and _index_columns(values):
+    if native is not None and index_columns(values):
         return _of_arrow_with_index(argument, values)
     if native is not None:
         held = _of_table(argument, native)
@@ -198,8 +198,7 @@ def _of_arrow(values: object) -> Any:
     pa: Any = sys.modules.get("pyarrow")
     if pa is None:
         return None
-    if isinstance(values, pa.RecordBatch):
-        values = pa.Table.from_batches([values])
+    values = as_whole_table(values)
     if isinstance(values, pa.Array):
         values = pa.chunked_array([values])
     if isinstance(values, pa.ChunkedArray):
@@ -212,7 +211,15 @@ def _of_arrow(values: object) -> Any:
     return None
 
 
-def _index_columns(values: Any) -> list[str]:
+def as_whole_table(values: object) -> object:
+    """Return a batch of pyarrow as a table, and other data as they are."""
+    pa: Any = sys.modules.get("pyarrow")
+    if pa is not None and isinstance(values, pa.RecordBatch):
+        return pa.Table.from_batches([values])
+    return values
+
+
+def index_columns(values: Any) -> list[str]:
     """Return the columns of a table of pyarrow that are the index of one of pandas."""
     metadata = getattr(getattr(values, "schema", None), "pandas_metadata", None) or {}
     found = [each for each in metadata.get("index_columns", []) if isinstance(each, str)]
@@ -220,7 +227,7 @@ def _index_columns(values: Any) -> list[str]:
 
 
 def _of_arrow_with_index(argument: str, values: Any) -> Held:
-    names = _index_columns(values)
+    names = index_columns(values)
     index = values.select(names).to_pandas().index
     held = hold(argument, values.select([n for n in values.column_names if n not in names]))
     default = _is_default(index)
@@ -268,20 +275,26 @@ def _of_table(argument: str, values: Any) -> Held:
         ) from error
     if isinstance(table, nw.Series):
         return _of_series(argument, table)
-    index = [name for name in columns if re.fullmatch(r"__index_level_\d+__", name)]
-    if index:
-        raise bad_value(
-            argument,
-            f"a column {index[0]!r}, which is the index of a table of pandas",
-            "classes alone",
-            "drop it, where rows are in order, or pass the table of pandas",
-        )
+    check_no_index(argument, columns)
     if len(columns) == 1:
         return replace(_of_series(argument, table[columns[0]]), name=columns[0], table=True)
     parts = [_of_series(argument, table[column]).values for column in columns]
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
     numbered = list(columns) == [str(i) for i in range(len(columns))]
     return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)
+
+
+def check_no_index(argument: str, columns: Sequence[Any]) -> None:
+    """Raise if a column is the index of a table of pandas that other tables were made from."""
+    texts = [name for name in columns if isinstance(name, str)]
+    index = [name for name in texts if re.fullmatch(r"__index_level_\d+__", name)]
+    if index:
+        raise bad_value(
+            argument,
+            f"a column {index[0]!r}, which is the index of a table of pandas",
+            "classes alone" if argument != "groups" else "groups alone",
+            "drop it, where rows are in order, or pass the table of pandas",
+        )
 
 
 def _computed(argument: str, table: Any) -> Any:

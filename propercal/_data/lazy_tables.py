@@ -23,7 +23,12 @@ _UNORDERED = re.compile(
     r"maintain_order: false"
     r"|\bJOIN\b"
     r"|^\s*(?:AGGREGATE|UNIQUE)(?!\[maintain_order: true)"
-    r"|\.(?:unique|value_counts|mode|sample|shuffle)\(",
+    r"|\.(?:unique|value_counts|mode|sample|shuffle)\("
+    # Ranks may be drawn, which no plan says, and what Python does may be anything.
+    r"|\.(?:rank|top_k|top_k_by|bottom_k|bottom_k_by|python_udf)\("
+    r"|\bOPAQUE_PYTHON\b|\bPYTHON SCAN\b"
+    # Of rows that tie where a sort is cut off, any are kept.
+    r"|\bSORT BY \[(?=[^\]]*slice:)(?![^\]]*maintain_order: true)",
     re.MULTILINE,
 )
 _SHARED = re.compile(r"^( *)CACHE\[id: ([^\]]+)\]")
@@ -57,11 +62,22 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
     if kinds != {"polars"}:
         return arguments
     others = any(i not in lazy and each is not None for i, each in enumerate(arguments))
-    _check_order(list(queries.values()), others)
     try:
-        found = sys.modules["polars"].collect_all(list(queries.values()))
+        odd = _step_in_any_order(list(queries.values()), others)
+        found = [] if odd else sys.modules["polars"].collect_all(list(queries.values()))
     except Exception as error:
+        if len(queries) == 1:
+            # Whoever reads it says which argument it is.
+            return arguments
         raise not_computed("data", error) from error
+    if odd:
+        raise bad_value(
+            "data",
+            f"a lazy table whose rows are in any order, or drawn ({odd}), beside others",
+            "rows that all have in one order",
+            "call .collect() once on a query of all columns, sorted where it has no order, and "
+            "pass columns of it",
+        )
     own = dict(zip(queries, found, strict=True))
     return tuple(own[id(lazy[i])] if i in lazy else each for i, each in enumerate(arguments))
 
@@ -80,34 +96,24 @@ def _lazy(values: object) -> Any:
     return frame.to_native() if isinstance(frame, nw.LazyFrame) else None
 
 
-def _check_order(queries: Sequence[Any], others: bool) -> None:
-    """Refuse queries whose rows stand beside rows that are not of the same one.
+def _step_in_any_order(queries: Sequence[Any], others: bool) -> str | None:
+    """Return a step of queries after which their rows are not those that they stand beside.
 
     `others` says that there are data in memory beside them.
     """
     if len(queries) == 1 and not others:
-        return
+        return None
     explain_all = getattr(sys.modules["polars"], "explain_all", None)
-    try:
-        if len(queries) == 1 or explain_all is None:
-            plans, parts = _parts([each.explain() for each in queries])
-        else:
-            plans, parts = _parts(_apart(explain_all(list(queries))))
-    except Exception as error:
-        raise not_computed("data", error) from error
+    if len(queries) == 1 or explain_all is None:
+        plans, parts = _parts([each.explain() for each in queries])
+    else:
+        plans, parts = _parts(_apart(explain_all(list(queries))))
     reached = [_reached(plan.shared, parts) for plan in plans]
     common = frozenset() if others else frozenset.intersection(*reached)
     steps = [plan.steps for plan in plans]
     steps += [parts[name].steps for name in frozenset().union(*reached) - common]
-    if odd := [found.group() for each in steps if (found := _UNORDERED.search(each))]:
-        raise bad_value(
-            "data",
-            f"a lazy table whose rows are in any order, or drawn ({odd[0].strip().strip('.(')}), "
-            "beside others",
-            "rows that all have in one order",
-            "call .collect() once on a query of all columns, sorted where it has no order, and "
-            "pass columns of it",
-        )
+    odd = [found.group() for each in steps if (found := _UNORDERED.search(each))]
+    return odd[0].strip(" .([") if odd else None
 
 
 def _apart(text: str) -> list[str]:

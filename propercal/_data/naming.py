@@ -21,6 +21,7 @@ from propercal._data.one_column import OneColumn
 from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
+from propercal._data.texts import check_classes, check_columns
 from propercal._data.tokens import (
     bearers,
     content,
@@ -95,6 +96,7 @@ class Naming:
             )
         self._check_booleans(uniques, held.name)
         self._check_marks(uniques, held)
+        self._check_words(uniques, held)
         if self.single:
             self._pair.check_labels(uniques, held.name)
             return self._pair.names(uniques)
@@ -125,6 +127,14 @@ class Naming:
                 f"pass the class of each row, or the probability of this event alone as "
                 f"{self.called.proba}",
             )
+
+    def _check_words(self, uniques: Sequence[Any], held: Held) -> None:
+        """Raise where a word stands for no label, or for another one, and nobody lists it."""
+        listed = held.categories or ()
+        # In alphabetical order libraries list what occurs.
+        listed = () if list(listed) == sorted(listed, key=str) else listed
+        said = {*(self.labels or ()), *(self.columns or ()), *listed, self.name, self.pos_label}
+        check_classes(self.called.labels, uniques, said)
 
     def _check_marks(self, uniques: Sequence[Any], held: Held) -> None:
         """Raise where a one-hot of rows of one class, which is one column of ones, says no more."""
@@ -294,6 +304,8 @@ class Naming:
             return self._of_indicator_pair(columns)
         target = self._listed() if self.labels is not None else self.columns
         own = columns
+        if target is None and own is not None:
+            check_columns(self.called.labels, own)
         # Columns that are counted match numbers, whatever their order.
         if target is None and own is not None and is_permutation(own):
             target = tuple(range(k))

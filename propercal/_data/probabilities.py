@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes
 from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.reading import USUAL_NAMES, Names, not_real
+from propercal._data.reading import USUAL_NAMES, Names, not_real, read_array
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
@@ -33,7 +34,7 @@ def read_columns(
 
     Rows that are not `used` are given the numbers of one that is.
     """
-    values = _real(proba, names)
+    values = _real(_without_unused(proba, used, names), names)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
         fix = "pass one row of probabilities per sample"
@@ -66,6 +67,15 @@ def read_columns(
             "leave-one-out estimates need at least two predictions",
         )
     return exact, dtype
+
+
+def _without_unused(proba: Held, used: npt.NDArray[np.bool_] | None, names: Names) -> Held:
+    """Return predictions without the objects in rows that do not count, such as missing values."""
+    values = proba.values
+    if not is_numpy(values) or values.dtype.kind != "O" or used is None or not used.any():
+        return proba
+    index = np.where(used, np.arange(len(used)), np.argmax(used))
+    return replace(proba, values=read_array(names.proba, values[index]))
 
 
 def _real(proba: Held, names: Names) -> Array:

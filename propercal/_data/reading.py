@@ -6,7 +6,7 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -54,20 +54,7 @@ def read_array(argument: str, values: object) -> Array:
     if isinstance(values, np.ndarray | np.generic):
         return _plain(argument, np.asarray(_unmasked(argument, values)))
     if is_torch(values):
-        if str(values.layout) != "torch.strided" or values.device.type == "meta":  # type: ignore[attr-defined]
-            raise bad_value(
-                argument,
-                f"a tensor of layout {values.layout} on {values.device}",  # type: ignore[attr-defined]
-                "a dense tensor with values",
-                "call .to_dense(), or materialise it",
-            )
-        if values.is_nested or values.is_quantized:  # type: ignore[attr-defined]
-            raise bad_value(
-                argument,
-                "a nested or quantised tensor",
-                "a dense tensor of numbers",
-                "call torch.nested.to_padded_tensor, or .dequantize()",
-            )
+        _check_tensor(argument, values)
         return values
     if is_jax(values):
         return _traced(argument, values)
@@ -91,6 +78,8 @@ def read_array(argument: str, values: object) -> Array:
             "an array, a tensor, a series or a list",
             "convert it to one",
         )
+    if isinstance(values, list | tuple):
+        _check_masks_of_rows(argument, values)
     try:
         plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -100,6 +89,31 @@ def read_array(argument: str, values: object) -> Array:
         texts = all(isinstance(each, str | bytes) for each in values)
         plain = plain if texts else np.array(values, dtype=object)
     return _plain(argument, plain)
+
+
+def _check_tensor(argument: str, values: Any) -> None:
+    """Raise unless a tensor is dense, with values."""
+    if type(values).__name__ == "MaskedTensor":
+        raise bad_value(
+            argument,
+            "a masked tensor",
+            "no missing values",
+            "drop masked rows, and call .get_data()",
+        )
+    if str(values.layout) != "torch.strided" or values.device.type == "meta":
+        raise bad_value(
+            argument,
+            f"a tensor of layout {values.layout} on {values.device}",
+            "a dense tensor with values",
+            "call .to_dense(), or materialise it",
+        )
+    if values.is_nested or values.is_quantized:
+        raise bad_value(
+            argument,
+            "a nested or quantised tensor",
+            "a dense tensor of numbers",
+            "call torch.nested.to_padded_tensor, or .dequantize()",
+        )
 
 
 def _ragged(argument: str, values: Any) -> ValueError:
@@ -148,17 +162,30 @@ def _is_arraylike(values: object) -> bool:
     return hasattr(values, "to_numpy") or (
         hasattr(values, "__len__")
         and hasattr(values, "__getitem__")
-        and not isinstance(values, str)
+        and not isinstance(values, str | bytes)
+    )
+
+
+def _check_masks_of_rows(argument: str, rows: Sequence[Any]) -> None:
+    """Raise for masks, which NumPy drops where rows are put together."""
+    # Of a million numbers there are few types.
+    if not any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, rows))):
+        return
+    masked = [i for i, row in enumerate(rows) if np.ndim(row) and np.ma.getmaskarray(row).any()]
+    if masked:
+        raise _masked(argument, masked)
+
+
+def _masked(argument: str, rows: Iterable[int]) -> ValueError:
+    return bad_value(
+        argument, f"masked entries at {some_rows(rows)}", "no missing values", "drop these rows"
     )
 
 
 def _unmasked(argument: str, values: Any) -> npt.NDArray[Any]:
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if mask is not None and mask.any():
-        rows = np.unique(np.argwhere(mask)[:, 0])
-        raise bad_value(
-            argument, f"masked entries at {some_rows(rows)}", "no missing values", "drop these rows"
-        )
+        raise _masked(argument, np.unique(np.argwhere(np.atleast_1d(mask))[:, 0]))
     return np.ma.getdata(values) if mask is not None else values
 
 

@@ -8,6 +8,7 @@ which.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value
+from propercal._data.tokens import key
 
 Order = npt.NDArray[np.intp]
 
@@ -101,11 +103,35 @@ def in_place(order: Order) -> bool:
     return bool(np.array_equal(order, np.arange(len(order))))
 
 
-def agree(own: Any, wanted: Any) -> bool:
-    """Tell whether an index does not say another order of the same rows."""
-    if are_equal(own, wanted) or not _are_unique(own, wanted):
+def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
+    """Tell whether an index does not say another order of the same rows.
+
+    Values that repeat may have that in common by chance, unless both have the `same_name`.
+    """
+    if are_equal(own, wanted):
         return True
-    return order_of(own, wanted) is None
+    own, wanted = own.tolist(), wanted.tolist()
+    try:
+        counted = Counter(own)
+        if counted != Counter(wanted):
+            own, wanted = ([_alike(each) for each in values] for values in (own, wanted))
+            counted = Counter(own)
+        if counted != Counter(wanted):
+            return True
+    except TypeError:
+        # Lists in an index are not hashable.
+        return True
+    return own == wanted or not (same_name or len(counted) == len(own))
+
+
+def _alike(value: Any) -> Any:
+    """Return what values have in common that stand for the same row, such as 7, "7" and "007"."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        value = value.strip()
+        value = value.lstrip("0") or "0" if value.isdecimal() else value
+    return key(value) if isinstance(value, str | int | float) else value
 
 
 def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
@@ -138,7 +164,7 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
         if own is not None and wanted is not None:
             pairs.append(("an index", own, "levels", wanted))
     for own, each, theirs, wanted in pairs:
-        if not agree(each, wanted):
+        if not agree(each, wanted, same_name=own == theirs):
             raise bad_value(
                 argument,
                 f"{own} in another order than the {theirs} of {other_argument}",

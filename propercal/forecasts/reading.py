@@ -14,8 +14,8 @@ from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
 from propercal._data.group_names import exact
 from propercal._data.groups import (
-    check_beside_weights,
     check_groups,
+    check_in_one_order,
     labels_of_rows,
     numbered_groups,
 )
@@ -124,10 +124,11 @@ def _grouped(
         return found
     called = replace(names, weight="groups")
     beside = align(y_true, forecasts, exact("groups", groups), layout=layout, called=called)
+    assert beside.weight is not None  # noqa: S101  # groups take its place
     if sample_weight is not None:
         weight = align(y_true, forecasts, sample_weight, layout=layout, called=names).weight
-        check_beside_weights(beside, weight, names)
-    assert beside.weight is not None  # noqa: S101  # groups take its place
+        assert weight is not None  # noqa: S101
+        check_in_one_order(beside.weight, weight, "groups", names.weight, names)
     n = int(beside.proba.values.shape[0])
     values = labels_of_rows(beside.weight, n, cast("Any", found))
     return cast("Forecasts", numbered(found, values, "groups"))

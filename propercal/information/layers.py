@@ -18,6 +18,7 @@ from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
 from propercal._data.reading import Names
 from propercal._data.settings import check_bandwidth, check_flag, check_names, names_given
+from propercal._data.texts import check_classes, check_columns
 from propercal._data.tokens import is_permutation, plain
 from propercal._data.weights import read_weights
 from propercal._kernels.bandwidth import select_by_risk
@@ -267,6 +268,7 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
     if outcomes.ndim == 2 and outcomes.shape[1] > 1:
         if held.columns is None or is_permutation(held.columns):
             return range(outcomes.shape[1])
+        check_columns("y_true", held.columns)
         return held.columns
     if outcomes.dtype.kind == "O" and not all(
         isinstance(each, Hashable) for each in outcomes.ravel()
@@ -274,6 +276,7 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
         # Which the reader of labels explains.
         return range(2)
     names = _sorted(set(outcomes.ravel().tolist()), held)
+    check_classes("y_true", names)
     if NO_LABEL in names:
         raise bad_value(
             "y_true",

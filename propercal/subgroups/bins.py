@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import hold
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.reading import read_numpy
 
@@ -26,9 +26,10 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
 
     Returns
     -------
-    ndarray of str, or pandas.Series where `feature` is one
-        For each row the group's range, such as "[18, 35)", in an order of its own: labels of a
-        Series are an ordered categorical, and those of an array begin with their number, "2: ...".
+    ndarray of str, pandas.Series or xarray.DataArray
+        For each row the group's range, such as "[18, 35)", in an order of its own: a Series, an
+        ordered categorical, where `feature` has an index; a DataArray where it is one. Labels of
+        arrays begin with their number, "2: ...".
 
     Raises
     ------
@@ -41,7 +42,8 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
     ['2: [2.5, 4]', '1: [1, 2.5)', '1: [1, 2.5)', '2: [2.5, 4]']
     """
     _check_number(n_groups)
-    values = _numbers(feature)
+    held = hold("feature", feature)
+    values = _numbers(held)
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_groups + 1)))
     # A border is in the upper group, the last one in its own.
     number = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
@@ -52,15 +54,29 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
             "values that differ",
             "name groups yourself",
         )
-    names = [f"[{low:.6g}, {high:.6g})" for low, high in pairwise(edges)]
-    names[-1] = names[-1][:-1] + "]"
-    if hasattr(type(feature), "iloc") and hasattr(feature, "index"):
+    names = _ranges(edges)
+    if held.rows is not None or held.counted:
         import pandas as pd
 
         found = pd.Categorical(np.array(names)[number], categories=names, ordered=True)
-        return pd.Series(found, index=feature.index, name=getattr(feature, "name", None))
+        index = pd.RangeIndex(len(values)) if held.rows is None else held.rows
+        return pd.Series(found, index=index, name=held.name)
     width = len(str(len(names)))
-    return np.array([f"{i + 1:0{width}}: {name}" for i, name in enumerate(names)])[number]
+    labels = np.array([f"{i + 1:0{width}}: {name}" for i, name in enumerate(names)])[number]
+    if is_labelled(feature):
+        return feature.copy(data=labels.reshape(feature.shape))  # type: ignore[attr-defined]
+    return labels
+
+
+def _ranges(edges: npt.NDArray[np.float64]) -> list[str]:
+    """Return names of the ranges between edges, with as many digits as tell them apart."""
+    for digits in range(6, 18):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
+            break
+    names = [f"[{low}, {high})" for low, high in pairwise(texts)]
+    names[-1] = names[-1][:-1] + "]"
+    return names
 
 
 def _check_number(n_groups: object) -> None:
@@ -69,8 +85,8 @@ def _check_number(n_groups: object) -> None:
         raise bad_value("n_groups", repr(n_groups), "a whole number from 2 to 100", "4 is usual")
 
 
-def _numbers(feature: object) -> npt.NDArray[np.float64]:
-    values = read_numpy("feature", hold("feature", feature).values)
+def _numbers(held: Held) -> npt.NDArray[np.float64]:
+    values = read_numpy("feature", held.values)
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.ndim != 1 or values.dtype.kind not in "iuf" or not len(values):
         raise bad_value(

@@ -193,7 +193,7 @@ def decompose_groups(
         one_class=not reduction.per_class,
     )
     layout = Layout(class_axis, class_dim, sample_dims)
-    members = read_membership(groups, y_true, y_proba, sample_weight, predictions, layout)
+    members = read_membership(groups, y_true, y_proba, sample_weight, predictions, layout, clusters)
     _check_sizes(members, predictions, chosen)
     predictions = look_for_repetitions(predictions)
     asked = _Asked(predictions, reduction, chosen, generators, level)

@@ -14,12 +14,19 @@ import numpy.typing as npt
 
 from propercal._data.alignment import align
 from propercal._data.group_names import exact
-from propercal._data.groups import check_beside_weights, labels_of_rows
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.groups import check_in_one_order, labels_of_rows
+from propercal._data.holders import (
+    Held,
+    as_whole_table,
+    check_no_index,
+    hold,
+    index_columns,
+    is_labelled,
+)
 from propercal._data.layout import Layout
 from propercal._data.messages import bad_value, some_names
 from propercal._data.predictions import Predictions
-from propercal._data.reading import read_numpy
+from propercal._data.reading import Names, read_numpy
 
 _EXPECTED = "a label for each row, a table of such labels, or a column of True and False a group"
 #: A group of fewer says nothing; so many groups are no groups.
@@ -44,35 +51,57 @@ def read_membership(
     sample_weight: object,
     predictions: Predictions,
     layout: Layout,
+    clusters: object = None,
 ) -> Membership:
     """Read groups of the rows of predictions that were read from the other arguments."""
     names = predictions.names
+    aligned: dict[str, Held] = {}
 
-    def values(name: str, column: object) -> tuple[npt.NDArray[Any], Held]:
+    def in_order(name: str, column: object) -> Held:
+        """Bring a column into the order of the rows, and compare it with all others."""
         called = replace(names, weight=name)
-        found = align(y_true, y_proba, exact(name, column), layout=layout, called=called)
-        if sample_weight is not None:
-            weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
-            check_beside_weights(found, weight, names, name)
-        held, n = found.weight, int(found.proba.values.shape[0])
+        held = align(y_true, y_proba, exact(name, column), layout=layout, called=called).weight
         assert held is not None  # noqa: S101  # groups take the place of weights
-        return labels_of_rows(held, n, predictions, name), held
+        if not any(_has_rows_of(held, its) for its in aligned.values()):
+            for other, its in aligned.items():
+                check_in_one_order(held, its, name, other, names)
+            aligned[name] = held
+        return held
 
+    for name, column in ((names.weight, sample_weight), ("clusters", clusters)):
+        if column is not None:
+            in_order(name, column)
+    n = _n_rows(y_true, y_proba, layout, names)
     found: list[tuple[Any, npt.NDArray[np.bool_]]] = []
     columns = list(_columns(groups))
     if len(columns) == 1 and columns[0][0] is None:
-        found = list(_levels(None, *values("groups", columns[0][1]), predictions))
+        held = in_order("groups", columns[0][1])
+        found = list(_levels(None, labels_of_rows(held, n, predictions), held, predictions))
     else:
-        read = {name: values(f"groups[{name!r}]", column) for name, column in columns}
-        all_marks = all(_is_mark(column) for column, _ in read.values())
-        for name, (column, held) in read.items():
-            used = column[predictions.rows]
-            if column.dtype.kind == "b" or all_marks:
-                found.append((name, used.astype(bool)))
+        read = {}
+        for name, column in columns:
+            argument = f"groups[{name!r}]"
+            held = in_order(argument, column)
+            read[name] = labels_of_rows(held, n, predictions, argument), held
+        marks = {name: _marks(values[predictions.rows]) for name, (values, _) in read.items()}
+        all_marks = all(each is not None for each in marks.values())
+        for name, (values, held) in read.items():
+            mark = marks[name]
+            if mark is not None and (all_marks or mark.dtype.kind == "b"):
+                found.append((name, mark.astype(bool)))
             else:
-                prefix = None if len(read) == 1 else name
-                found += _levels(prefix, column, held, predictions)
+                found += _levels(None if len(read) == 1 else name, values, held, predictions)
     return _checked(found)
+
+
+def _has_rows_of(held: Held, other: Held) -> bool:
+    """Tell whether two columns are of one table, or have nothing that tells their rows."""
+    same = held.rows is other.rows and held.counted == other.counted
+    return same and not held.others and not other.others
+
+
+def _n_rows(y_true: object, y_proba: object, layout: Layout, names: Names) -> int:
+    return int(align(y_true, y_proba, layout=layout, called=names).proba.values.shape[0])
 
 
 def _columns(groups: object) -> Iterator[tuple[Any, object]]:
@@ -85,16 +114,13 @@ def _columns(groups: object) -> Iterator[tuple[Any, object]]:
         return
     table = _as_table(groups)
     if table is not None:
-        names = table.columns
-        if len(names) == 1:
-            yield None, table[names[0]].to_native()
-        else:
-            yield from ((name, table[name].to_native()) for name in names)
+        columns = list(_of_table(table))
+        yield from columns if len(columns) > 1 else ((None, each) for _, each in columns)
         return
     held = hold("groups", groups)
     if held.values.ndim == 2 and held.values.shape[1] > 1:
         array = read_numpy("groups", held.values)
-        if not _is_mark(array):
+        if _marks(array) is None:
             raise bad_value(
                 "groups",
                 f"an array of shape {array.shape} with other values than 0 and 1",
@@ -113,7 +139,11 @@ def _as_table(groups: object) -> Any:
     import narwhals as nw
 
     try:
-        frame: Any = nw.from_native(groups, pass_through=True)
+        frame: Any = nw.from_native(as_whole_table(groups), pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise bad_value(
+            "groups", "columns of equal names", "different names", "rename the columns"
+        ) from error
     except (TypeError, ValueError, nw.exceptions.NarwhalsError):
         return None
     if isinstance(frame, nw.LazyFrame):
@@ -123,10 +153,26 @@ def _as_table(groups: object) -> Any:
     return frame
 
 
-def _is_mark(values: npt.NDArray[Any]) -> bool:
+def _of_table(table: Any) -> Iterator[tuple[Any, object]]:
+    """Yield names and columns, which keep the index of the table."""
+    native = table.to_native()
+    index = index_columns(native)
+    if not index:
+        check_no_index("groups", table.columns)
+    for i, name in enumerate(table.columns):
+        if name not in index:
+            yield name, native.select([name, *index]) if index else table[:, i].to_native()
+
+
+def _marks(values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return values that all say yes or no, as numbers or booleans; None for others."""
+    if values.dtype.kind == "O":
+        kinds = {type(each) for each in values.tolist()}
+        if kinds <= {bool, np.bool_} or kinds <= {int, float}:
+            values = values.astype(bool if kinds <= {bool, np.bool_} else float)
     if values.dtype.kind == "b":
-        return True
-    return values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all())
+        return values
+    return values if values.dtype.kind in "iuf" and np.isin(values, (0, 1)).all() else None
 
 
 def _levels(

@@ -333,3 +333,23 @@ def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_bandwidths_without_meaning(bandwidth: float) -> None:
     with pytest.raises(ValueError, match=r"^bandwidth = "):
         by_risk(Y_HARD, P_HARD, bandwidth=bandwidth)
+
+
+@pytest.mark.parametrize("argument", ["y_true", "y_proba"])
+def test_masks_of_rows_in_a_list_are_refused(argument: str) -> None:
+    proba = np.full((6, 2), 0.5)
+    rows = [np.ma.masked_array(row, mask=[i == 4, False]) for i, row in enumerate(np.eye(2)[[0, 1] * 3] if argument == "y_true" else proba)]
+    data: dict[str, Any] = {"y_true": np.array([0, 1] * 3), "y_proba": proba, argument: rows}
+    with pytest.raises(ValueError, match=rf"^{argument} = masked entries at row 4\b"):
+        propercal.decompose(**data)
+
+
+def test_masked_tensors_and_bytes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^y_true = a bytes"):
+        propercal.decompose(bytes([0, 1, 1]), np.full(3, 0.5))
+    torch = pytest.importorskip("torch")
+    data = torch.full((3, 2), 0.5)
+    with pytest.warns(UserWarning, match="MaskedTensors"):
+        masked = torch.masked.masked_tensor(data, data > 0)
+    with pytest.raises(ValueError, match=r"^y_proba = a masked tensor"):
+        propercal.decompose([0, 1, 1], masked)

@@ -258,3 +258,27 @@ def test_coordinates_of_groups_and_weights_are_compared(name: str) -> None:
         assert validate_groups(CODES, PROBA, sample_weight=weight, groups=of).n_groups == 12
         with pytest.raises(ValueError, match=r"^groups = (rows|an index|coordinates 'id') in another order than .* sample_weight"):
             validate_groups(CODES, PROBA, sample_weight=weight, groups=moved)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_coordinates_of_a_grid_that_repeat_say_an_order_too(unique: bool) -> None:
+    places = np.arange(N).reshape(5, -1)
+    region = places if unique else places // 4
+    y = xr.DataArray(CODES.reshape(places.shape), dims=("u", "v"), coords={"region": (("u", "v"), region)})
+    p = xr.DataArray(PROBA.reshape(*places.shape, 3), dims=("u", "v", "k"), coords={"region": (("u", "v"), region)})
+    assert decompose(y, p, class_dim="k", generator="brier", method="risk", bandwidth=0.1).risk == pytest.approx(decompose(CODES, PROBA, generator="brier", method="risk", bandwidth=0.1).risk, rel=1e-12)
+    with pytest.raises(ValueError, match="coordinates of 'region' in another order"):
+        decompose(y, p[::-1], class_dim="k")
+
+
+@pytest.mark.parametrize("kind", ["repeated", "digits", "bytes", "padded"])
+def test_coordinates_of_groups_and_weights_are_compared_whatever_their_type(kind: str) -> None:
+    ids = np.arange(N) // 2 if kind == "repeated" else np.arange(N) + 5
+    own = ids.astype(str) if kind == "digits" else ids.astype(str).astype("S") if kind == "bytes" else ids
+    own = np.array([f"{i:04d}" for i in ids]) if kind == "padded" else own
+    theirs = ids.astype(str) if kind in ("bytes", "padded") else ids
+    weight = xr.DataArray(np.ones(N), dims="s", coords={"id": ("s", own)})
+    groups = xr.DataArray(np.arange(N) // 3, dims="s", coords={"id": ("s", theirs)})
+    assert validate_groups(CODES, PROBA, groups=groups, sample_weight=weight).n_groups == -(-N // 3)
+    with pytest.raises(ValueError, match="in another order"):
+        validate_groups(CODES, PROBA, groups=groups[ORDER], sample_weight=weight)

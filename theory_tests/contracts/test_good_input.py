@@ -311,3 +311,21 @@ def test_column_0_may_be_of_class_0() -> None:
     for positive, risk in ((1, [0.8, 0.3, 0.4]), (0, [0.2, 0.7, 0.6])):
         found = propercal.decompose([1, 1, 0], frame, pos_label=positive, method="risk", bandwidth=0.1)
         assert found.risk == pytest.approx(-np.log(risk).mean())
+
+
+@pytest.mark.parametrize("holder", ["arrow", "nullable", "object", "list"])
+def test_predictions_of_rows_that_do_not_count_may_be_missing(holder: str) -> None:
+    p = np.random.default_rng(0).random(12)
+    values: list[Any] = [None if i == 5 else float(each) for i, each in enumerate(p)]
+    if holder == "list":
+        held: Any = values
+    elif holder == "object":
+        held = np.array(values, dtype=object)
+    else:
+        pytest.importorskip("pyarrow")
+        held = pd.Series(values, dtype="double[pyarrow]" if holder == "arrow" else "Float64")
+    y, weight = np.arange(12) % 2, (np.arange(12) != 5) * 1.0
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    assert propercal.decompose(y, held, sample_weight=weight, **options).risk == pytest.approx(propercal.decompose(y, p, sample_weight=weight, **options).risk, rel=1e-12)
+    with pytest.raises(ValueError, match="y_proba"):
+        propercal.decompose(y, held, **options)

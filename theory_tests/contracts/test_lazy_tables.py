@@ -106,3 +106,41 @@ def test_queries_that_do_not_share_their_rows_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=REFUSED.format("AGGREGATE")):
             call()
+
+
+def test_queries_that_draw_by_other_means_are_refused() -> None:
+    polars = pytest.importorskip("polars")
+    plugins = pytest.importorskip("polars.io.plugins")
+    table = query_of(polars)
+    frame, half = table.collect(), polars.col("half")
+    source = plugins.register_io_source(lambda columns, *_: iter([frame.select(columns or polars.all())]), schema=frame.schema)
+    for query, found in (
+        (table.with_columns(r=half.rank("random")).sort("r"), "rank"), (table.filter(half.rank("random") < N // 2), "rank"), (source, "PYTHON SCAN"),
+    ):
+        with pytest.raises(ValueError, match=REFUSED.format(found)):
+            decompose(*halves(query), **OPTIONS)
+    ties = table.with_columns(t=half % 3)
+    for query, found in (
+        (ties.sort("t").limit(N // 2), "SORT BY"), (ties.sort("t", "y").slice(9, N // 2), "SORT BY"), (ties.top_k(N // 2, by="t"), "SORT BY"),
+        (table.map_batches(lambda rows: rows.sample(fraction=1, shuffle=True)), "OPAQUE_PYTHON"),
+    ):
+        y, p = halves(query)
+        rows = p.collect()
+        with pytest.raises(ValueError, match=REFUSED.format(found)):
+            decompose(y, rows, **OPTIONS)
+        # Of one call they are of the same rows, which a sum of losses over ids tells.
+        ids, values = query.select("id"), query.select("a", "b", "c")
+        found_ids, found_values = polars.collect_all([ids, values])
+        np.testing.assert_array_equal(found_values.to_numpy(), VALUES[found_ids["id"].to_numpy()])
+
+
+def test_whole_sorts_stand_beside_rows_in_memory() -> None:
+    polars = pytest.importorskip("polars")
+    query = query_of(polars).with_columns(t=polars.col("half") % 3).sort("t")
+    y, p = halves(query)
+    right = decompose(NUMBERS, VALUES, **OPTIONS).risk
+    assert decompose(y, p.collect(), **OPTIONS).risk == pytest.approx(right, rel=1e-9)
+    # Cut off in an order that ties keep, too.
+    query = query_of(polars).sort("half", maintain_order=True).limit(900)
+    right = decompose(NUMBERS[:900], VALUES[:900], **OPTIONS).risk
+    assert decompose(query.select("y"), query.select("a", "b", "c").collect(), **OPTIONS).risk == pytest.approx(right, rel=1e-9)

@@ -163,3 +163,73 @@ def test_features_that_make_no_groups(feature: Any, message: str) -> None:
         quantile_groups(feature)
     with pytest.raises(ValueError, match="n_groups"):
         quantile_groups([1, 2], 1)
+
+
+IDS = np.array([f"r{i}" for i in range(90)])
+SHUFFLED = np.random.default_rng(1).permutation(90)
+X = np.random.default_rng(2).normal(size=90)
+
+
+@pytest.mark.parametrize("beside", ["column", "clusters", "weights", "coordinates"])
+def test_columns_in_different_orders_are_refused_where_rows_have_no_index(beside: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"site": A, "even": EVEN}, IDS)
+    site, even, options = table["site"], table["even"].iloc[SHUFFLED], {}
+    if beside == "clusters":
+        options, even = {"clusters": pd.Series(np.arange(90) // 3, IDS).iloc[SHUFFLED], "method": "debiased"}, EVEN
+    elif beside == "weights":
+        options, even = {"sample_weight": pd.Series(np.ones(90), IDS).iloc[SHUFFLED]}, EVEN
+    elif beside == "coordinates":
+        even = pytest.importorskip("xarray").DataArray(EVEN, dims="s", coords={"s": IDS})[SHUFFLED]
+    groups = {"site": site, "even": even}
+    with pytest.raises(ValueError, match="in another order than those of"):
+        found(groups, **options)
+
+
+def test_tables_of_arrow_keep_their_index() -> None:
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"site": A, "even": EVEN}, IDS).iloc[SHUFFLED]
+    y, g = pd.Series(Y, IDS), pd.DataFrame(G, IDS)
+    right = found(table, y, g)
+    assert found(pa.Table.from_pandas(table), y, g) == found(pa.RecordBatch.from_pandas(table), y, g) == right
+    with pytest.raises(ValueError, match="__index_level_0__"):
+        found(pa.Table.from_pandas(table).replace_schema_metadata(None), y, g)
+
+
+@pytest.mark.parametrize("names", [[1, 0], [("a", "x"), ("a", "y")]])
+def test_columns_of_any_name(names: list[Any]) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"site": A, "even": EVEN})
+    table.columns = pd.Index(names)
+    assert list(found(table).values()) == [RIGHT["a"], RIGHT["b"], RIGHT["c"], risk(EVEN)]
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int8", "float", "object"])
+def test_marks_are_told_by_the_rows_that_count(dtype: str) -> None:
+    pd = pytest.importorskip("pandas")
+    few = np.arange(90) < 60
+    even = pd.Series([bool(each) if there else None for each, there in zip(EVEN, few, strict=True)]).astype(dtype)
+    right = found({"even": EVEN, "early": np.arange(90) < 30}, sample_weight=few * 1.0)
+    assert found({"even": even, "early": np.arange(90) < 30}, sample_weight=few * 1.0) == right
+
+
+@pytest.mark.parametrize("holder", ["series", "table", "labelled", "arrow", "narwhals", "rows"])
+def test_bins_of_a_feature_keep_its_rows(holder: str) -> None:
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    series = pd.Series(X, IDS, name="x").iloc[SHUFFLED]
+    if holder == "labelled":
+        feature: Any = xr.DataArray(X, dims="s", coords={"s": IDS})[SHUFFLED]
+    elif holder == "arrow":
+        feature = pytest.importorskip("pyarrow").Table.from_pandas(series.to_frame())
+    elif holder == "narwhals":
+        feature = pytest.importorskip("narwhals").from_native(series, series_only=True)
+    else:
+        feature = {"series": series, "table": series.to_frame(), "rows": [row for _, row in series.to_frame().iterrows()]}[holder]
+    y, g = pd.Series(Y, IDS), pd.DataFrame(G, IDS)
+    right = found(quantile_groups(X))
+    assert sorted(found(quantile_groups(feature), y, g).values()) == sorted(right.values())
+
+
+def test_bins_of_large_numbers_have_different_names() -> None:
+    pd = pytest.importorskip("pandas")
+    assert quantile_groups(pd.Series(1.7e9 + np.arange(8)), 2).tolist() == ["[1700000000, 1700000004)"] * 4 + ["[1700000004, 1700000007]"] * 4

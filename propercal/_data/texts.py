@@ -1,0 +1,85 @@
+"""Texts that stand for no value, or are equal but for what no eye sees.
+
+Tables that were written and read again have such texts among names of classes and groups, where
+each would be a class or a group of its own.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from propercal._data.messages import bad_value
+from propercal._data.reading import is_missing
+from propercal._data.tokens import distinct
+
+#: What ``pandas.read_csv`` takes for missing, and what Python, R and databases write for it.
+_NOTHING = {
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "NaT"),
+    *("NA_character_", "\\N"),
+}
+
+
+def is_nothing(text: object) -> bool:
+    """Tell whether `text` is what is written for a missing value."""
+    return isinstance(text, str) and text.strip() in _NOTHING
+
+
+def as_seen(text: str) -> str:
+    """Return a text without blanks around it, of one form of letters."""
+    if text.isascii():
+        return " ".join(text.split())
+    # Marks without a width, such as that of the byte order.
+    seen = "".join(each for each in text if unicodedata.category(each) != "Cf")
+    return unicodedata.normalize("NFC", " ".join(seen.split()))
+
+
+def alike(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return two of different texts that are equal but for blanks or the form of letters."""
+    known: dict[str, str] = {}
+    for text in texts:
+        other = known.setdefault(as_seen(text), text)
+        if other != text:
+            return other, text
+    return None
+
+
+def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ()) -> None:
+    """Raise where labels stand for no class, or for another one; those that are `said` do not."""
+    known = set(said)
+    words = [each for each in names if isinstance(each, str)]
+    odd = [each for each in words if is_nothing(each) and each not in known]
+    if odd:
+        raise bad_value(
+            argument,
+            f"{odd[0]!r}, which is written for a missing value",
+            "a label in each row that counts",
+            f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
+            "name of a class",
+        )
+    pair = alike(words) if known.isdisjoint(words) else None
+    if pair is not None:
+        raise bad_value(
+            argument,
+            f"the names {pair[0]!r} and {pair[1]!r}",
+            "one text for each class: these are equal but for blanks or the form of letters",
+            "strip them, and bring them into one form by unicodedata.normalize, or pass "
+            "labels=[...]",
+        )
+
+
+def check_columns(argument: str, names: Iterable[Any]) -> None:
+    """Raise where a column of a one-hot matrix marks missing labels, or two are of one class."""
+    names = list(names)
+    pairs = zip(names, distinct(names), strict=True)
+    odd = [name for name, own in pairs if is_missing(name) or own in (("nan",), ("null",))]
+    if odd:
+        raise bad_value(
+            argument,
+            f"a column named {odd[0]!r}, which marks missing labels",
+            "a column for each class",
+            "drop it and its rows, or pass labels=[...] if it is the name of a class",
+        )
+    check_classes(argument, names)

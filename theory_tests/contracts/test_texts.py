@@ -1,0 +1,129 @@
+"""Texts that stand for no value, or are equal but for blanks or the form of letters."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import decompose
+from propercal._data.groups import validate_groups
+from propercal._data.texts import alike, as_seen, is_nothing
+
+SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+CODES = np.arange(40) % 2
+VALUES = np.random.default_rng(0).dirichlet(np.ones(3), 40)
+NFC = unicodedata.normalize("NFC", "cafe\u0301")
+NFD = unicodedata.normalize("NFD", NFC)
+PAIR = np.arange(40) // 2
+
+
+def test_what_is_seen_alike() -> None:
+    assert as_seen("\ufeff a\u00a0b ") == "a b"
+    assert alike(["a", "b", "A", NFC]) is None
+    assert alike(["a", "b", " a"]) == ("a", " a")
+    assert alike([NFC, NFD]) == (NFC, NFD)
+    assert is_nothing(" nan ")
+    assert not is_nothing("none")
+
+
+@pytest.mark.parametrize("odd", ["nan", "", "NA", "None", "#N/A", "<NA>"])
+def test_missing_values_as_text_are_no_class(odd: str) -> None:
+    # Class c does not occur, so that there are as many names as columns.
+    y = np.where(np.arange(40) < 4, odd, np.array(["a", "b"])[CODES])
+    with pytest.raises(ValueError, match="written for a missing value"):
+        decompose(y, VALUES, **SETTINGS)
+    right = decompose(y, VALUES, labels=["a", "b", odd], **SETTINGS).risk
+    assert right == pytest.approx(decompose(np.where(np.arange(40) < 4, 2, CODES), VALUES, **SETTINGS).risk, rel=1e-12)
+    with pytest.raises(ValueError, match="written for a missing value"):
+        decompose(np.where(CODES == 1, "yes", odd), VALUES[:, 0], pos_label="yes", **SETTINGS)
+    pd = pytest.importorskip("pandas")
+    named = decompose(y, pd.DataFrame(VALUES, columns=["a", "b", odd]), **SETTINGS).risk
+    assert named == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize(("one", "other"), [("a", "a "), (NFC, NFD), ("a", "\ufeffa"), ("a b", "a\u00a0b")])
+def test_classes_that_seem_equal_are_refused(one: str, other: str) -> None:
+    y = np.where(CODES == 0, "z", np.where(np.arange(40) < 9, one, other))
+    with pytest.raises(ValueError, match="equal but for blanks or the form of letters"):
+        decompose(y, VALUES, **SETTINGS)
+    listed = decompose(y, VALUES, labels=[one, other, "z"], **SETTINGS).risk
+    codes = np.where(CODES == 0, 2, np.where(np.arange(40) < 9, 0, 1))
+    assert listed == pytest.approx(decompose(codes, VALUES, labels=[0, 1, 2], **SETTINGS).risk, rel=1e-12)
+    # Rows that do not count may hold anything.
+    labels = np.where(np.arange(40) < 9, np.where(CODES == 0, "y", one), np.where(CODES == 0, "y", "z"))
+    labels[3] = other
+    assert np.isfinite(decompose(labels, VALUES[:, :3], sample_weight=(np.arange(40) != 3) * 1.0, **SETTINGS).risk)
+
+
+def n_groups(groups: Any) -> int | None:
+    return validate_groups(CODES, VALUES, groups=groups).n_groups
+
+
+@pytest.mark.parametrize("form", ["{} ", "\ufeff{}", "NFD"])
+def test_groups_that_seem_equal_are_refused(form: str) -> None:
+    names = [f"é{i}" for i in PAIR]
+    odd = [(unicodedata.normalize("NFD", name) if form == "NFD" else form.format(name)) if i % 2 else name for i, name in enumerate(names)]
+    assert n_groups(names) == 20
+    for groups in (odd, np.array(odd), np.array(odd, dtype=object)):
+        with pytest.raises(ValueError, match="equal but for blanks or the form of letters"):
+            n_groups(groups)
+
+
+def test_numbers_as_text_are_the_same_group_however_they_are_written() -> None:
+    texts = [f"{i}.0" if j % 2 else f"{i}" for j, i in enumerate(PAIR)]
+    assert n_groups(texts) == n_groups(np.array(texts)) == n_groups(np.array(texts, dtype=object)) == 20
+    # Zeros before a number are part of a name.
+    assert n_groups([f"0{i}" if j % 2 else f"{i}" for j, i in enumerate(PAIR)]) is not None
+
+
+@pytest.mark.parametrize(("dtype", "first"), [("float64", 2**53), ("float32", 2**24), ("float16", 2**11)])
+def test_groups_that_floating_point_cannot_tell_apart_are_refused(dtype: str, first: int) -> None:
+    assert n_groups((first - 1 - PAIR).astype(dtype)) == 20
+    for numbers in ((first + PAIR).astype(dtype), -(first + PAIR).astype(dtype), np.where(PAIR == 0, np.inf, PAIR).astype(dtype)):
+        with pytest.raises(ValueError, match=f"numbers below {first}"):
+            n_groups(numbers)
+    ids = (10**18 + PAIR).tolist()
+    assert n_groups(ids) == n_groups(np.array(ids)) == 20
+    assert n_groups([2**53 + 2 * i for i in PAIR.tolist()]) == 20
+
+
+def test_the_least_integer_and_codes_of_databases_are_no_group() -> None:
+    for groups in (np.where(PAIR == 0, np.iinfo(np.int64).min, PAIR), np.where(PAIR == 0, "\\N", "g"), np.where(PAIR == 0, "#N/A", "g")):
+        with pytest.raises(ValueError, match="missing"):
+            n_groups(groups)
+
+
+def test_columns_of_a_one_hot_that_mark_missing_labels_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    y = pd.Series([None if i < 4 else "ab"[code] for i, code in enumerate(CODES)], dtype=object)
+    tables = [pd.get_dummies(y, dummy_na=True), pd.get_dummies(y, prefix="y", dummy_na=True), pd.get_dummies(y.fillna("nan"))]
+    tables.append(tables[0].set_axis(["y_a", "y_b", "y_null"], axis=1))
+    for table in tables:
+        with pytest.raises(ValueError, match="marks missing labels"):
+            decompose(table, VALUES, **SETTINGS)
+    with pytest.raises(ValueError, match="equal but for blanks"):
+        decompose(tables[0].set_axis(["a", "b", "a "], axis=1), VALUES, **SETTINGS)
+    listed = decompose(tables[2], VALUES, labels=["a", "b", "nan"], **SETTINGS).risk
+    assert listed == pytest.approx(decompose(np.where(np.arange(40) < 4, 2, CODES), VALUES, **SETTINGS).risk, rel=1e-12)
+
+
+def test_categories_count_as_listed_where_they_have_an_order_of_their_own() -> None:
+    pd = pytest.importorskip("pandas")
+    words = np.array(["None", "Mild", "Severe"])[np.arange(40) % 3]
+    own = pd.Categorical(words, ["None", "Mild", "Severe"], ordered=True)
+    assert decompose(own, VALUES, **SETTINGS).risk == pytest.approx(decompose(np.arange(40) % 3, VALUES, **SETTINGS).risk, rel=1e-12)
+    with pytest.raises(ValueError, match="written for a missing value"):
+        decompose(pd.Categorical(words), VALUES, **SETTINGS)
+
+
+def test_layers_are_told_of_missing_labels_too() -> None:
+    from propercal.information import layer_sharpness
+
+    y = np.where(np.arange(40) < 4, "nan", np.array(["a", "b"])[CODES])
+    with pytest.raises(ValueError, match="written for a missing value"):
+        layer_sharpness([VALUES], y, bandwidth=0.1)
+    with pytest.raises(ValueError, match="equal but for blanks"):
+        layer_sharpness([VALUES], np.where(y == "nan", "a ", y), bandwidth=0.1)
