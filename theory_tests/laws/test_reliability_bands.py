@@ -68,6 +68,28 @@ def test_limits_of_bounded_means_are_where_chernoffs_bound_is_the_error(hits: in
     assert exact[1] <= high + 1e-12
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.2, 0.05, 1e-3]))
+def test_limits_of_bins_hold_for_the_mean_of_unlike_probabilities(probabilities: list[float], error: float) -> None:
+    """The number of events of unlike labels, by convolution: a limit misses the mean with error (1 + error) at most."""
+    law = np.ones(1)
+    for q in probabilities:
+        law = np.convolve(law, [1 - q, q])
+    n, mean = len(probabilities), float(np.mean(probabilities))
+    low, high = binomial_limits(np.arange(n + 1) / n, np.full(n + 1, float(n)), error)
+    for missed in (low > mean + 1e-12, high < mean - 1e-12):
+        assert law[missed].sum() <= error * (1 + error) + 1e-12
+
+
+def test_limits_of_bins_are_nearly_reached_by_one_unlike_label() -> None:
+    """t = Σ (1 − q) just below −log(1 − error): the factor of 1 + error is about half used."""
+    error, n = 0.2, 1000
+    t = n * (1 - (1 - error) ** (1 / n))
+    _, high = binomial_limits(np.array([(n - 1) / n]), np.array([float(n)]), error)
+    assert high[0] == pytest.approx(1 - t / n, abs=1e-12)
+    # One label of 1 - t, the others certain: the limit is missed with the probability t.
+    assert error < t < error * (1 + error)
+
+
 def mixed(n: int, seed: int = 0) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     p = rng.integers(0, 33, n) / 32
@@ -154,6 +176,22 @@ def test_curves_of_calibrated_labels_lie_in_the_band_as_often_as_it_says(kind: s
     assert np.mean(inside) == pytest.approx(0.8, abs=error)
     assert (band.lower <= curve.prediction + 1e-15).all()
     assert (curve.prediction <= band.upper + 1e-15).all()
+
+
+@pytest.mark.parametrize("p", [0.3, 0.37, 0.5])
+def test_a_curve_that_reaches_the_end_of_the_band_is_in_it(p: float) -> None:
+    """Of one prediction the band ends at curves that are drawn often: rounding leaves none of them out."""
+    event = event_of(np.arange(8) % 2, np.full(8, p))
+    curve = isotonic_curve(event)
+    drawn = np.arange(9) / 8
+    ends = []
+    for seed in range(20):
+        band = consistency_band(event, curve, 0.8, 49, np.random.default_rng(seed))
+        for end, inside in ((band.lower[0], drawn >= band.lower[0]), (band.upper[0], drawn <= band.upper[0])):
+            near = np.abs(drawn - end) < 1e-9
+            ends.append(bool(near.any()))
+            assert inside[near].all()
+    assert any(ends)
 
 
 def test_the_band_of_many_predictions_is_kept_between_places() -> None:
