@@ -5,6 +5,7 @@ Source: Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023); the proofs are in bo
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,39 @@ def test_the_band_holds_everywhere_for_monotone_means(kind: str) -> None:
     assert held >= 190
     if kind == "groups":
         assert naive < 190
+
+
+def every_label_set(mean: Any, pairs: bool) -> list[tuple[Any, float]]:
+    """Labels with their probability: independent, or of neighbours that share their fate."""
+    if not pairs:
+        sets = itertools.product((0, 1), repeat=len(mean))
+        return [(np.array(y), float(np.prod(np.where(y, mean, 1 - mean)))) for y in sets]
+    of_pair = []
+    for a, b in mean.reshape(-1, 2):
+        of_pair.append([((1, 1), min(a, b)), ((int(a > b), int(b > a)), abs(a - b)), ((0, 0), 1 - max(a, b))])
+    found = itertools.product(*of_pair)
+    return [(np.array([y for each, _ in chosen for y in each]), float(np.prod([q for _, q in chosen]))) for chosen in found]
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_the_band_holds_over_all_label_sets_of_a_few_rows(seed: int, weighted: bool, pairs: bool) -> None:
+    """No simulation: ties, means of 0 and 1, weights, and rows two of which share their fate."""
+    rng = np.random.default_rng(seed)
+    p = rng.choice([0.1, 0.3, 0.6, 0.9], 6)
+    x, number = np.unique(p, return_inverse=True)
+    true = np.sort(rng.choice([0.0, 0.02, 0.1, 0.5, 0.97, 1.0, rng.random()], len(x)))
+    options = {"sample_weight": rng.choice([1.0, 2.0, 5.0], 6)} if weighted else {}
+    missed = total = 0.0
+    for y, probability in every_label_set(true[number], pairs):
+        event = event_of(y, p, **options)
+        if pairs:
+            event = event._replace(groups=np.arange(6) // 2, n_groups=3)
+        band = confidence_band(event, isotonic_curve(event), 0.5)
+        total += probability
+        missed += probability * (not ((band.lower <= true + 1e-12) & (true <= band.upper + 1e-12)).all())
+    assert total == pytest.approx(1, abs=1e-12)
+    assert missed <= 0.5
 
 
 def holds(band: Band, p: Any, mean: Any) -> bool:
