@@ -72,6 +72,13 @@ def test_a_nat_if_the_prediction_is_right_is_that_of_all_labels(generator: Bregm
     variance = probability @ ((lost - mean) ** 2 @ weight)
     found = stacking._nat_if_right(generator, np.stack([right, other]), 1, weight)
     assert found == pytest.approx(variance / (2 * mean), rel=1e-12)
+    # A class that is not drawn counts nothing: the same as two classes, one of them below all digits.
+    right, other = (np.concatenate([each[:, :2], np.full((4, 1), 1e-300)], axis=1) for each in (right, other))
+    right, other = (each / each.sum(axis=1, keepdims=True) for each in (right, other))
+    least = stacking._nat_if_right(generator, np.stack([right, other]), 1, weight)
+    right[:, 2] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert stacking._nat_if_right(generator, np.stack([right, other]), 1, weight) == pytest.approx(least, rel=1e-12)
 
 
 def test_a_nat_of_the_log_loss_is_one_to_second_order() -> None:
