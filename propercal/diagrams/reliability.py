@@ -270,7 +270,7 @@ def _dataset(found: _Parts, n_bins: int) -> xr.Dataset:
 
 def _grounds(event: Event) -> dict[str, str]:
     """Return what the bands rely on, in words."""
-    consistency = "at least the level for every n, independent rows"
+    consistency = "exact for independent rows"
     confidence = "at least the level for every n, independent rows, non-decreasing E[Y | g]"
     if event.groups is not None:
         consistency = "as the number of independent groups grows"
