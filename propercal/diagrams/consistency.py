@@ -3,7 +3,7 @@
 Labels are drawn from the predictions. A part of the draws says how far curves scatter at each
 prediction, up and down; by what factor of that they stay within the band, the others say. Given
 the first part, the observed curve of a calibrated model is one more of the others, so that the
-level is exact for any number of them.
+level is kept by any number of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ _PLACES = 500
 _SHAPES = 400
 #: A scatter below this part of the mean one is not told from it by so few draws.
 _LEAST = 0.1
+#: Of few distinct predictions, many draws give the curve that the factor is from: it is in the band
+#: whatever rounding does on the way to the angle and back.
+_ROUNDING = 1e-12
 
 
 def consistency_band(
@@ -44,6 +47,7 @@ def consistency_band(
     factor = float(reach[rank - 1]) if rank <= n_resamples else math.inf
     lower, upper = diagonal - factor * spread[0], diagonal + factor * spread[1]
     low, high = (np.sin(np.clip(each, 0.0, math.pi / 2)) ** 2 for each in (lower, upper))
+    low, high = np.maximum(low - _ROUNDING, 0.0), np.minimum(high + _ROUNDING, 1.0)
     # Curves are monotone: what bounds one at a prediction bounds it on one side of that.
     low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
     at = np.arange(m)

@@ -125,9 +125,10 @@ def reliability(
     Notes
     -----
     *Consistency band*, about the diagonal: the curve of a calibrated model lies in it everywhere
-    with probability `confidence_level`, exactly. It is made of isotonic curves of labels drawn from
-    the predictions. With groups, signs of residuals are changed group by group instead, which holds
-    as groups grow in number; with some dozens the band is somewhat narrow.
+    with probability `confidence_level` at least, for every n, and hardly more unless only a few
+    curves are possible. It is made of isotonic curves of labels drawn from the predictions. With
+    groups, signs of residuals are changed group by group instead, which holds as groups grow in
+    number; with some dozens the band is somewhat narrow.
 
     *Confidence band*, about the curve: E[Y | g] lies in it at all predictions at once with at least
     that probability, for every n, if it does not decrease in g. In an interval of predictions all
@@ -137,8 +138,12 @@ def reliability(
     (1 − level) / (m (m + 1)) on either side. A cell is a distinct prediction, or where these are
     more than 4 n^(1/3), one of so many of about equal numbers of rows. Limits are those of Clopper
     and Pearson. With weights or groups they are those of Chernoff's bound for an interval's weight
-    over that of its heaviest row, or group, which hold for every n too, but are wider. Weights may
-    depend on the features, not on the labels. Limits of bins are the same, for all bins at once.
+    over that of its heaviest row, or group, which hold for every n too, but are wider. Limits of
+    bins, for all bins at once, are the same, of the mean of E[Y | g] over the rows of a bin.
+
+    Both bands take E[Y | g] to be the probability of each row's event, given all predictions,
+    weights and groups. So weights may depend on the features, but not on the labels, nor on what
+    the features say of these beyond g: that would be a bias, which no width accounts for.
 
     Time is O(n log n) for the curve and the confidence band, O(n) for each label set.
 

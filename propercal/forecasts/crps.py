@@ -43,7 +43,8 @@ class CRPSDecomposition:
     refinement : float
         What it leaves.
     sharpness : float
-        Discrimination (DSC): what the recalibrated forecasts save of the uncertainty; 0 or more.
+        Discrimination (DSC): what the recalibrated forecasts save of the uncertainty; 0 or more,
+        but for what too few thresholds miss.
     uncertainty : float
         CRPS of the empirical distribution of the outcomes, half their mean absolute difference.
     held_out_refinement : float

@@ -302,8 +302,9 @@ class CalibrationMonitor:
     def lower_bound(self) -> float:
         """A lower bound of the calibration error over the rows so far, 0 or more.
 
-        With probability 1 − alpha it is below the mean over rows of E D_F(E[Y | g], g) after every
-        row: for independent rows, below the calibration error. In units of the generator's loss.
+        With probability 1 − alpha it is, after every row, below the mean over rows of the
+        expectation of D_F(E[Y | g], g), both given all rows before: for independent rows of one
+        model, below its calibration error. In units of the generator's loss.
         """
         return self._seen.state.lower_bound(self._limits)
 

@@ -140,7 +140,8 @@ def _first_lengths(value: Floats, gain: Floats) -> Floats:
     """Return the longest step to try for each point, as a share of the whole one.
 
     Where predictions are next to certain a likelihood has next to no curvature, and whole steps
-    lead anywhere. A convex loss that cannot fall below 0 is near its least value long before.
+    lead anywhere. A loss that cannot fall below 0 leaves its slope before that would have led
+    there, and what is farther is left to the next step: twice as far is tried.
     """
     far = (value > 0) & (gain > _FARTHEST * value)
     return np.where(far, _FARTHEST * value / np.where(far, gain, 1.0), 1.0)

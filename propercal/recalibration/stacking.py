@@ -135,6 +135,8 @@ def _nat_if_right(generator: BregmanGenerator, candidates: Array, i: int, weight
     def moments(first: Array, other: Array) -> Array:
         # Losses of the classes differ as these do, up to what all classes share.
         turned = generator.gradient(other) - generator.gradient(first)
+        # A label of probability 0 is not drawn, whatever its loss would be.
+        turned = xp.where(first > 0, turned, 0.0)
         mean = xp.sum(first * turned, axis=1)
         spread = xp.sum(first * (turned - mean[:, None]) ** 2, axis=1)
         away = generator.divergence(first, other)

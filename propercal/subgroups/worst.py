@@ -46,14 +46,19 @@ class WorstGroupTest:
     ----------
     pvalue : float
         Of the hypothesis that the predictions are calibrated in every group: the least of
-        `adjusted`. Exact at every n as that of :func:`propercal.calibration_test` is.
+        `adjusted`. Exact at every n as that of :func:`propercal.calibration_test` is, labels being
+        drawn from the predictions whatever groups their rows are in.
     worst : object
         Name of the group of the smallest adjusted p-value.
     adjusted : mapping of name to float
-        p-values adjusted for the number of groups: all those up to α are wrong with a probability
-        of at most α, whichever groups are calibrated, and however they overlap.
+        p-values adjusted for the number of groups: any of those up to α is of a calibrated group
+        with a probability of at most α, whichever groups are calibrated, and however they overlap.
+        A group is calibrated here if the labels of its rows are drawn from their predictions
+        whatever other groups these are in. One that is so only on average, its parts in other
+        groups being off in opposite ways, may be named more often.
     pvalues : mapping of name to float
-        Those of each group by itself, as if it were the only one.
+        Those of each group by itself, as if it were the only one. These times the number of groups
+        hold for groups that are calibrated on average, too, whatever they share.
     n_resamples : int
         Label sets that were drawn.
     """
@@ -86,11 +91,13 @@ def worst_group_test(
             "groups: calibrated predictions cannot do that, so their p-values are the smallest "
             "that the number of resamples allows."
         )
-    statistics[broken, 0] = np.inf
+    scaled = _on_one_scale(statistics)
+    # Not before, since few sets have an infinite quantile then.
+    statistics[broken, 0] = scaled[broken, 0] = np.inf
     sizes = n_resamples + 1
     alone = [float(np.sum(each >= each[0] - ROUNDING)) / sizes for each in statistics]
-    adjusted = _step_down(_on_one_scale(statistics))
-    first = int(np.argmin(adjusted + 1e-3 * np.array(alone)))
+    adjusted = _step_down(scaled)
+    first = int(np.lexsort((np.array(alone), adjusted))[0])
     return WorstGroupTest(
         float(adjusted.min()),
         names[first],

@@ -185,6 +185,40 @@ def test_held_out_scores_are_those_of_fits_without_the_fold(weighted: bool) -> N
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
 
 
+def isotonic_risk(shares: Any, events: Any) -> float:
+    """Least E (r(F) − 1[Y ≤ 0])² of monotone r, where forecasts 1 and 0 (F = 0 and 1 at 0) have these shares and events."""
+    mean = shares @ events
+    return float(shares @ (events * (1 - events))) if events[0] <= events[1] else float(mean * (1 - mean))
+
+
+@pytest.mark.parametrize("events", [(0.1, 0.9), (0.4, 0.6), (0.5, 0.5), (0.7, 0.2), (0.0, 1.0)])
+def test_the_bracket_holds_over_all_samples_of_a_population(events: tuple[float, float]) -> None:
+    """E fitted ≤ ρ* ≤ E held out, over all 256 samples of four rows; the uncertainty is (1 − 1/n) of the population's."""
+    n, shares, event = 4, np.array([0.3, 0.7]), np.array(events)
+    fold = np.arange(n) % 3
+    fitted = held_out = uncertainty = total = 0.0
+    for rows in itertools.product(range(4), repeat=n):
+        f, e = np.array(rows) // 2, np.array(rows) % 2
+        probability = float(np.prod(shares[f] * np.where(e == 1, event[f], 1 - event[f])))
+        # A forecast of 0 says y ≤ 0, one of 1 does not.
+        of_rows = Forecasts(1.0 - f[:, None], np.array([0.0, 1.0]), 1.0 - e, np.full(n, 1 / n), np.arange(n))
+        found = row_scores(of_rows, np.zeros(1), np.ones(1), fold)
+        fitted += probability * found.fitted.mean()
+        held_out += probability * found.held_out.mean()
+        uncertainty += probability * found.climate.mean()
+        total += probability
+    least = isotonic_risk(shares, event)
+    base = float(shares @ event)
+    assert total == pytest.approx(1, abs=1e-12)
+    assert fitted <= least + 1e-12
+    assert least <= held_out + 1e-12
+    assert uncertainty == pytest.approx((1 - 1 / n) * base * (1 - base), abs=1e-12)
+    if events == (0.0, 1.0):
+        # The fitted sharpness is all of the uncertainty, and less than that of the population.
+        assert fitted == pytest.approx(0, abs=1e-12)
+        assert uncertainty < base * (1 - base) - least
+
+
 def truth(spread: float) -> float:
     """The calibration error of N(μ, spread²) where N(μ, 1) occurs: the CRPS of the two distributions' difference."""
     z = np.linspace(-12, 12, 200_001)

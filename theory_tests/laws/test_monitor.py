@@ -88,6 +88,32 @@ def test_each_bet_is_fair(k: int, seed: int, power: float) -> None:
     assert np.exp(bets.log_prior).sum() == pytest.approx(1, abs=1e-12)
 
 
+#: Six equally likely predictions and what happens there: calibrated class by class, and its top label, but no row by itself
+#: (Vaicenavicius et al. 2019).
+APART = (
+    np.array([[1, 3, 6], [1, 6, 3], [3, 1, 6], [3, 6, 1], [6, 1, 3], [6, 3, 1]]) / 10,
+    np.array([[2, 2, 6], [0, 7, 3], [2, 2, 6], [4, 5, 1], [7, 0, 3], [5, 4, 1]]) / 10,
+)
+
+
+@pytest.mark.parametrize("problem", [0, 1, 2, "top"])
+def test_a_notion_is_all_that_its_bets_rely_on(problem: Any) -> None:
+    """Fair, and no saving on average, where that class or the top label is calibrated, though not given all of g."""
+    g, q = (each.max(axis=1) if problem == "top" else each[:, problem] for each in APART)
+    if problem == "top":
+        q = APART[1][np.arange(6), APART[0].argmax(axis=1)]
+    pairs, truth = (np.stack([1 - each, each], axis=1) for each in (g, q))
+    ratios = np.stack([np.exp(Bets.of(2).log_ratios(np.log(pairs), np.full(6, y))) for y in (0, 1)], axis=1)
+    of_rows = (truth[:, :, None] * ratios).sum(axis=1)
+    np.testing.assert_allclose(of_rows.mean(axis=0), 1.0, rtol=1e-12)
+    assert np.abs(of_rows - 1).max() > 0.01 or np.array_equal(g, q)
+    for a, b in itertools.product((0.3, 1.0, 3.0), (-1.0, 0.0, 2.0)):
+        learnt = np.log(softmax(a * np.log(pairs) + np.array([0.0, b])))
+        for loss in (Log(), Brier()):
+            saved = np.stack([savings(loss, np.log(pairs), learnt, np.full(6, y)) for y in (0, 1)], axis=1)
+            assert (truth * saved).sum(axis=1).mean() <= 1e-12
+
+
 def test_wealths_are_products_of_ratios() -> None:
     """By a loop over rows, starts and bets, in numbers that are no logarithms."""
     y, p = calibrated(30, 3, 5, power=1.7)

@@ -5,6 +5,7 @@ Source: Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023); the proofs are in bo
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,28 @@ def test_limits_of_bounded_means_are_where_chernoffs_bound_is_the_error(hits: in
     assert exact[1] <= high + 1e-12
 
 
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.2, 0.05, 1e-3]))
+def test_limits_of_bins_hold_for_the_mean_of_unlike_probabilities(probabilities: list[float], error: float) -> None:
+    """The number of events of unlike labels, by convolution: a limit misses the mean with error (1 + error) at most."""
+    law = np.ones(1)
+    for q in probabilities:
+        law = np.convolve(law, [1 - q, q])
+    n, mean = len(probabilities), float(np.mean(probabilities))
+    low, high = binomial_limits(np.arange(n + 1) / n, np.full(n + 1, float(n)), error)
+    for missed in (low > mean + 1e-12, high < mean - 1e-12):
+        assert law[missed].sum() <= error * (1 + error) + 1e-12
+
+
+def test_limits_of_bins_are_nearly_reached_by_one_unlike_label() -> None:
+    """t = Σ (1 − q) just below −log(1 − error): the factor of 1 + error is about half used."""
+    error, n = 0.2, 1000
+    t = n * (1 - (1 - error) ** (1 / n))
+    _, high = binomial_limits(np.array([(n - 1) / n]), np.array([float(n)]), error)
+    assert high[0] == pytest.approx(1 - t / n, abs=1e-12)
+    # One label of 1 - t, the others certain: the limit is missed with the probability t.
+    assert error < t < error * (1 + error)
+
+
 def mixed(n: int, seed: int = 0) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     p = rng.integers(0, 33, n) / 32
@@ -122,6 +145,39 @@ def test_the_band_holds_everywhere_for_monotone_means(kind: str) -> None:
         assert naive < 190
 
 
+def every_label_set(mean: Any, pairs: bool) -> list[tuple[Any, float]]:
+    """Labels with their probability: independent, or of neighbours that share their fate."""
+    if not pairs:
+        sets = itertools.product((0, 1), repeat=len(mean))
+        return [(np.array(y), float(np.prod(np.where(y, mean, 1 - mean)))) for y in sets]
+    of_pair = []
+    for a, b in mean.reshape(-1, 2):
+        of_pair.append([((1, 1), min(a, b)), ((int(a > b), int(b > a)), abs(a - b)), ((0, 0), 1 - max(a, b))])
+    found = itertools.product(*of_pair)
+    return [(np.array([y for each, _ in chosen for y in each]), float(np.prod([q for _, q in chosen]))) for chosen in found]
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+def test_the_band_holds_over_all_label_sets_of_a_few_rows(seed: int, weighted: bool, pairs: bool) -> None:
+    """No simulation: ties, means of 0 and 1, weights, and rows two of which share their fate."""
+    rng = np.random.default_rng(seed)
+    p = rng.choice([0.1, 0.3, 0.6, 0.9], 6)
+    x, number = np.unique(p, return_inverse=True)
+    true = np.sort(rng.choice([0.0, 0.02, 0.1, 0.5, 0.97, 1.0, rng.random()], len(x)))
+    options = {"sample_weight": rng.choice([1.0, 2.0, 5.0], 6)} if weighted else {}
+    missed = total = 0.0
+    for y, probability in every_label_set(true[number], pairs):
+        event = event_of(y, p, **options)
+        if pairs:
+            event = event._replace(groups=np.arange(6) // 2, n_groups=3)
+        band = confidence_band(event, isotonic_curve(event), 0.5)
+        total += probability
+        missed += probability * (not ((band.lower <= true + 1e-12) & (true <= band.upper + 1e-12)).all())
+    assert total == pytest.approx(1, abs=1e-12)
+    assert missed <= 0.5
+
+
 def holds(band: Band, p: Any, mean: Any) -> bool:
     true = mean[np.argsort(p)]
     return bool(((band.lower <= true) & (true <= band.upper)).all())
@@ -154,6 +210,22 @@ def test_curves_of_calibrated_labels_lie_in_the_band_as_often_as_it_says(kind: s
     assert np.mean(inside) == pytest.approx(0.8, abs=error)
     assert (band.lower <= curve.prediction + 1e-15).all()
     assert (curve.prediction <= band.upper + 1e-15).all()
+
+
+@pytest.mark.parametrize("p", [0.3, 0.37, 0.5])
+def test_a_curve_that_reaches_the_end_of_the_band_is_in_it(p: float) -> None:
+    """Of one prediction the band ends at curves that are drawn often: rounding leaves none of them out."""
+    event = event_of(np.arange(8) % 2, np.full(8, p))
+    curve = isotonic_curve(event)
+    drawn = np.arange(9) / 8
+    ends = []
+    for seed in range(20):
+        band = consistency_band(event, curve, 0.8, 49, np.random.default_rng(seed))
+        for end, inside in ((band.lower[0], drawn >= band.lower[0]), (band.upper[0], drawn <= band.upper[0])):
+            near = np.abs(drawn - end) < 1e-9
+            ends.append(bool(near.any()))
+            assert inside[near].all()
+    assert any(ends)
 
 
 def test_the_band_of_many_predictions_is_kept_between_places() -> None:

@@ -15,7 +15,7 @@ from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal.generators import as_generator
 from propercal.simulation import TemperatureScaledSimplex
-from propercal.subgroups.worst import _step_down, worst_group_test
+from propercal.subgroups.worst import _on_one_scale, _step_down, worst_group_test
 
 KW: dict[str, Any] = {"generator": "brier", "n_resamples": 19}
 
@@ -145,6 +145,42 @@ def test_step_down_by_hand() -> None:
     # with those of what is left; no p-value is less than the one before.
     statistics = np.array([[3.0, 1.0, 2.0, 0.0], [5.0, 6.0, 1.0, 1.0], [0.0, 2.0, 0.5, -1.0]])
     assert _step_down(statistics).tolist() == [0.5, 0.5, 0.75]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(0, 3), st.integers(1, 25), st.booleans())
+def test_no_calibrated_group_is_named_more_often_than_the_level(seed: int, n_calibrated: int, n_others: int, sets: int, ties: bool) -> None:
+    """Whichever of exchangeable sets is the observed one, a calibrated group has p ≤ j / (B + 1) for j of them at most.
+
+    Groups that are not calibrated may have any statistic on the observed labels, and rows may be shared by all.
+    """
+    rng = np.random.default_rng(seed)
+    mixed = rng.normal(size=(n_calibrated + n_others,) * 2)
+    drawn = mixed @ rng.standard_exponential((len(mixed), sets + 1))
+    if ties:
+        drawn = np.round(drawn)
+    least = []
+    for observed in range(sets + 1):
+        statistics = np.roll(drawn, -observed, axis=1)
+        statistics[n_calibrated:, 0] += rng.choice([-5.0, 0.0, 3.0, 1e3], n_others)
+        least.append(_step_down(_on_one_scale(statistics))[:n_calibrated].min())
+    for j in range(1, sets + 2):
+        assert np.sum(np.array(least) <= (j + 1e-9) / (sets + 1)) <= j
+
+
+@pytest.mark.parametrize("sets", [1, 5, 19])
+@pytest.mark.parametrize("generator", ["log", "brier"])
+def test_what_cannot_occur_has_the_smallest_p_value_of_any_number_of_sets(sets: int, generator: str) -> None:
+    y, _, p = sample(80, 2, 0)
+    # Of the first group, whose statistic is infinite.
+    p[3] = np.eye(2)[1 - y[3]]
+    with pytest.warns(UserWarning, match="probability 0 occurred in 1 of 2 groups"):
+        test = worst_group_test(
+            validate(y, p), ("a", "b"), (np.arange(40), np.arange(40, 80)), as_notion("canonical"), as_generator(generator), sets,
+            np.random.default_rng(0),
+        )  # fmt: skip
+    assert test.worst == "a"
+    assert test.pvalue == test.adjusted["a"] == test.pvalues["a"] == 1 / (sets + 1)
+    assert test.adjusted["b"] == test.pvalues["b"]
 
 
 def test_signs_by_cluster() -> None:

@@ -6,6 +6,7 @@ variance 2 D in nats; the variance of a mean of labels is the mean of their vari
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from propercal._array import log_softmax
 from propercal._methods.candidates import all_residuals, corrected_variance, homogeneity
 from propercal._methods.correction import correct
 from propercal._methods.fold_sums import FoldSums
-from propercal.generators import BregmanGenerator, Brier, Log, Spherical
+from propercal.generators import BregmanGenerator, Brier, Log, RankedProbability, Spherical
 from propercal.recalibration import stacking
 from propercal.recalibration.stacking import stacking_weights
 
@@ -55,6 +56,54 @@ def test_a_price_is_in_units_of_the_loss() -> None:
     for generator in (Log(), Brier()):
         one, two = (stacking_weights(f, candidates, outcome, weight, 2e-4) for f in (generator, 2 * generator))
         np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+@pytest.mark.parametrize("generator", [Log(), Brier(), Spherical(), RankedProbability()], ids=repr)
+def test_a_nat_if_the_prediction_is_right_is_that_of_all_labels(generator: BregmanGenerator) -> None:
+    """Half of variance over mean of what labels lose by the other prediction, by all 81 label sets of four rows."""
+    rng = np.random.default_rng(11)
+    right, other = rng.dirichlet([2.0] * K, (2, 4))
+    weight = rng.dirichlet([3.0] * 4)
+    label_sets = np.array(list(itertools.product(range(K), repeat=4)))
+    probability = right[np.arange(4), label_sets].prod(axis=1)
+    outcome = np.eye(K)[label_sets]
+    lost = np.asarray(generator.loss(other[None], outcome)) - np.asarray(generator.loss(right[None], outcome))
+    mean = probability @ (lost @ weight)
+    variance = probability @ ((lost - mean) ** 2 @ weight)
+    found = stacking._nat_if_right(generator, np.stack([right, other]), 1, weight)
+    assert found == pytest.approx(variance / (2 * mean), rel=1e-12)
+    # A class that is not drawn counts nothing: the same as two classes, one of them below all digits.
+    right, other = (np.concatenate([each[:, :2], np.full((4, 1), 1e-300)], axis=1) for each in (right, other))
+    right, other = (each / each.sum(axis=1, keepdims=True) for each in (right, other))
+    least = stacking._nat_if_right(generator, np.stack([right, other]), 1, weight)
+    right[:, 2] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert stacking._nat_if_right(generator, np.stack([right, other]), 1, weight) == pytest.approx(least, rel=1e-12)
+
+
+def test_a_nat_of_the_log_loss_is_one_to_second_order() -> None:
+    rng = np.random.default_rng(12)
+    right = rng.dirichlet([2.0] * K, 300)
+    away = rng.standard_normal((300, K))
+    for size in (1e-1, 1e-2, 1e-3):
+        other = np.exp(log_softmax(np.log(right) + size * away))
+        assert stacking._nat_if_right(Log(), np.stack([right, other]), 1, np.full(300, 1 / 300)) == pytest.approx(1, abs=size)
+
+
+def test_a_nat_is_the_median_up_to_twice_what_it_would_be() -> None:
+    """Saturated predictions that are wrong: seen, a nat would be as much as there is to save."""
+    rng = np.random.default_rng(13)
+    weight = np.full(200, 1 / 200)
+    right = np.exp(log_softmax(12 * rng.standard_normal((200, K))))
+    candidates = np.stack([right, *(np.exp(log_softmax(a * np.log(right))) for a in (0.5, 0.7, 0.9))])
+    for y in (right.argmin(axis=1), right.argmax(axis=1)):
+        outcome = np.eye(K)[y]
+        lost = [np.asarray(Log().loss(each, outcome)) for each in candidates]
+        apart = [weight @ np.asarray(Log().divergence(right, each)) for each in candidates]
+        seen = [np.var(lost[0] - lost[i]) / (2 * apart[i]) for i in (1, 2, 3)]
+        middle = 1 + int(np.argsort(seen)[1])
+        most = stacking._LARGEST_EXCESS * stacking._nat_if_right(Log(), candidates, middle, weight)
+        np.testing.assert_allclose(stacking._nats(Log(), candidates, outcome, weight)[1:], min(np.median(seen), most), rtol=1e-9)
 
 
 @pytest.mark.parametrize("generator", [Log(), Brier()], ids=repr)
