@@ -120,7 +120,7 @@ class ProblemTerms(NamedTuple):
     @classmethod
     def of_rows(cls, problem: Problem, generator: BregmanGenerator, rows: Array) -> ProblemTerms:
         """Do as :meth:`of_refinement` from what each row (n,) adds, and keep it."""
-        refinement = namespace(rows).sum(problem.weight * rows)
+        refinement = namespace(problem.weight).sum(problem.weight * rows)
         return cls.of_refinement(problem, generator, refinement)._replace(refined=detached(rows))
 
     @classmethod

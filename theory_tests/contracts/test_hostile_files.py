@@ -10,6 +10,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from propercal import CalibrationSketch
+from propercal import CalibrationMonitor, CalibrationSketch
 from propercal.cli.files import read_predictions
 from theory_tests.instances import unrelated
 
@@ -107,16 +108,17 @@ def test_a_reader_of_mutated_files(name: str, tmp_path: Path) -> None:
     check()
 
 
-def test_the_reader_of_mutated_sketches() -> None:
-    sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1)
-    sketch.update(Y_TRUE, Y_PROBA)
-    intact = sketch.to_bytes()
+@pytest.mark.parametrize("kind", [CalibrationSketch, CalibrationMonitor])
+def test_readers_of_mutated_bytes(kind: Any) -> None:
+    written = kind(3, generator="brier", bandwidth=0.1) if kind is CalibrationSketch else kind(3)
+    written.update(Y_TRUE, Y_PROBA)
+    intact = written.to_bytes()
 
     @settings(max_examples=N_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(mutants(intact))
     def check(data: bytes) -> None:
         if data != intact:
             with pytest.raises(ValueError, match=r"data = \d+ bytes: expected"):
-                CalibrationSketch.from_bytes(data)
+                kind.from_bytes(data)
 
     check()

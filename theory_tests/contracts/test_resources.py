@@ -63,8 +63,8 @@ def test_tiles_of_the_stated_size_in_one_piece_of_memory(monkeypatch: pytest.Mon
     step = Recorder()
     sums(step, *features())
     shapes = [shape for shape, _, _ in step.tiles]
-    # 50 rows by 20, 50 columns by 17.
-    assert shapes == [(rows, width) for rows in (20, 20, 10) for width in (17, 17, 16)]
+    # 50 rows by 20 at most, in an even number of blocks, one half for each of two threads; 50 columns by 17.
+    assert shapes == [(rows, width) for rows in (13, 13, 13, 11) for width in (17, 17, 16)]
     assert [(c.start, c.stop) for _, c, _ in step.tiles[:3]] == [(0, 17), (17, 34), (34, 50)]
     assert all(in_place for *_, in_place in step.tiles)
     assert len(step.addresses) == 1
