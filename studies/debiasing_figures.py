@@ -84,7 +84,10 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
     for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=True):
-        for method, marker in zip(RMSE_RIVALS, ("|", "x", "+", "1"), strict=True):
+        rivals = zip(RMSE_RIVALS, ("|", "x", "+", "1"), strict=True)
+        # Results that were kept before a rival was added are drawn without it.
+        shown = set(at["method"].values.tolist())
+        for method, marker in ((m, marker) for m, marker in rivals if m in shown):
             axis.plot(
                 at["relative_bias"].sel({"method": method}),
                 y,
@@ -108,9 +111,10 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
 
 
 def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
+    shown = summary["method"].values.tolist()
     title = (
         "RMSE of the debiased calibration error over that of the best of "
-        f"{', '.join(RMSE_RIVALS)}\n{score}, ± standard error"
+        f"{', '.join(m for m in RMSE_RIVALS if m in shown)}\n{score}, ± standard error"
     )
     figure, axes = _by_size(summary, "rmse_ratio", title)
     for axis in axes.flat:

@@ -48,8 +48,9 @@ def upper_bound(
 
     .. math:: u(g) = \mathrm{E}[Y \mid g] - g, \qquad g \in [0, 1],
 
-    moves up and down by `variation` at most in all: Σ |u(x_{j+1}) − u(x_j)| ≤ `variation` for all
-    increasing x. It is far above the truth for a few hundred rows, and comes near it like n^−½.
+    moves up and down by `variation` at most in all: the sum of ``abs(u(x[j + 1]) - u(x[j]))`` is no
+    more for any increasing x. It is far above the truth for a few hundred rows, and comes near it
+    like n^−½.
 
     Parameters
     ----------

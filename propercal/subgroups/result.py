@@ -116,7 +116,7 @@ class GroupDecomposition:
         xarray.Dataset
             What :meth:`propercal.Decomposition.to_xarray` has, along "group"; ``share``,
             ``n_samples``, ``pvalue`` and ``adjusted_pvalue`` too; the terms of all rows with
-            "whole_" and parts with "part_" before their names; settings as attributes.
+            ``whole_`` and parts with ``part_`` before their names; settings as attributes.
         """
         import numpy as np
         import xarray as xr
