@@ -52,7 +52,7 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
             "values that differ",
             "name groups yourself",
         )
-    names = [f"[{low:.6g}, {high:.6g})" for low, high in pairwise(edges)]
+    names = [f"[{low}, {high})" for low, high in pairwise(_written(edges))]
     names[-1] = names[-1][:-1] + "]"
     if hasattr(type(feature), "iloc") and hasattr(feature, "index"):
         import pandas as pd
@@ -61,6 +61,15 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
         return pd.Series(found, index=feature.index, name=getattr(feature, "name", None))
     width = len(str(len(names)))
     return np.array([f"{i + 1:0{width}}: {name}" for i, name in enumerate(names)])[number]
+
+
+def _written(edges: npt.NDArray[np.float64]) -> list[str]:
+    """Return edges with as many digits as tell them apart, 6 or more."""
+    for digits in range(6, 17):
+        found = [f"{each:.{digits}g}" for each in edges]
+        if len(set(found)) == len(edges):
+            return found
+    return [repr(float(each)) for each in edges]
 
 
 def _check_number(n_groups: object) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -59,12 +59,13 @@ def read_membership(
         return labels_of_rows(held, n, predictions, name), held
 
     found: list[tuple[Any, npt.NDArray[np.bool_]]] = []
-    columns = list(_columns(groups))
+    columns = list(_columns(groups, (y_true, y_proba), layout))
     if len(columns) == 1 and columns[0][0] is None:
         found = list(_levels(None, *values("groups", columns[0][1]), predictions))
     else:
         read = {name: values(f"groups[{name!r}]", column) for name, column in columns}
-        all_marks = all(_is_mark(column) for column, _ in read.values())
+        # One column of 0 and 1 says more: both of them are groups.
+        all_marks = len(read) > 1 and all(_is_mark(column) for column, _ in read.values())
         for name, (column, held) in read.items():
             used = column[predictions.rows]
             if column.dtype.kind == "b" or all_marks:
@@ -75,21 +76,25 @@ def read_membership(
     return _checked(found)
 
 
-def _columns(groups: object) -> Iterator[tuple[Any, object]]:
+def _columns(
+    groups: object, beside: Sequence[object], layout: Layout
+) -> Iterator[tuple[Any, object]]:
     """Yield names and columns; a single column of labels has no name."""
     if isinstance(groups, Mapping):
         yield from groups.items()
         return
-    if is_labelled(groups) or isinstance(groups, str):
+    if is_labelled(groups):
+        yield from _slices(groups, beside, layout)
+        return
+    if isinstance(groups, str):
         yield None, groups
         return
     table = _as_table(groups)
     if table is not None:
-        names = table.columns
-        if len(names) == 1:
-            yield None, table[names[0]].to_native()
-        else:
-            yield from ((name, table[name].to_native()) for name in names)
+        # By place: a number that names a column of pandas would be taken for a row.
+        found = list(zip(table.columns, table.iter_columns(), strict=True))
+        for name, column in found:
+            yield None if len(found) == 1 else _one_name(name), column.to_native()
         return
     held = hold("groups", groups)
     if held.values.ndim == 2 and held.values.shape[1] > 1:
@@ -104,6 +109,30 @@ def _columns(groups: object) -> Iterator[tuple[Any, object]]:
         yield from ((i, array[:, i].astype(bool)) for i in range(array.shape[1]))
         return
     yield None, groups
+
+
+def _slices(
+    groups: Any, beside: Sequence[object], layout: Layout
+) -> Iterator[tuple[Any, object]]:
+    """Yield the columns of an array of xarray along the dimension that rows have not."""
+    if groups.ndim != 2:
+        yield None, groups
+        return
+    of_rows = {dim for each in beside if is_labelled(each) for dim in cast("Any", each).dims}
+    given = layout.sample_dims
+    of_rows |= set(given) if isinstance(given, list | tuple) else {given}
+    others = [dim for dim in groups.dims if dim not in of_rows] or groups.dims
+    along = others[-1]
+    names = groups[along].values.tolist()
+    if len(names) == 1:
+        yield None, groups.isel({along: 0}, drop=True)
+        return
+    yield from ((name, groups.isel({along: i}, drop=True)) for i, name in enumerate(names))
+
+
+def _one_name(name: Any) -> Any:
+    """Return the name of a column, of several levels too, in words."""
+    return ", ".join(map(str, name)) if isinstance(name, tuple) else name
 
 
 def _as_table(groups: object) -> Any:
@@ -142,9 +171,10 @@ def _levels(
             f"{_MOST} groups or fewer",
             "put values of a feature into bins, with propercal.subgroups.quantile_groups(...)",
         )
-    for level in levels:
-        name = level if prefix is None else f"{prefix}={level}"
-        yield name, np.asarray([each == level for each in used.tolist()], dtype=bool)
+    number = {level: i for i, level in enumerate(levels)}
+    numbers = np.array([number[each] for each in used.tolist()])
+    for i, level in enumerate(levels):
+        yield level if prefix is None else f"{prefix}={level}", numbers == i
 
 
 def _order(categories: Sequence[Any]) -> Any:

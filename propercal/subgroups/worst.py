@@ -90,7 +90,7 @@ def worst_group_test(
     sizes = n_resamples + 1
     alone = [float(np.sum(each >= each[0] - ROUNDING)) / sizes for each in statistics]
     adjusted = _step_down(_on_one_scale(statistics))
-    first = int(np.argmin(adjusted + 1e-3 * np.array(alone)))
+    first = int(np.lexsort((alone, adjusted))[0])
     return WorstGroupTest(
         float(adjusted.min()),
         names[first],
