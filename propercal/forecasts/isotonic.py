@@ -80,9 +80,7 @@ def _part(
     for t in range(n_thresholds):
         fitted[t] = _regression(all_rows[t], all_weights[t], all_events[t])
         for f in range(n_folds):
-            held_out[t, f] = _regression(
-                other_rows[t, f], other_weights[t, f], other_events[t, f]
-            )
+            held_out[t, f] = _regression(other_rows[t, f], other_weights[t, f], other_events[t, f])
     number = np.arange(n_thresholds)[:, None]
     climate = (event @ forecasts.weight)[:, None]
 

@@ -67,7 +67,8 @@ def _written(edges: npt.NDArray[np.float64]) -> list[str]:
     """Return edges with as many digits as tell them apart, 6 or more."""
     for digits in range(6, 17):
         found = [f"{each:.{digits}g}" for each in edges]
-        if len(set(found)) == len(edges):
+        apart = len(set(found)) == len(edges)
+        if apart and (digits == 6 or "e" not in "".join(found)):
             return found
     return [repr(float(each)) for each in edges]
 

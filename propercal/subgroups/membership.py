@@ -111,9 +111,7 @@ def _columns(
     yield None, groups
 
 
-def _slices(
-    groups: Any, beside: Sequence[object], layout: Layout
-) -> Iterator[tuple[Any, object]]:
+def _slices(groups: Any, beside: Sequence[object], layout: Layout) -> Iterator[tuple[Any, object]]:
     """Yield the columns of an array of xarray along the dimension that rows have not."""
     if groups.ndim != 2:
         yield None, groups

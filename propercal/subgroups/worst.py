@@ -90,7 +90,7 @@ def worst_group_test(
     sizes = n_resamples + 1
     alone = [float(np.sum(each >= each[0] - ROUNDING)) / sizes for each in statistics]
     adjusted = _step_down(_on_one_scale(statistics))
-    first = int(np.lexsort((alone, adjusted))[0])
+    first = int(np.lexsort((np.array(alone), adjusted))[0])
     return WorstGroupTest(
         float(adjusted.min()),
         names[first],
@@ -103,7 +103,8 @@ def worst_group_test(
 def _on_one_scale(statistics: Floats) -> Floats:
     """Bring each row to a median of 0 and a 95 % quantile of 1: the same for every set."""
     middle, high = np.quantile(statistics, _SCALE, axis=1, method="inverted_cdf")
-    spread = np.where(high > middle, high - middle, 1.0)
+    # Of few sets the quantile is the observed one, which may be infinite.
+    spread = np.where((high > middle) & np.isfinite(high), high - middle, 1.0)
     return np.asarray((statistics - middle[:, None]) / spread[:, None])
 
 
