@@ -49,8 +49,7 @@ def _refuse(names: Sequence[object], generators: Iterable[BregmanGenerator]) -> 
             raise bad_value(
                 "generator",
                 repr(generator),
-                "columns in the order of their classes, which are the numbers "
-                f"{some_names(names)}",
+                f"columns in the order of their classes, which are the numbers {some_names(names)}",
                 "put the columns in ascending order; name classes in words, by labels=[...], if "
                 "their numbers are no order",
             )
