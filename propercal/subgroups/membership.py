@@ -97,7 +97,10 @@ def _columns(
             yield None if len(found) == 1 else _one_name(name), column.to_native()
         return
     held = hold("groups", groups)
-    if held.values.ndim == 2 and held.values.shape[1] > 1:
+    # With an axis of classes, labels of places have the shape of y_true.
+    shape = tuple(held.values.shape)
+    of_places = layout.class_axis is not None and shape == np.shape(cast("Any", beside[0]))
+    if held.values.ndim == 2 and held.values.shape[1] > 1 and not of_places:
         array = read_numpy("groups", held.values)
         if not _is_mark(array):
             raise bad_value(
@@ -113,13 +116,13 @@ def _columns(
 
 def _slices(groups: Any, beside: Sequence[object], layout: Layout) -> Iterator[tuple[Any, object]]:
     """Yield the columns of an array of xarray along the dimension that rows have not."""
-    if groups.ndim != 2:
-        yield None, groups
-        return
     of_rows = {dim for each in beside if is_labelled(each) for dim in cast("Any", each).dims}
     given = layout.sample_dims
     of_rows |= set(given) if isinstance(given, list | tuple) else {given}
-    others = [dim for dim in groups.dims if dim not in of_rows] or groups.dims
+    others = [dim for dim in groups.dims if dim not in of_rows]
+    if groups.ndim != 2 or not others:
+        yield None, groups
+        return
     along = others[-1]
     names = groups[along].values.tolist()
     if len(names) == 1:

@@ -189,6 +189,17 @@ def test_marks_with_named_dimensions(labelled: bool) -> None:
     assert found(given[:1] if labelled else given[:, :1], y, g) == {False: risk(~EVEN), True: risk(EVEN)}
 
 
+def test_labels_of_places_have_the_dimensions_of_these() -> None:
+    xr = pytest.importorskip("xarray")
+    y, a = (xr.DataArray(each.reshape(9, 10), dims=("lat", "lon")) for each in (Y, A))
+    g = xr.DataArray(G.reshape(9, 10, 3), dims=("lat", "lon", "class"))
+    assert found(a, y, g) == found(a.T, y, g) == RIGHT
+    assert found({"a": a == "a"}, y, g) == {"a": RIGHT["a"]}
+    plain = y.values, np.moveaxis(g.values, -1, 1)
+    assert found(a.values, *plain, class_axis=1) == found(A, *plain, class_axis=1) == RIGHT
+    assert found(np.stack([A == "a", EVEN], axis=1), *plain, class_axis=1) == {0: RIGHT["a"], 1: risk(EVEN)}
+
+
 def test_groups_of_few_clusters_are_named() -> None:
     few = np.where(np.arange(90) < 30, "few", "many")
     with pytest.raises(ValueError, match=r"clusters = 10 clusters in group 'few': expected 20 or more"):

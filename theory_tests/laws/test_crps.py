@@ -223,3 +223,8 @@ def test_one_heavy_row_leaves_what_others_say_to_the_last_digit() -> None:
         np.testing.assert_allclose(held_out(heavy), held_out(1.0), rtol=1e-12)
     spread = crps_decomposition(y, x, sample_weight=10.0 ** rng.uniform(-150, 150, 30))
     assert np.isfinite(list(spread.standard_errors.values())).all()
+    lost = np.where(np.arange(30) < 3, 1e-300, 1e300)
+    with pytest.warns(UserWarning, match="sample_weight at rows 0, 1, 2 is nothing beside the largest"):
+        found = crps_decomposition(y, x, sample_weight=lost)
+    assert found.risk == pytest.approx(crps_decomposition(y[3:], x[3:]).risk)
+    assert found.n_samples == 27
