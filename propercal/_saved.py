@@ -10,6 +10,7 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value
+from propercal._data.settings import check_confidence_level
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import as_generator, available
 
@@ -23,7 +24,11 @@ TERM_NAMES = ("risk", "calibration_error", "refinement", "sharpness", "uncertain
 #: To be raised where what is written changes; results of other versions are refused.
 FORMAT_VERSION = 1
 
-_SETTINGS = ("notion", "method", "kernel", "algorithm", "bandwidth", "n_samples", "n_classes")
+_SETTINGS: dict[str, type] = {
+    **dict.fromkeys(("notion", "method", "kernel", "algorithm"), str),
+    "bandwidth": float,
+    **dict.fromkeys(("n_samples", "n_classes"), int),
+}
 #: Of a method that has them, in units of the loss, and others.
 _IN_UNITS = ("lower_bound", "missed", "label_error", "noise_floor")
 _SHARES = ("kernel_share", "misfit_pvalue", "skill_score_error")
@@ -59,19 +64,29 @@ def as_mapping(result: Decomposition) -> dict[str, Any]:
 
 def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
     """Return the fields of a result from what :func:`as_mapping` made."""
+    if not isinstance(saved, Mapping):
+        raise _no_result(f"a {type(saved).__name__}", "a dictionary, such as json.loads(...) gives")
     _check_version(saved.get("format_version"))
-    optional = (*_IN_UNITS, *_SHARES)
+    rows = _field(saved, "infinite_loss_rows")
+    if not isinstance(rows, list | tuple):
+        raise _no_result(repr(rows), "a list of rows", "infinite_loss_rows")
     return {
-        "generator": _generator(saved["generator"], generator),
-        **{name: saved[name] for name in _SETTINGS},
-        "bandwidth": float(saved["bandwidth"]),
-        **{name: saved.get(name) for name in _COUNTS},
-        **{term: float(saved[term]) for term in TERM_NAMES},
-        **{name: _numbers(saved[name]) for name in ("centres", "standard_errors")},
-        "confidence_level": saved["confidence_level"],
-        **{name: None if saved.get(name) is None else float(saved[name]) for name in optional},
-        "detection_floor": float(saved.get("detection_floor", math.nan)),
-        "infinite_loss_rows": tuple(saved["infinite_loss_rows"]),
+        **_common(saved, generator),
+        **{term: _float(saved, term) for term in TERM_NAMES},
+        **{name: _numbers(saved, name) for name in ("centres", "standard_errors")},
+        **{name: _float_or_none(saved, name) for name in (*_IN_UNITS, *_SHARES)},
+        "detection_floor": _float(saved, "detection_floor", math.nan),
+        "infinite_loss_rows": tuple(rows),
+    }
+
+
+def _common(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
+    """Return what is written alike in both forms."""
+    return {
+        "generator": _generator(_field(saved, "generator"), generator),
+        **{name: _typed(saved, name, kind) for name, kind in _SETTINGS.items()},
+        **{name: _typed(saved, name, int) for name in _COUNTS if saved.get(name) is not None},
+        "confidence_level": check_confidence_level(_float(saved, "confidence_level")),
     }
 
 
@@ -113,7 +128,9 @@ def as_dataset(result: Decomposition) -> xr.Dataset:
 
 def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
     """Return the fields of a result from what :func:`as_dataset` made."""
-    settings = {name: _python(value) for name, value in saved.attrs.items()}
+    if not hasattr(saved, "data_vars"):
+        raise _no_result(f"a {type(saved).__name__}", "an xarray.Dataset that to_xarray() made")
+    settings = {str(name): _python(value) for name, value in saved.attrs.items()}
     _check_version(settings.get("format_version"))
     values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
     errors = {
@@ -121,16 +138,12 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         for term in TERM_NAMES
         if f"{term}_standard_error" in values
     }
-    rows = settings["infinite_loss_rows"]
+    rows = _typed(settings, "infinite_loss_rows", str)
     return {
-        "generator": _generator(settings["generator"], generator),
-        **{name: settings[name] for name in _SETTINGS},
-        "bandwidth": float(settings["bandwidth"]),
-        **{name: settings.get(name) for name in _COUNTS},
-        **{term: values[term] for term in TERM_NAMES},
+        **_common(settings, generator),
+        **{term: _float(values, term) for term in TERM_NAMES},
         "centres": {term: values.get(f"{term}_centre", values[term]) for term in errors},
         "standard_errors": errors,
-        "confidence_level": settings["confidence_level"],
         **{name: values.get(name) for name in (*_IN_UNITS, *_SHARES)},
         "detection_floor": values.get("detection_floor", math.nan),
         "infinite_loss_rows": tuple(int(row) for row in rows.split(", ")) if rows else (),
@@ -159,8 +172,46 @@ def _written(value: Any) -> Any:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _numbers(saved: Mapping[str, Any]) -> dict[str, float]:
-    return {term: float(value) for term, value in saved.items()}
+def _field(saved: Mapping[str, Any], name: str) -> Any:
+    """Return what is written under a name, or raise."""
+    if name not in saved:
+        raise _no_result(f"a result without {name!r}", "all that to_dict() or to_xarray() wrote")
+    return saved[name]
+
+
+def _typed(saved: Mapping[str, Any], name: str, kind: type) -> Any:
+    """Return a setting of a type."""
+    if kind is float:
+        return _float(saved, name)
+    value = _field(saved, name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _no_result(repr(value), f"a value of type {kind.__name__}", name)
+    return value
+
+
+def _float(saved: Mapping[str, Any], name: str, otherwise: float | None = None) -> float:
+    """Return a number, also one that is written as "Infinity"."""
+    value = _field(saved, name) if otherwise is None else saved.get(name, otherwise)
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise _no_result(repr(value), "a number", name) from error
+
+
+def _float_or_none(saved: Mapping[str, Any], name: str) -> float | None:
+    return None if saved.get(name) is None else _float(saved, name)
+
+
+def _numbers(saved: Mapping[str, Any], name: str) -> dict[str, float]:
+    found = _field(saved, name)
+    if not isinstance(found, Mapping):
+        raise _no_result(repr(found), "a number for each term", name)
+    return {term: _float(found, term) for term in found}
+
+
+def _no_result(found: str, expected: str, name: str | None = None) -> ValueError:
+    argument = "saved" if name is None else f"saved[{name!r}]"
+    return bad_value(argument, found, expected, "pass what to_dict() or to_xarray() returned")
 
 
 def _python(value: Any) -> Any:

@@ -162,12 +162,14 @@ def numbered_groups(
     return replace(predictions, groups=groups, n_groups=n_groups)
 
 
-def check_number(n_groups: int | None, what: str) -> None:
-    """Raise if groups are too few."""
+def check_number(
+    n_groups: int | None, what: str, argument: str = "groups", where: str = ""
+) -> None:
+    """Raise if groups are too few, in all or in the part of the rows that `where` names."""
     if n_groups is not None and n_groups < SMALLEST_NUMBER:
         raise bad_value(
-            "groups",
-            f"{n_groups} groups",
-            f"{SMALLEST_NUMBER} or more for {what}: only groups are independent of each other",
-            "collect more, or use smaller groups or blocks if these are independent",
+            argument,
+            f"{n_groups} {argument}{where}",
+            f"{SMALLEST_NUMBER} or more for {what}: only {argument} are independent of each other",
+            f"collect more, or use smaller {argument} or blocks if these are independent",
         )

@@ -219,6 +219,13 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
         raise bad_value(
             "event", repr(event), f"a column from 0 to {k - 1}", "columns are counted from 0"
         )
+    if event is not None and notion is not None and not notion.per_class:
+        raise bad_value(
+            "event",
+            repr(event),
+            f"None beside notion={notion.name!r}, whose event is another one",
+            "leave one of the two out",
+        )
     if event is None and notion is None and k == 2 and not predictions.multilabel:
         event = 1
     if event is None and notion is not None and notion.per_class:

@@ -6,7 +6,7 @@ m + 1 values. Isotonic regression on them, and nothing else, recalibrates the fo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,16 +74,13 @@ def _part(
         for each in (weight, weight * event)
     )
     all_rows, all_weights, all_events = (each.sum(axis=1) for each in (rows, weights, events))
+    other_rows, other_weights, other_events = map(_of_others, (rows, weights, events))
     fitted = np.empty((n_thresholds, n_bins))
     held_out = np.empty(shape)
     for t in range(n_thresholds):
         fitted[t] = _regression(all_rows[t], all_weights[t], all_events[t])
         for f in range(n_folds):
-            held_out[t, f] = _regression(
-                all_rows[t] - rows[t, f],
-                all_weights[t] - weights[t, f],
-                all_events[t] - events[t, f],
-            )
+            held_out[t, f] = _regression(other_rows[t, f], other_weights[t, f], other_events[t, f])
     number = np.arange(n_thresholds)[:, None]
     climate = (event @ forecasts.weight)[:, None]
 
@@ -96,6 +93,14 @@ def _part(
         integral(fitted[number, below]),
         integral(held_out[number, fold, below]),
     )
+
+
+def _of_others(of_folds: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(T, f, b) sums over the folds but one, of which none is a difference of larger sums."""
+    before, after = np.zeros_like(of_folds), np.zeros_like(of_folds)
+    before[:, 1:] = np.cumsum(of_folds[:, :-1], axis=1)
+    after[:, :-1] = np.cumsum(of_folds[:, :0:-1], axis=1)[:, ::-1]
+    return np.asarray(before + after)
 
 
 def _regression(rows: Whole, weight: Floats, events: Floats) -> Floats:

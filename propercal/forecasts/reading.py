@@ -25,7 +25,7 @@ from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.reading import Names, not_real, read_numpy
 from propercal._data.tokens import numberings
-from propercal._data.weights import weights_given
+from propercal._data.weights import normalised, weights_given
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,8 +84,11 @@ def read_forecasts(
     n = len(members)
     outcome = _outcomes(held.labels, n)
     given = weights_given(held.weight, n, called=names)
-    keep = np.arange(n) if given is None else np.flatnonzero(given)
-    weight = np.ones(n) if given is None else given / given.max()
+    places = None if held.weight is None else held.weight.places
+    weight, _, counted = normalised(
+        given, n, outcome[:, None], keep_weightless=False, name=names.weight, places=places
+    )
+    keep = np.arange(n) if counted is None else to_numpy(counted)
     _check_finite(members[keep], argument, held.proba, keep)
     _check_finite(outcome[keep, None], names.labels, held.labels, keep)
     if len(keep) < 2:

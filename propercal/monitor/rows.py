@@ -19,6 +19,9 @@ from propercal.sketch.convention import Convention, read_rows
 
 Floats = npt.NDArray[np.float64]
 
+#: Of this logarithm of a probability, exponents times the number of rows stay finite.
+_LEAST = -1e280
+
 
 class Read(NamedTuple):
     """Rows as they were read."""
@@ -71,7 +74,20 @@ def read(y_true: object, y_proba: object, own: Settings, reading: Convention) ->
         )
         of_class_0 = to_numpy(predictions.prob[:, 0])
     log_prob = log_prob.astype(np.float64) - log_sum(log_prob)[..., None]
+    _check_size(log_prob, predictions)
     return Read(Rows(log_prob, label), settled, predictions.classes, occurred, of_class_0)
+
+
+def _check_size(log_prob: Floats, predictions: Predictions) -> None:
+    """Raise where sums of logarithms of probabilities would overflow."""
+    odd = np.flatnonzero((np.isfinite(log_prob) & (log_prob < _LEAST)).any(axis=(0, 2)))
+    if odd.size:
+        raise bad_value(
+            predictions.names.proba,
+            f"logits that differ by more than {-_LEAST:g} at {some_rows(predictions.given(odd))}",
+            "sums of them that are finite",
+            "use -inf for a probability of 0",
+        )
 
 
 def _check_sums(predictions: Predictions) -> None:

@@ -61,7 +61,7 @@ class Settings(NamedTuple):
             pos_label.item() if isinstance(pos_label, np.generic) else pos_label,
             bool(from_logits),
             link,
-            _whole("first_row", first_row, 0, "count rows from 0"),
+            _whole("first_row", first_row, 0, "count rows from 0", 2**62),
         )
 
     @property
@@ -96,9 +96,11 @@ def check_same(
             )
 
 
-def _whole(argument: str, value: Any, least: int, fix: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise bad_value(argument, repr(value), f"a whole number, {least} or more", fix)
+def _whole(argument: str, value: Any, least: int, fix: str, most: int | None = None) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        expected = f"a whole number, {least} or more" + (f" and at most {most}" if most else "")
+        raise bad_value(argument, repr(value), expected, fix)
     return int(value)
 
 

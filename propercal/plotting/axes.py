@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +56,17 @@ def read_names(names: object, n: int) -> list[str]:
     return list(names)
 
 
+def literal(text: str) -> str:
+    """Return a text in which a dollar sign is one, and begins no formula."""
+    return re.sub(r"(?<!\\)\$", r"\\$", text)
+
+
+def in_lines(text: str, width: int) -> str:
+    """Return a name in three lines of `width` letters or fewer."""
+    lines = textwrap.wrap(text, width, max_lines=3, placeholder=" …")
+    return literal("\n".join(lines))
+
+
 def units_of(units: str) -> str:
     """Return units as they follow a name on an axis, in brackets if they hold none."""
     return f", {units}" if "(" in units else f" ({units})" if units else ""
@@ -69,6 +82,7 @@ def add_legend(ax: Axes, handles: Sequence[Any] | None = None) -> None:
     found: Sequence[Any] = ax.get_legend_handles_labels()[0] if handles is None else handles
     ax.legend(
         handles=found,
+        labels=[literal(each.get_label()) for each in found],
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         frameon=False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
-from propercal.plotting.axes import add_grid, add_legend, axes_for, units_of
+from propercal.plotting.axes import add_grid, add_legend, axes_for, in_lines, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import TERMS, Decomposition
 from propercal.subgroups import GroupDecomposition
@@ -66,7 +66,12 @@ def forest(
     if term not in TERMS:
         raise unknown_name("term", term, TERMS)
     n = len(result.groups)
-    axis = axes_for(ax, size=(6.4, 1.4 + 0.34 * (n + 1)))
+    labels = [
+        *(f"{in_lines(str(name), 28)}\nn = {x.n_samples}" for name, x in result.groups.items()),
+        f"all rows\nn = {result.whole.n_samples}",
+    ]
+    lines = 1 + max(label.count("\n") for label in labels)
+    axis = axes_for(ax, size=(6.4, 1.4 + 0.17 * lines * (n + 1)))
     level = 1 - result.whole.confidence_level
     largest = max(result.shares.values())
     for y, (name, each) in enumerate(result.groups.items()):
@@ -77,14 +82,7 @@ def forest(
     value = float(to_numpy(getattr(result.whole, term)))
     if math.isfinite(value):
         axis.axvline(value, color="0.6", linewidth=0.8, linestyle="--", zorder=0)
-    axis.set_yticks(
-        range(n + 1),
-        [
-            *(f"{name}\nn = {each.n_samples}" for name, each in result.groups.items()),
-            f"all rows\nn = {result.whole.n_samples}",
-        ],
-        fontsize="small",
-    )
+    axis.set_yticks(range(n + 1), labels, fontsize="small")
     axis.set_ylim(n + 0.6, -0.6)
     axis.set_xlabel(term.replace("_", " ") + units_of(result.whole.units))
     add_grid(axis, axis="x")
@@ -105,7 +103,10 @@ def _draw(
 ) -> None:
     value = float(to_numpy(getattr(each, term)))
     if not math.isfinite(value):
-        axis.annotate("∞" if value > 0 else "−∞", (0, y), fontsize=12, va="center")
+        # At the edge of the panel, where no number is.
+        text, at, side = ("∞", 0.98, "right") if value > 0 else ("−∞", 0.02, "left")
+        across = axis.get_yaxis_transform()
+        axis.annotate(text, (at, y), xycoords=across, fontsize=12, va="center", ha=side)
         return
     if math.isfinite(each.standard_errors.get(term, math.inf)):
         axis.plot(each.interval(term), [y, y], color=colour, linewidth=1.2)

@@ -35,7 +35,8 @@ def evidence_over_time(history: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        A line for each of the two in powers of ten, its limit dashed. Infinite values are left out.
+        A line for each of the two in powers of ten, its limit dashed. Infinite values are left out,
+        and named in the legend.
 
     Raises
     ------
@@ -58,8 +59,12 @@ def evidence_over_time(history: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     axis = axes_for(ax)
     for (name, label, limit), colour in zip(_LINES, COLOURS, strict=False):
         found = values[name].values / math.log(10)
-        shown = np.where(np.isfinite(found), found, np.nan)
-        axis.plot(values[name]["row"].values, shown, color=colour, linewidth=1.2, label=label)
+        rows, shown = values[name]["row"].values, np.where(np.isfinite(found), found, np.nan)
+        infinite = np.flatnonzero(found == np.inf)
+        if infinite.size:
+            label += f",\ninfinite by row {rows[infinite[0]]}"
+        marker = "o" if np.isfinite(found).sum() == 1 else ""
+        axis.plot(rows, shown, marker=marker, color=colour, linewidth=1.2, label=label)
         if limit in dataset.attrs:
             level = math.log10(dataset.attrs[limit])
             axis.axhline(abs(level), color=colour, linewidth=0.9, linestyle="--")

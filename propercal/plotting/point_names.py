@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from propercal.plotting.axes import in_lines
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -43,7 +45,7 @@ def write_names(
         sides[:, 0] |= x < inside
     for name, at, height, (right, up) in zip(names, x, y, sides, strict=True):
         axis.annotate(
-            name,
+            in_lines(name, 24),
             (at, height),
             (4 if right else -4, 4 if up else -4),
             textcoords="offset points",

@@ -14,7 +14,7 @@ from propercal.diagrams.bins import check_bins
 from propercal.diagrams.events import Event, read_event
 from propercal.diagrams.reliability import CURVES, reliability_of
 from propercal.generators.registry import GeneratorLike
-from propercal.plotting.axes import add_legend, axes_for, panels_for
+from propercal.plotting.axes import add_legend, axes_for, in_lines, panels_for
 from propercal.plotting.binned import draw_bars, draw_points
 from propercal.plotting.isotonic import (
     draw_bands,
@@ -157,10 +157,15 @@ class _Content(NamedTuple):
             handles = [*draw_bars(axis, self.event, self.n_bins, self.level), draw_diagonal(axis)]
         else:
             handles = draw_reliability(axis, self.found)
-        axis.set_xlabel(f"predicted probability of {self.event.words}")
-        top = self.event.name is None
-        axis.set_ylabel("accuracy" if top else f"frequency of {self.event.words}")
+        name_axes(axis, self.event)
         return handles
+
+
+def name_axes(axis: Axes, event: Event) -> None:
+    """Say of which event the probability and the frequency are."""
+    axis.set_xlabel(in_lines(f"predicted probability of {event.words}", 40))
+    frequency = in_lines(f"frequency of {event.words}", 32)
+    axis.set_ylabel("accuracy" if event.name is None else frequency)
 
 
 def draw_reliability(axis: Axes, found: xr.Dataset) -> list[Any]:

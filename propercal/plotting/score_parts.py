@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -71,10 +72,6 @@ def mcb_dsc_plot(
     found = isotonic_decomposition(
         y_true, predictions, generator=generator, notion=notion, event=event, **reading
     )
-    if not np.isfinite(found["score"].values).any():
-        raise bad_value(
-            "generator", found.attrs["generator"], "a loss that is finite", 'use "brier"'
-        )
     axis = axes_for(ax, size=(6.2, 3.8))
     add_legend(axis, draw_scores(axis, found))
     return axis
@@ -84,10 +81,18 @@ def draw_scores(axis: Axes, found: xr.Dataset) -> list[Any]:
     """Draw points and lines; return what a legend names."""
     from matplotlib.ticker import MaxNLocator
 
-    finite = np.isfinite(found["score"].values)
+    parts = ("score", "miscalibration", "discrimination")
+    finite = np.all([np.isfinite(found[part].values) for part in parts], axis=0)
+    if not finite.any():
+        raise bad_value(
+            "generator", found.attrs["generator"], "a loss that is finite", 'use "brier"'
+        )
     of = found.isel(model=finite)
     x, y = (np.maximum(of[part].values, 0.0) for part in ("miscalibration", "discrimination"))
-    right, top = (1.25 * max(float(each.max()), 1e-6) for each in (x, y))
+    # Of a model that is the base rate there is nothing to scale by but that.
+    least = max(1e-3 * abs(float(of["uncertainty"].values[0])), 1e-6)
+    right, top = (1.25 * float(each.max()) for each in (x, y))
+    right = max(right, 0.0 if top > least else least)
     # Where all is next to nothing on one axis, the lines would be steep.
     right, top = max(right, 0.1 * top), max(top, 0.1 * right)
     axis.set(xlim=(0, right), ylim=(0, top))
@@ -118,6 +123,8 @@ def _isoclines(axis: Axes, uncertainty: float, right: float, top: float) -> Any:
 
     # DSC = MCB + UNC − score.
     levels = MaxNLocator(7).tick_values(uncertainty - top, uncertainty + right)
+    # As many digits as the step between them has.
+    digits = max(3, 1 + math.ceil(math.log10(np.abs(levels).max() / (levels[1] - levels[0]))))
     line: Any = None
     for level in levels:
         above = uncertainty - level
@@ -128,7 +135,7 @@ def _isoclines(axis: Axes, uncertainty: float, right: float, top: float) -> Any:
         # Towards the upper end, where it leaves the panel.
         at = start + 0.94 * (end - start)
         axis.annotate(
-            f"{level:.3g}",
+            f"{level:.{digits}g}",
             (at, at + above),
             color="0.45",
             fontsize="x-small",

@@ -15,7 +15,7 @@ from propercal._data.notions import as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
-from propercal.plotting.axes import add_legend, axes_for
+from propercal.plotting.axes import add_legend, axes_for, in_lines
 from propercal.plotting.palette import COLOURS
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def simplex_arrows(
     handles = _draw(axis, prob, np.asarray(mean), weight, number)
     for (x, y), name in zip(_plane(np.eye(3)).tolist(), predictions.classes.names, strict=True):
         axis.annotate(
-            f"class {name}",
+            in_lines(f"class {name}", 18),
             (x, y),
             (0, 4 if y > 0 else -4),
             textcoords="offset points",

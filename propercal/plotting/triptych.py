@@ -19,19 +19,19 @@ from propercal.diagrams.roc import roc_of
 from propercal.diagrams.scores import scores_dataset, scores_of
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike, as_generator
-from propercal.plotting.axes import panels_for
+from propercal.plotting.axes import in_lines, literal, panels_for
 from propercal.plotting.isotonic import draw_curve, draw_diagonal, draw_histogram
 from propercal.plotting.murphy import check_number_of_models, draw_murphy
 from propercal.plotting.palette import COLOURS
-from propercal.plotting.reliability import draw_reliability
+from propercal.plotting.reliability import draw_reliability, name_axes
 from propercal.plotting.score_parts import draw_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _THIRD = ("roc", "mcb-dsc")
-#: Entries that a legend below a panel has in one column.
-_LONG = 7
+#: Height of a line of a legend, in inches, and letters in one.
+_LINE, _WIDTH = 0.2, 44
 
 
 @with_reading
@@ -113,15 +113,16 @@ def triptych(
     one = next(iter(models.values()))
     found = reliability_of(one, **settings) if len(models) == 1 else None
     murphy_curves = murphy_of(models, None, level, random_state)
-    axes = panels_for(ax, 3, each=(3.6, 5.2), beside=0.0)
+    # Each model has a line in each legend; of one, bands are named.
+    lines = 7 if found is not None else len(models) + 2
+    axes = panels_for(ax, 3, each=(3.6, 4.1 + _LINE * lines), beside=0.0)
     if found is None:
         handles = _curves(axes[0], models, settings["n_bins"])
     else:
         handles = draw_reliability(axes[0], found)
-    axes[0].set_xlabel(f"predicted probability of {one.words}")
-    axes[0].set_ylabel("accuracy" if one.name is None else f"frequency of {one.words}")
+    name_axes(axes[0], one)
     draw_third = {"roc": _draw_roc, "mcb-dsc": _draw_parts}[third]
-    _legend_below(axes[0], handles)
+    _legend_below(axes[0], handles, columns=1 if found is None else 2)
     _legend_below(axes[1], draw_murphy(axes[1], murphy_curves))
     _legend_below(axes[2], draw_third(axes[2], models, loss))
     for axis in axes:
@@ -171,12 +172,14 @@ def _draw_parts(axis: Axes, models: Mapping[str, Event], loss: BregmanGenerator)
     return draw_scores(axis, scores_dataset(parts, next(iter(models.values())), loss))
 
 
-def _legend_below(axis: Axes, handles: Sequence[Any]) -> None:
+def _legend_below(axis: Axes, handles: Sequence[Any], *, columns: int = 1) -> None:
+    texts = [str(each.get_label()) for each in handles]
     axis.legend(
         handles=handles,
+        labels=[literal(text) if "\n" in text else in_lines(text, _WIDTH) for text in texts],
         loc="upper center",
         bbox_to_anchor=(0.5, -0.16),
         frameon=False,
-        ncols=1 if len(handles) < _LONG else 2,
+        ncols=columns,
         fontsize="small",
     )

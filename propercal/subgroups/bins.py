@@ -54,7 +54,8 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
             "values that differ",
             "name groups yourself",
         )
-    names = _ranges(edges)
+    names = [f"[{low}, {high})" for low, high in pairwise(_written(edges))]
+    names[-1] = names[-1][:-1] + "]"
     if held.rows is not None or held.counted:
         import pandas as pd
 
@@ -68,15 +69,14 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
     return labels
 
 
-def _ranges(edges: npt.NDArray[np.float64]) -> list[str]:
-    """Return names of the ranges between edges, with as many digits as tell them apart."""
-    for digits in range(6, 18):
-        texts = [f"{edge:.{digits}g}" for edge in edges]
-        if len(set(texts)) == len(texts):
-            break
-    names = [f"[{low}, {high})" for low, high in pairwise(texts)]
-    names[-1] = names[-1][:-1] + "]"
-    return names
+def _written(edges: npt.NDArray[np.float64]) -> list[str]:
+    """Return edges with as many digits as tell them apart, 6 or more."""
+    for digits in range(6, 17):
+        found = [f"{each:.{digits}g}" for each in edges]
+        apart = len(set(found)) == len(edges)
+        if apart and (digits == 6 or "e" not in "".join(found)):
+            return found
+    return [repr(float(each)) for each in edges]
 
 
 def _check_number(n_groups: object) -> None:

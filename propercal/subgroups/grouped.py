@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, to_numpy
-from propercal._data.groups import check_groups, validate_groups
+from propercal._data.groups import check_groups, check_number, validate_groups
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, held_warnings, some_names, warn
@@ -108,8 +108,8 @@ def decompose_groups(
         As in :func:`propercal.decompose`. Every group has recalibrations of its own.
     groups : array-like of shape (n,) or (n, m), table, or mapping of name to column
         A label for each row; or a table, or mapping, of columns of labels, each label of each
-        column being a group ("sex=F", "site=3"); or m columns of True and False (of a table all of
-        whose columns are 0 and 1, too), one for each group, which may overlap. Rows are matched as
+        column being a group ("sex=F", "site=3"); or m columns of True and False (of a table of
+        several, all of 0 and 1, too), one for each group, which may overlap. Rows are matched as
         those of weights are. For a feature with many values see
         :func:`propercal.subgroups.quantile_groups`.
     clusters, blocks
@@ -247,6 +247,11 @@ def _check_sizes(members: Membership, predictions: Predictions, method: Method) 
             f"none with method={method.name!r}, whose r̂ at a row sees the labels of its cluster",
             'use method="debiased"',
         )
+    if predictions.groups is not None:
+        check_number(predictions.n_groups, f"method={method.name!r}", "clusters")
+        for name, rows in zip(members.names, members.rows, strict=True):
+            number = len(np.unique(predictions.groups[rows]))
+            check_number(number, f"method={method.name!r}", "clusters", f" in group {name!r}")
 
 
 def _all(members: Membership, asked: _Asked) -> list[list[_Found]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,7 @@ def read_membership(
             in_order(name, column)
     n = _n_rows(y_true, y_proba, layout, names)
     found: list[tuple[Any, npt.NDArray[np.bool_]]] = []
-    columns = list(_columns(groups))
+    columns = list(_columns(groups, (y_true, y_proba), layout))
     if len(columns) == 1 and columns[0][0] is None:
         held = in_order("groups", columns[0][1])
         found = list(_levels(None, labels_of_rows(held, n, predictions), held, predictions))
@@ -84,7 +84,8 @@ def read_membership(
             held = in_order(argument, column)
             read[name] = labels_of_rows(held, n, predictions, argument), held
         marks = {name: _marks(values[predictions.rows]) for name, (values, _) in read.items()}
-        all_marks = all(each is not None for each in marks.values())
+        # One column of 0 and 1 says more: both of them are groups.
+        all_marks = len(read) > 1 and all(each is not None for each in marks.values())
         for name, (values, held) in read.items():
             mark = marks[name]
             if mark is not None and (all_marks or mark.dtype.kind == "b"):
@@ -104,21 +105,30 @@ def _n_rows(y_true: object, y_proba: object, layout: Layout, names: Names) -> in
     return int(align(y_true, y_proba, layout=layout, called=names).proba.values.shape[0])
 
 
-def _columns(groups: object) -> Iterator[tuple[Any, object]]:
+def _columns(
+    groups: object, beside: Sequence[object], layout: Layout
+) -> Iterator[tuple[Any, object]]:
     """Yield names and columns; a single column of labels has no name."""
     if isinstance(groups, Mapping):
         yield from groups.items()
         return
-    if is_labelled(groups) or isinstance(groups, str):
+    if is_labelled(groups):
+        yield from _slices(groups, beside, layout)
+        return
+    if isinstance(groups, str):
         yield None, groups
         return
     table = _as_table(groups)
     if table is not None:
         columns = list(_of_table(table))
-        yield from columns if len(columns) > 1 else ((None, each) for _, each in columns)
+        for name, column in columns:
+            yield None if len(columns) == 1 else _one_name(name), column
         return
     held = hold("groups", groups)
-    if held.values.ndim == 2 and held.values.shape[1] > 1:
+    # With an axis of classes, labels of places have the shape of y_true.
+    shape = tuple(held.values.shape)
+    of_places = layout.class_axis is not None and shape == np.shape(cast("Any", beside[0]))
+    if held.values.ndim == 2 and held.values.shape[1] > 1 and not of_places:
         array = read_numpy("groups", held.values)
         if _marks(array) is None:
             raise bad_value(
@@ -130,6 +140,28 @@ def _columns(groups: object) -> Iterator[tuple[Any, object]]:
         yield from ((i, array[:, i].astype(bool)) for i in range(array.shape[1]))
         return
     yield None, groups
+
+
+def _slices(groups: Any, beside: Sequence[object], layout: Layout) -> Iterator[tuple[Any, object]]:
+    """Yield the columns of an array of xarray along the dimension that rows have not."""
+    of_rows = {dim for each in beside if is_labelled(each) for dim in cast("Any", each).dims}
+    given = layout.sample_dims
+    of_rows |= set(given) if isinstance(given, list | tuple) else {given}
+    others = [dim for dim in groups.dims if dim not in of_rows]
+    if groups.ndim != 2 or not others:
+        yield None, groups
+        return
+    along = others[-1]
+    names = groups[along].values.tolist()
+    if len(names) == 1:
+        yield None, groups.isel({along: 0}, drop=True)
+        return
+    yield from ((name, groups.isel({along: i}, drop=True)) for i, name in enumerate(names))
+
+
+def _one_name(name: Any) -> Any:
+    """Return the name of a column, of several levels too, in words."""
+    return ", ".join(map(str, name)) if isinstance(name, tuple) else name
 
 
 def _as_table(groups: object) -> Any:
@@ -188,9 +220,10 @@ def _levels(
             f"{_MOST} groups or fewer",
             "put values of a feature into bins, with propercal.subgroups.quantile_groups(...)",
         )
-    for level in levels:
-        name = level if prefix is None else f"{prefix}={level}"
-        yield name, np.asarray([each == level for each in used.tolist()], dtype=bool)
+    number = {level: i for i, level in enumerate(levels)}
+    numbers = np.array([number[each] for each in used.tolist()])
+    for i, level in enumerate(levels):
+        yield level if prefix is None else f"{prefix}={level}", numbers == i
 
 
 def _order(categories: Sequence[Any]) -> Any:

@@ -18,6 +18,9 @@ from propercal.subgroups.worst import WorstGroupTest
 if TYPE_CHECKING:
     import xarray as xr
 
+#: Letters of a name in a table.
+_LONGEST = 45
+
 
 @dataclass(frozen=True)
 class Part:
@@ -146,10 +149,11 @@ class GroupDecomposition:
             f"{self.whole.generator.name} loss, {self.whole.notion} calibration error by group"
             + (f", in {self.whole.units}" if self.whole.units else "")
         ]
-        width = max(5, *(len(str(name)) for name in self.groups))
+        shown = {name: _in_one_line(name) for name in self.groups}
+        width = max(5, *map(len, shown.values()))
         lines.append(f"  {'group':<{width}} {'rows':>7} {'error':>10}  {'interval':<23} {'p':>6}")
         for name, each in self.groups.items():
-            lines.append(self._line(str(name), width, each, f"{self.test.adjusted[name]:6.3g}"))
+            lines.append(self._line(shown[name], width, each, f"{self.test.adjusted[name]:6.3g}"))
         lines.append(self._line("whole", width, self.whole, ""))
         lines += [f"  {note}" for note in self._notes()]
         return "\n".join(line.rstrip() for line in lines)
@@ -163,13 +167,14 @@ class GroupDecomposition:
         notes = []
         if self.parts is not None:
             within, added = self.parts["calibration_error"], self.parts["added"]
+            sign = "-" if added.value < 0 else "+"
             notes.append(
-                f"within groups {within.value:.4g} = whole + {added.value:.4g} that knowing the "
-                "group adds"
+                f"within groups {within.value:.4g} = whole {sign} {abs(added.value):.4g} that "
+                "knowing the group adds"
             )
         notes.append(
             f"p: adjusted for {len(self.groups)} groups, {self.test.n_resamples} resamples; worst: "
-            f"{self.test.worst}"
+            f"{_in_one_line(self.test.worst)}"
         )
         return notes
 
@@ -189,6 +194,13 @@ class GroupDecomposition:
         notes = "<br>".join(html.escape(note) for note in self._notes())
         table = f"<table><caption>{caption}</caption>{head}{''.join(rows)}</table>"
         return f"{table}<small>{notes}</small>"
+
+
+def _in_one_line(name: Any) -> str:
+    """Return a name as a table has room for it: with no line break, and its ends if it is long."""
+    words = " ".join(str(name).split())
+    half = (_LONGEST - 1) // 2
+    return words if len(words) <= _LONGEST else f"{words[:half]}…{words[-half:]}"
 
 
 def _shown(each: Decomposition) -> tuple[str, str]:

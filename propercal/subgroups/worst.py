@@ -110,7 +110,8 @@ def worst_group_test(
 def _on_one_scale(statistics: Floats) -> Floats:
     """Bring each row to a median of 0 and a 95 % quantile of 1: the same for every set."""
     middle, high = np.quantile(statistics, _SCALE, axis=1, method="inverted_cdf")
-    spread = np.where(high > middle, high - middle, 1.0)
+    # Of few sets the quantile is the observed one, which may be infinite.
+    spread = np.where((high > middle) & np.isfinite(high), high - middle, 1.0)
     return np.asarray((statistics - middle[:, None]) / spread[:, None])
 
 

@@ -16,7 +16,10 @@ from matplotlib.axes import Axes
 from matplotlib.quiver import Quiver
 
 import propercal
+from propercal import CalibrationMonitor, decompose_groups
 from propercal.plotting import (
+    evidence_over_time,
+    forest,
     mcb_dsc_plot,
     murphy_diagram,
     reliability_diagram,
@@ -142,6 +145,11 @@ def test_without_a_finite_score_there_is_nothing_to_draw() -> None:
     wrong = np.where(np.arange(200) == 0, 1 - Y, P)
     with pytest.raises(ValueError, match=r"generator = Log\(\): expected a loss that is finite"):
         mcb_dsc_plot(Y, wrong, generator="log")
+    with pytest.raises(ValueError, match=r"generator = Log\(\): expected a loss that is finite"):
+        triptych(Y, wrong, generator="log", third="mcb-dsc")
+    # The mean of this loss is finite, and that of isotonic curves, which reach 0 and 1, is not.
+    with pytest.raises(ValueError, match=r"generator = ItakuraSaito\(\): expected a loss that is finite"):
+        mcb_dsc_plot(Y, (P + 0.5) / 2, generator="itakura-saito")
 
 
 def test_the_triptych() -> None:
@@ -174,3 +182,45 @@ def test_arrows_lead_from_predictions_to_what_occurs() -> None:
         simplex_arrows(Y3, P3, n_cells=0)
     with pytest.raises(ValueError, match="an indicator matrix whose rows"):
         simplex_arrows(np.stack([Y, Y, 1 - Y], 1), 0.9 * P3)
+
+
+HARD = ["$5 to $10_^{", "a name of so many words that no panel could hold them all in one single line of it", "_c"]
+#: Each has such names where it writes any.
+NAMED = {
+    "reliability": lambda: reliability_diagram(np.array(HARD)[Y], P, pos_label=HARD[1], n_resamples=19),
+    "panels": lambda: reliability_panels(np.array(HARD)[Y3], P3, labels=HARD, n_resamples=19)[0],
+    "murphy": lambda: murphy_diagram(Y, {HARD[0]: P, HARD[2]: P**2}),
+    "scores": lambda: mcb_dsc_plot(Y, {HARD[0]: P, HARD[1]: P**2}),
+    "triptych": lambda: triptych(Y, dict.fromkeys([*HARD, "d", "e", "f"], P))[2],
+    "simplex": lambda: simplex_arrows(np.array(HARD)[Y3], P3, labels=HARD, bandwidth=0.1),
+    "forest": lambda: forest(decompose_groups(Y3, P3, groups=np.array(HARD)[Y3], method="risk", bandwidth=0.1, n_resamples=9)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_are_no_formulas_and_leave_room_for_the_panel(name: str) -> None:
+    ax = NAMED[name]()
+    figure: Any = ax.get_figure()
+    figure.canvas.draw()
+    box = ax.get_window_extent()
+    assert min(box.width, box.height) > 90
+    whole = figure.get_tightbbox()
+    width, height = figure.get_size_inches()
+    assert min(whole.x0, whole.y0) >= -0.05
+    assert whole.x1 <= width + 0.05
+    assert whole.y1 <= height + 0.05
+
+
+@pytest.mark.filterwarnings("ignore:groups .*infinite:UserWarning", "ignore:an outcome of predicted probability 0:UserWarning")
+def test_what_is_infinite_is_said_where_no_number_is() -> None:
+    wrong = np.where((np.arange(200) == 0)[:, None], np.roll(np.eye(3)[Y3], 1, axis=1), P3)
+    ax = forest(decompose_groups(Y3, wrong, groups=np.arange(200) // 100, generator="log", method="risk", bandwidth=0.1, n_resamples=9))
+    marks: list[Any] = [text for text in ax.texts if text.get_text() == "∞"]
+    assert [mark.xy for mark in marks] == [(0.98, 0), (0.98, 2)]
+    monitor = CalibrationMonitor(3)
+    monitor.update(Y3[1:], P3[1:])
+    monitor.update(Y3[:1], wrong[:1])
+    assert legend(evidence_over_time(monitor.history())) == [
+        "calibrated from the beginning,\ninfinite by row 199",
+        "calibrated still,\ninfinite by row 199",
+    ]

@@ -120,6 +120,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "curve": (lambda: propercal.reliability(Y, P, curve="isotonc"), "did you mean 'isotonic'"),
     "notion": (lambda: propercal.reliability(Y3, P3, notion="canonical"), "choose a class by event="),
     "event": (lambda: propercal.reliability(Y3, P3, event=True), "event = True: expected a column from 0 to 2"),
+    "event of another notion": (lambda: propercal.murphy(Y3, P3, notion="top-label", event=1), "event = 1: expected None beside notion='top-label'"),
     "no event": (lambda: propercal.murphy(Y3, P3, notion="classwise"), "event = None: expected a column"),
     "bins": (lambda: propercal.reliability(Y, P, n_bins=1001), "n_bins = 1001"),
     "resamples": (lambda: propercal.reliability(Y, P, n_resamples=18), "n_resamples = 18: expected a whole number from 19"),

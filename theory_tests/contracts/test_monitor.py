@@ -96,6 +96,7 @@ def test_what_is_refused_changes_nothing(change: Any, message: str) -> None:
     ({"n_classes": 3, "alpha": "5%"}, "alpha = '5%'"),
     ({"n_classes": 3, "run_length": 1}, "run_length = 1"),
     ({"n_classes": 3, "first_row": -1}, "first_row = -1"),
+    ({"n_classes": 3, "first_row": 10**20}, "first_row = 10+: expected a whole number, 0 or more and at most"),
     ({"n_classes": 3, "notion": "class-wise"}, "did you mean 'classwise'"),
     ({"n_classes": 3, "generator": "spherical"}, "generator = Spherical.*expected the log loss or a quadratic one"),
     ({"n_classes": 2, "labels": ["a", "b", "c"]}, "labels = "),
@@ -278,3 +279,13 @@ def test_words() -> None:
     monitor = fed(200)
     assert repr(monitor).startswith("CalibrationMonitor(3, alpha=0.05, notion='canonical'): 200 rows, log e-value")
     assert "alarm at row" in repr(monitor)
+
+
+def test_logits_whose_sums_overflow_are_refused() -> None:
+    monitor = CalibrationMonitor(2, from_logits=True)
+    monitor.update([0, 1], [[0.0, 1e270], [1e270, 0.0]])
+    before = monitor.to_bytes()
+    assert np.isfinite(monitor.log_e_value)
+    with pytest.raises(ValueError, match=r"y_proba = logits that differ by more than 1e\+280 at row 1"):
+        monitor.update([0, 1], [[0.0, 1.0], [1e307, 0.0]])
+    assert monitor.to_bytes() == before

@@ -137,3 +137,30 @@ def test_another_format_is_refused(version: Any) -> None:
         Decomposition.from_dict({**result.to_dict(), "format_version": version})
     with pytest.raises(ValueError, match=r"^format_version = .*: expected 1"):
         Decomposition.from_xarray(data)
+
+
+@pytest.mark.parametrize("name", ["generator", "method", "bandwidth", "n_samples", "risk", "centres", "confidence_level", "infinite_loss_rows"])
+def test_what_is_missing_or_odd_is_named(name: str) -> None:
+    saved = RESULTS["published"]().to_dict()
+    with pytest.raises(ValueError, match=f"without '{name}'"):
+        Decomposition.from_dict({key: value for key, value in saved.items() if key != name})
+    with pytest.raises(ValueError, match=name):
+        Decomposition.from_dict(saved | {name: None})
+    data = RESULTS["published"]().to_xarray()
+    if name != "centres":
+        with pytest.raises(ValueError, match=f"without '{name}'"):
+            Decomposition.from_xarray(data.drop_vars(name) if name in data else without(data, name))
+
+
+def without(data: Any, name: str) -> Any:
+    """The dataset without an attribute."""
+    found = data.copy()
+    del found.attrs[name]
+    return found
+
+
+@pytest.mark.parametrize("saved", [None, "{}", [], 5])
+def test_what_is_no_result_is_refused(saved: Any) -> None:
+    for read in (Decomposition.from_dict, Decomposition.from_xarray):
+        with pytest.raises(ValueError, match="saved = a "):
+            read(saved)

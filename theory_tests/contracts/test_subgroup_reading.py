@@ -233,3 +233,70 @@ def test_bins_of_a_feature_keep_its_rows(holder: str) -> None:
 def test_bins_of_large_numbers_have_different_names() -> None:
     pd = pytest.importorskip("pandas")
     assert quantile_groups(pd.Series(1.7e9 + np.arange(8)), 2).tolist() == ["[1700000000, 1700000004)"] * 4 + ["[1700000004, 1700000007]"] * 4
+
+
+def test_columns_of_tables_are_taken_by_their_place() -> None:
+    """Numbers, or levels, that name columns are no rows; and one column of 0 and 1 is a column of labels."""
+    pd = pytest.importorskip("pandas")
+    marks = np.stack([EVEN, np.arange(90) < 60], axis=1)
+    right = {0: risk(EVEN), 1: risk(np.arange(90) < 60)}
+    assert found(pd.DataFrame(marks)) == found(pd.DataFrame(marks.astype(int))) == right
+    labels = pd.DataFrame(np.stack([A, A[::-1]], axis=1))
+    assert found(labels) == {f"{i}={each}": risk(column == each) for i, column in ((0, A), (1, A[::-1])) for each in "abc"}
+    nested = pd.DataFrame(marks, columns=pd.MultiIndex.from_tuples([("x", "even"), ("x", "early")]))
+    assert found(nested) == {"x, even": right[0], "x, early": right[1]}
+    both = {0: risk(~EVEN), 1: risk(EVEN)}
+    assert found({"even": EVEN.astype(int)}) == found(pd.DataFrame({"even": EVEN.astype(int)})) == both
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_marks_with_named_dimensions(labelled: bool) -> None:
+    xr = pytest.importorskip("xarray")
+    marks = xr.DataArray(np.stack([EVEN, A == "a"]), dims=("group", "row"), coords={"group": ["even", "a"]})
+    y, g = (xr.DataArray(Y, dims="row"), xr.DataArray(G, dims=("row", "class"))) if labelled else (Y, G)
+    given = marks if labelled else marks.T
+    assert found(given, y, g) == {"even": risk(EVEN), "a": RIGHT["a"]}
+    assert found(given[:1] if labelled else given[:, :1], y, g) == {False: risk(~EVEN), True: risk(EVEN)}
+
+
+def test_labels_of_places_have_the_dimensions_of_these() -> None:
+    xr = pytest.importorskip("xarray")
+    y, a = (xr.DataArray(each.reshape(9, 10), dims=("lat", "lon")) for each in (Y, A))
+    g = xr.DataArray(G.reshape(9, 10, 3), dims=("lat", "lon", "class"))
+    assert found(a, y, g) == found(a.T, y, g) == RIGHT
+    assert found({"a": a == "a"}, y, g) == {"a": RIGHT["a"]}
+    plain = y.values, np.moveaxis(g.values, -1, 1)
+    assert found(a.values, *plain, class_axis=1) == found(A, *plain, class_axis=1) == RIGHT
+    assert found(np.stack([A == "a", EVEN], axis=1), *plain, class_axis=1) == {0: RIGHT["a"], 1: risk(EVEN)}
+
+
+def test_groups_of_few_clusters_are_named() -> None:
+    few = np.where(np.arange(90) < 30, "few", "many")
+    with pytest.raises(ValueError, match=r"clusters = 10 clusters in group 'few': expected 20 or more"):
+        decompose_groups(Y, G, groups=few, clusters=np.arange(90) // 3)
+
+
+def test_long_names_leave_the_table_in_order() -> None:
+    names = np.where(A == "a", "one line\nanother, and many more words than there is any room for in a table", A)
+    result = decompose_groups(Y, G, groups=names, **KW)
+    lines = str(result).splitlines()
+    assert len(lines) == 1 + 1 + 4 + 2
+    assert max(map(len, lines[:6])) <= 100
+    assert result.groups[names[A == "a"][0]].n_samples == 30
+
+
+def test_borders_of_a_feature_have_the_digits_that_tell_them_apart() -> None:
+    labels = quantile_groups(1e9 + np.arange(90.0), 3)
+    assert sorted(set(labels.tolist())) == ["1: [1000000000, 1000000030)", "2: [1000000030, 1000000059)", "3: [1000000059, 1000000089]"]
+    series = quantile_groups(pytest.importorskip("pandas").Series(1e9 + np.arange(90.0)), 3)
+    assert series.nunique() == 3
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("n_resamples", [1, 9, 39])
+def test_what_cannot_be_has_the_smallest_pvalue_of_any_number_of_resamples(n_resamples: int) -> None:
+    wrong = np.where((np.arange(90) == 0)[:, None], np.roll(np.eye(3)[Y], 1, axis=1), G)
+    test = decompose_groups(Y, wrong, groups=A, **KW | {"n_resamples": n_resamples}).test
+    assert test.worst == A[0]
+    assert test.adjusted[A[0]] == test.pvalues[A[0]] == test.pvalue == 1 / (n_resamples + 1)
+    assert all(1 / (n_resamples + 1) <= each <= 1 for each in test.adjusted.values())

@@ -239,3 +239,26 @@ def test_the_interval_holds_on_both_sides() -> None:
     assert np.mean([each.calibration_error for each in found]) > known
     held_out = [each.risk - each.held_out_refinement for each in found]
     assert np.mean(held_out) < known
+
+
+def test_one_heavy_row_leaves_what_others_say_to_the_last_digit() -> None:
+    """Held-out fits of its fold are those of the other rows, whatever it weighs."""
+    rng = np.random.default_rng(5)
+    y, x, fold = rng.normal(size=30), rng.normal(size=(30, 3)), np.arange(30) % 3
+    values = np.unique(np.concatenate([y, x.ravel()]))
+    x.sort(axis=1)
+
+    def held_out(heavy: float) -> Any:
+        weight = np.append(heavy, np.ones(29))
+        forecasts = Forecasts(x, np.linspace(0, 1, 4), y, weight / weight.sum(), np.arange(30))
+        return row_scores(forecasts, values[:-1], np.diff(values), fold).held_out[fold == 0]
+
+    for heavy in (1e6, 1e13, 1e200):
+        np.testing.assert_allclose(held_out(heavy), held_out(1.0), rtol=1e-12)
+    spread = crps_decomposition(y, x, sample_weight=10.0 ** rng.uniform(-150, 150, 30))
+    assert np.isfinite(list(spread.standard_errors.values())).all()
+    lost = np.where(np.arange(30) < 3, 1e-300, 1e300)
+    with pytest.warns(UserWarning, match="sample_weight at rows 0, 1, 2 is nothing beside the largest"):
+        found = crps_decomposition(y, x, sample_weight=lost)
+    assert found.risk == pytest.approx(crps_decomposition(y[3:], x[3:]).risk)
+    assert found.n_samples == 27

@@ -118,3 +118,23 @@ def test_two_classes_have_no_order() -> None:
     found = propercal.decompose(words[y], p, generator="rps", method="risk", bandwidth=0.1)
     brier = propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1)
     np.testing.assert_allclose(2 * np.array(values(found)), values(brier), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("text", [False, True])
+def test_columns_named_by_numbers_are_in_their_order_or_refused(text: bool) -> None:
+    pd = pytest.importorskip("pandas")
+    y, p = calibrated(80, 4, 3)
+    names = np.array([0, 5, 10, 15])
+    names = names.astype(str) if text else names
+
+    def found(order: list[int], generator: Any = "rps") -> Any:
+        table = pd.DataFrame(p[:, order], columns=names[order])
+        return propercal.decompose(names[y], table, generator=generator, method="risk", bandwidth=0.1)
+
+    straight = found([0, 1, 2, 3])
+    assert straight.risk == pytest.approx(propercal.decompose(y, p, generator="rps", method="risk", bandwidth=0.1).risk)
+    np.testing.assert_allclose(values(found([3, 2, 1, 0])), values(straight), rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match=r"generator = RankedProbability\(\): expected columns in the order of their classes"):
+        found([0, 2, 1, 3])
+    assert found([0, 2, 1, 3], "brier").risk == pytest.approx(found([0, 1, 2, 3], "brier").risk)
