@@ -393,6 +393,18 @@ def test_errors_are_those_of_torchmetrics() -> None:
     assert expected_calibration_error(y, p, n_resamples=1).value == pytest.approx(theirs, abs=1e-6)
 
 
+def test_errors_are_those_of_probmetrics() -> None:
+    module = pytest.importorskip("probmetrics.metrics")
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torchmetrics")
+    y, p, _ = TemperatureScaledSimplex(4).sample(700, random_state=0)
+    metrics = module.Metrics.from_names(["ece-15", "brier"])
+    theirs = metrics.compute_all_from_labels_probs(torch.tensor(y), torch.tensor(p))
+    assert expected_calibration_error(y, p, n_resamples=1).value == pytest.approx(float(theirs["ece-15"]), abs=1e-6)
+    risk = propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1).risk
+    assert risk == pytest.approx(float(theirs["brier"]), rel=1e-6)
+
+
 def test_errors_are_those_of_netcal() -> None:
     metrics = pytest.importorskip("netcal.metrics")
     y, p, _ = TemperatureScaledSimplex(4).sample(700, random_state=0)

@@ -56,3 +56,15 @@ def test_isotonic_fits_and_murphy_scores_of_scores() -> None:
     as_array = [xr.DataArray(x, dims="row") for x in (p, y.astype(float))]
     murphy = other.murphy_score(*as_array, thetas=at, functional="expectile", alpha=0.5)["total"]
     np.testing.assert_allclose(propercal.murphy(y, p, thresholds=at).score.values[0], 2 * murphy.values.ravel(), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_isotonic_curves_of_arviz_stats() -> None:
+    """Without ties, since it orders equal predictions by chance."""
+    helper = pytest.importorskip("arviz_stats.helper_stats")
+    y, p, _ = sample()
+    y, p = y[:200], p[:200]
+    curve, at, *_ = helper._isotonic_fit(p, y.astype(float), 0.9, False, y[None, :].astype(float), None)
+    own = propercal.reliability(y, p, n_resamples=19)
+    np.testing.assert_array_equal(at, own.prediction)
+    np.testing.assert_allclose(curve, own.curve, atol=1e-12)
