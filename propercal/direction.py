@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import unknown_name
+from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
 from propercal._results.intervals import divergence_interval, half_width
-from propercal._results.kept_rows import names_of
+from propercal._results.kept_rows import KeptRows, names_of
+from propercal._saved import number
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from propercal.result import Decomposition
 
 _PARTS = ("over_confidence", "under_confidence")
 #: Gaps that are printed.
@@ -185,3 +189,39 @@ class Direction:
     def _level(self, confidence_level: float | None) -> float:
         level = self.confidence_level if confidence_level is None else confidence_level
         return check_confidence_level(level)
+
+
+def direction_of(result: Decomposition, rows: KeptRows) -> Direction:
+    """Split the calibration error of a result by its rows, or raise."""
+    if not rows.has_sides:
+        raise bad_value(
+            "method",
+            repr(result.method),
+            "one that corrects its bias",
+            "the parts of a biased calibration error are biased by unknown amounts; use "
+            'method="debiased"',
+        )
+    value = number(result.calibration_error)
+    if not math.isfinite(value):
+        raise bad_value(
+            "calibration_error",
+            value,
+            "a finite one, which has parts",
+            "correct the predictions of probability 0, or use a bounded loss such as 'brier'",
+        )
+    over, under = rows.sides()
+    return Direction(
+        over_confidence=over.value,
+        under_confidence=value - over.value,
+        standard_errors={"over_confidence": over.error, "under_confidence": under.error},
+        noise_floor=result.noise_floor or 0.0,
+        missed=result.missed or 0.0,
+        gap=tuple(rows.gap[:, 0].tolist()),
+        gap_errors=tuple(rows.gap[:, 1].tolist()),
+        classes=rows.events,
+        generator=result.generator,
+        notion=result.notion,
+        n_samples=result.n_samples,
+        n_groups=result.n_groups,
+        confidence_level=result.confidence_level,
+    )

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.messages import bad_value, some_rows, unknown_name
+from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
 from propercal._results.intervals import divergence_interval, half_width
 from propercal._results.kept_rows import KeptRows
+from propercal._results.text import as_html, as_text
 from propercal._saved import (
     TERM_NAMES,
     as_dataset,
     as_mapping,
-    intervals,
     number,
     of_dataset,
     of_mapping,
 )
-from propercal.direction import Direction
+from propercal.direction import Direction, direction_of
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ _SKILL = "skill_score"
 _DIVERGENCES = ("calibration_error", "sharpness")
 
 _UNITS = {"log": "nats"}
-
-#: With which a miscalibration shows at the detection floor.
-POWER = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,39 +335,7 @@ class Decomposition:
         >>> found.over_confidence > 10 * abs(found.under_confidence)
         True
         """
-        rows = self._kept("direction")
-        if not rows.has_sides:
-            raise bad_value(
-                "method",
-                repr(self.method),
-                "one that corrects its bias",
-                "the parts of a biased calibration error are biased by unknown amounts; use "
-                'method="debiased"',
-            )
-        value = number(self.calibration_error)
-        if not math.isfinite(value):
-            raise bad_value(
-                "calibration_error",
-                value,
-                "a finite one, which has parts",
-                "correct the predictions of probability 0, or use a bounded loss such as 'brier'",
-            )
-        over, under = rows.sides()
-        return Direction(
-            over_confidence=over.value,
-            under_confidence=value - over.value,
-            standard_errors={"over_confidence": over.error, "under_confidence": under.error},
-            noise_floor=self.noise_floor or 0.0,
-            missed=self.missed or 0.0,
-            gap=tuple(rows.gap[:, 0].tolist()),
-            gap_errors=tuple(rows.gap[:, 1].tolist()),
-            classes=rows.events,
-            generator=self.generator,
-            notion=self.notion,
-            n_samples=self.n_samples,
-            n_groups=self.n_groups,
-            confidence_level=self.confidence_level,
-        )
+        return direction_of(self, self._kept("direction"))
 
     def _kept(self, what: str) -> KeptRows:
         if self._kept_rows is None:
@@ -473,76 +437,7 @@ class Decomposition:
         return _UNITS.get(self.generator.name, "")
 
     def __str__(self) -> str:
-        units = f", in {self.units}" if self.units else ""
-        lines = [f"{self.generator.name} loss, {self.notion} calibration{units}"]
-        signs = ("  ", "= ", "+ ", "  ", "  ")
-        lines += [
-            f"  {sign}{name:<18}{value:>12}  {interval}".rstrip()
-            for sign, (name, value, interval) in zip(signs, self._rows(), strict=True)
-        ]
-        lines.append("  refinement = uncertainty - sharpness")
-        lines += [f"  {note}" for note in (*self._of_skill_score(), *self._notes())]
-        return "\n".join(lines)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td>{value}</td><td>{interval}</td></tr>"
-            for name, value, interval in self._rows()
-        )
-        caption = html.escape(str(self).splitlines()[0])
-        notes = "<br>".join(html.escape(note) for note in (*self._of_skill_score(), *self._notes()))
-        return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
-
-    def _of_skill_score(self) -> list[str]:
-        if self.skill_score_error is None:
-            return []
-        low, high = self.interval(_SKILL)
-        score = f"{number(self.skill_score):.4g}  [{low:.4g}, {high:.4g}]"
-        return [f"skill score = 1 - risk / uncertainty = {score}"]
-
-    def _rows(self) -> list[tuple[str, str, str]]:
-        rows = []
-        for name in TERMS:
-            value = number(getattr(self, name))
-            interval = ""
-            if math.isfinite(value) and math.isfinite(self.standard_errors.get(name, math.inf)):
-                low, high = self.interval(name)
-                interval = f"[{low:.6g}, {high:.6g}]"
-            rows.append((name.replace("_", " "), f"{value:.6g}", interval))
-        return rows
-
-    def _notes(self) -> list[str]:
-        kernel = f"kernel {self.kernel}, bandwidth {self.bandwidth:.4g}"
-        if math.isinf(self.bandwidth):
-            kernel = "no kernel correction"
-        if self.kernel_rows is not None and self.kernel_rows < self.n_samples:
-            kernel += f" from {self.kernel_rows} rows"
-        if self.training_rows is not None and self.training_rows < self.n_samples:
-            kernel += f", recalibrations fitted to {self.training_rows} rows"
-        rows = f"n = {self.n_samples}{in_groups(self.n_groups)}"
-        settings = f"method {self.method}, {kernel}, {rows}, k = {self.n_classes}"
-        meaning = f"[ ]: {self.confidence_level:.0%} interval"
-        if math.isnan(number(self.calibration_error)):
-            meaning += "; the other terms were not asked for"
-        elif "calibration_error" not in self.standard_errors:
-            meaning += "; the other terms have a bias that depends on the bandwidth, so none"
-        notes = [settings, meaning]
-        notes += self._unseen()
-        if self.infinite_loss_rows:
-            notes.append(f"infinite loss at {some_rows(self.infinite_loss_rows)}")
-        return notes
-
-    def _unseen(self) -> list[str]:
-        """Say how large a calibration error may hide, where the interval does not exclude 0."""
-        low, _ = intervals(self).get("calibration_error", (math.inf, math.inf))
-        if low > 0 or math.isnan(self.detection_floor):
-            return []
-        floor, power = f"{self.detection_floor:.3g}", f"{POWER:.0%}"
-        return [
-            f"a test would see calibration errors below {floor} in fewer than {power} of samples"
-        ]
-
-
-def in_groups(n_groups: int | None) -> str:
-    """Return how many groups rows are in, in words; empty for none."""
-    return "" if n_groups is None else f" in {n_groups} groups"
+        return as_html(self)

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import by_rows, like, namespace, sum_last
+from propercal._results.intervals import POWER
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
-from propercal.result import POWER
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,6 +14,9 @@ Numbers = npt.NDArray[np.int64]
 #: In half-widths: where the lower end of a divergence is that on the scale of its square root.
 _JOINED = 1.5
 
+#: With which a miscalibration shows at the detection floor.
+POWER = 0.8
+
 
 def half_width(standard_error: float, confidence_level: float) -> float:
     """Return how far a normal interval reaches to either side."""

@@ -17,9 +17,9 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level
 from propercal._results.intervals import half_width
+from propercal._results.text import in_groups
 from propercal.classical.events import Event, event_of
 from propercal.classical.logistic import Fit, Floats, fit_logistic
-from propercal.result import in_groups
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,7 +16,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.predictions import Reading
 from propercal._results.intervals import error_of_rows
-from propercal.result import in_groups
+from propercal._results.text import in_groups
 
 if TYPE_CHECKING:
     import xarray as xr

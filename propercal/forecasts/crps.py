@@ -16,9 +16,10 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._methods.recipe import make_recipe
 from propercal._results.intervals import error_of_mean, half_width, standard_error_of_groups
+from propercal._results.text import in_groups
 from propercal.forecasts.isotonic import RowScores, row_scores
 from propercal.forecasts.reading import Forecasts, read_forecasts
-from propercal.result import TERMS, in_groups
+from propercal.result import TERMS
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,6 +18,7 @@ from propercal._data.predictions import Predictions, Reading
 from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_random_state
 from propercal._progress import with_progress
+from propercal._results.text import in_groups
 from propercal._threads import one_blas_thread
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
@@ -28,7 +29,6 @@ from propercal.inference.draws import draws
 from propercal.inference.evaluation import on_all_sets
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.signs import forms_of_signs, signs_of_groups
-from propercal.result import in_groups
 
 Floats = npt.NDArray[np.float64]
 

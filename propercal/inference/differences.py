@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions, quantile, two_sided
-from propercal.result import Decomposition, in_groups
+from propercal.result import Decomposition
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,6 +13,7 @@ import numpy as np
 from propercal._array import to_numpy
 from propercal._data.messages import unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions
 from propercal.inference.differences import (
     PairedDifference,
@@ -21,7 +22,7 @@ from propercal.inference.differences import (
     settings_of,
 )
 from propercal.inference.max_t import MaxT
-from propercal.result import Decomposition, in_groups
+from propercal.result import Decomposition
 
 if TYPE_CHECKING:
     import xarray as xr
