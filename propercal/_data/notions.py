@@ -101,47 +101,24 @@ def _canonical(predictions: Predictions) -> Iterator[Problem]:
 
 
 def _classwise(predictions: Predictions) -> Iterator[Problem]:
-    complement, log_complement = predictions.complement()
     for i in range(predictions.n_classes):
-        yield _pair(
-            predictions,
-            (complement[:, i], predictions.prob[:, i]),
-            (log_complement[:, i], predictions.log_prob[:, i]),
-            predictions.occurred(i),
-        )
+        yield _event_problem(predictions, i, predictions.occurred(i))
 
 
 def _top_label(predictions: Predictions) -> Iterator[Problem]:
     if predictions.multilabel:
         raise _needs_one_class("top-label", predictions)
-    xp = namespace(predictions.prob)
-    complement, log_complement = predictions.complement()
-    # Logarithms tell apart what probabilities round to a tie.
-    top = xp.argmax(predictions.log_prob, axis=1)
-
-    def pick(values: Array) -> Array:
-        return xp.take_along_axis(values, top[:, None], axis=1)[:, 0]
-
-    pair = _pair(
-        predictions,
-        (pick(complement), pick(predictions.prob)),
-        (pick(log_complement), pick(predictions.log_prob)),
-        predictions.label == top,
-    )
-    yield replace(pair, of_confidence=True)
+    top = predictions.top
+    yield replace(_event_problem(predictions, top, predictions.label == top), of_confidence=True)
 
 
-def _pair(
-    predictions: Predictions,
-    prob: tuple[Array, Array],
-    log_prob: tuple[Array, Array],
-    occurred: Array,
-) -> Problem:
+def _event_problem(predictions: Predictions, column: int | Array, occurred: Array) -> Problem:
     """Make the binary problem "did the event occur" on pairs (1 − p, p)."""
     xp = namespace(predictions.prob)
+    prob, log_prob = predictions.event(column)
     return Problem(
-        xp.stack(prob, axis=1),
-        xp.stack(log_prob, axis=1),
+        prob,
+        log_prob,
         xp.astype(occurred, xp.int64),
         predictions.weight,
         predictions.uniform,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypedDict
 
 import numpy as np
@@ -95,6 +96,11 @@ class Predictions:
             return self.label == i
         return like(self.classes.indicator[self.rows, i], self.prob)
 
+    @cached_property
+    def top(self) -> Array:
+        """(n,) the first most probable class; logarithms tell apart what rounds to a tie."""
+        return namespace(self.log_prob).argmax(self.log_prob, axis=1)
+
     def complement(self) -> tuple[Array, Array]:
         """Return 1 − p and log(1 − p), both (n, k), without cancellation where p is near 1.
 
@@ -103,12 +109,32 @@ class Predictions:
         """
         if self.multilabel:
             return self.rest, self.log_rest
+        return self._without(self.prob, is_top(self.log_prob), (slice(None), None))
+
+    def event(self, column: int | Array) -> tuple[Array, Array]:
+        """Return (n, 2) 1 − p and p of a class, or of one for each row, and their logarithms."""
         xp = namespace(self.prob)
+
+        def pick(values: Array) -> Array:
+            if isinstance(column, int):
+                return values[:, column]
+            return xp.take_along_axis(values, column[:, None], axis=1)[:, 0]
+
+        prob, log_prob = pick(self.prob), pick(self.log_prob)
+        if self.multilabel:
+            rest, log_rest = pick(self.rest), pick(self.log_rest)
+        else:
+            rest, log_rest = self._without(prob, self.top == column, slice(None))
+        return xp.stack([rest, prob], axis=1), xp.stack([log_rest, log_prob], axis=1)
+
+    def _without(self, prob: Array, top: Array, shape: Any) -> tuple[Array, Array]:
+        """Return 1 − p and its logarithm of entries that are the top of their row, or not."""
+        xp = namespace(prob)
         # Two may exceed ½ where rows do not sum to 1.
-        near_one = (self.prob > 0.5) & is_top(self.prob)
+        near_one = (prob > 0.5) & top
         return (
-            xp.where(near_one, self.rest[:, None], 1 - self.prob),
-            xp.where(near_one, self.log_rest[:, None], log1m(self.prob)),
+            xp.where(near_one, self.rest[shape], 1 - prob),
+            xp.where(near_one, self.log_rest[shape], log1m(prob)),
         )
 
 

@@ -97,6 +97,8 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names, proba: Hel
         expected, fix = "finite logits (−inf for a probability of 0)", "drop or repair these rows"
     else:
         most = rounding(dtype)
+        if to_numpy((xp.min(values) >= -most) & (xp.max(values) <= 1 + most)):
+            return
         odd = ~((values >= -most) & (values <= 1 + most))
         expected = "probabilities between 0 and 1"
         fix = "drop or repair these rows; pass from_logits=True if these are logits"
@@ -124,14 +126,13 @@ def rounding(dtype: Any) -> float:
 def within_range(prob: Array, names: Names, proba: Held) -> Array:
     """Read a value outside 0 to 1 by no more than rounding as 0 or 1, and say so."""
     xp = namespace(prob)
-    for odd, limit, excess, words in (
-        (prob > 1, 1.0, prob - 1, "exceeds 1"),
-        (prob < 0, 0.0, -prob, "is below 0"),
-    ):
-        if to_numpy(xp.any(odd)):
+    most, least = float(to_numpy(xp.max(prob))), float(to_numpy(xp.min(prob)))
+    for excess, limit, words in ((most - 1, 1.0, "exceeds 1"), (-least, 0.0, "is below 0")):
+        if excess > 0:
+            odd = prob > 1 if limit else prob < 0
             rows = np.unique(np.argwhere(to_numpy(odd))[:, 0])
             warn(
-                f"{names.proba} {words} by rounding (at most {float(xp.max(excess)):.1e}) at "
+                f"{names.proba} {words} by rounding (at most {excess:.1e}) at "
                 f"{some_rows(proba.given(rows))}: read as {limit:g}."
             )
             prob = xp.where(odd, limit, prob)
