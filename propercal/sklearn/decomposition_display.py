@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 #: How what is drawn here is found again on a panel.
 _RISK = "propercal-decomposition"
+_PARTS = ("Refinement", "Calibration error")
 #: What the line of the best constant prediction is called, once on each panel.
 _CONSTANT = "Best constant prediction"
 
@@ -113,7 +114,7 @@ class DecompositionDisplay:
         DecompositionDisplay
             Itself.
         """
-        self.ax_ = panel(ax)
+        self.ax_ = panel(ax, (6.4, 2.6))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         name = self.estimator_name if name is None else name
         found = [each for each in self.ax_.lines if each.get_gid() == _RISK]
@@ -125,7 +126,8 @@ class DecompositionDisplay:
         if ref_line and math.isfinite(uncertainty):
             drawn = [each for each in self.ax_.lines if each.get_label() == _CONSTANT]
             known = [each for each in drawn if np.isclose(each.get_xdata()[0], uncertainty)]
-            self.ref_line_ = known[0] if known else self._draw_constant(uncertainty, at)
+            style: dict[str, Any] = {"color": "black", "linestyle": ":", "label": _CONSTANT}
+            self.ref_line_ = known[0] if known else self.ax_.axvline(uncertainty, **style)
         self._name_axes([*(each.get_label() for each in found), self.line_.get_label()])
         return self
 
@@ -139,14 +141,14 @@ class DecompositionDisplay:
             [at],
             [refinement if math.isfinite(refinement) else 0.0],
             **{"color": COLOURS[5], **style},
-            label="Refinement" if at == 0 else None,
+            label=_PARTS[0] if at == 0 else None,
         )
         self.calibration_error_bar_ = self.ax_.barh(
             [at],
             [error if known else 0.0],
             left=[refinement if known else 0.0],
             **{"color": COLOURS[1], **style},
-            label="Calibration error" if at == 0 else None,
+            label=_PARTS[1] if at == 0 else None,
         )
 
     def _draw_marks(self, at: int, name: str | None) -> None:
@@ -180,30 +182,22 @@ class DecompositionDisplay:
                 capsize=3,
             )
 
-    def _draw_constant(self, uncertainty: float, at: int) -> Line2D:
-        del at
-        return self.ax_.axvline(uncertainty, color="black", linestyle=":", label=_CONSTANT)
-
     def _name_axes(self, names: Sequence[Any]) -> None:
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set_ylim(len(names) - 0.4, -0.6)
         units = units_of(self.result.units)
         self.ax_.set_xlabel(literal(f"Mean {self.result.generator.name} loss{units}"))
-        handles = [
-            each
-            for each in self.ax_.get_legend_handles_labels()[0]
-            if getattr(each, "get_gid", lambda: None)() != _RISK
-        ]
-        shown: dict[str, Any] = {}
-        for each in handles:
-            shown.setdefault(str(each.get_label()), each)
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        # Above the panel it hides no bar.
+        known = dict(zip(*self.ax_.get_legend_handles_labels()[::-1], strict=True))
         self.ax_.legend(
-            handles=list(shown.values()),
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.18),
+            handles=[known[each] for each in (*_PARTS, _CONSTANT) if each in known],
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
             ncols=3,
             frameon=False,
             fontsize="small",
+            borderaxespad=0.2,
         )
 
     @classmethod

@@ -142,7 +142,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if len(self.classes_) < 2:
                 raise bad_value(
                     "y",
-                    f"one class, {self.classes_.tolist()[0]!r}",
+                    f"labels of {('no class', 'one class')[len(self.classes_)]}",
                     "two classes or more",
                     "collect rows of another class",
                 )
@@ -266,7 +266,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         numpy.ndarray of shape (n,)
             The first of equally probable ones.
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        found = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[found])
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return where metadata go, as scikit-learn's routing wants to know."""

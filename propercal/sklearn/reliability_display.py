@@ -79,7 +79,8 @@ class ReliabilityDisplay:
     It differs from that of scikit-learn where a bare curve would mislead: by default it draws the
     isotonic curve, for which no bins are to be chosen, with two bands that hold at all predictions
     at once (:func:`propercal.reliability`). The band in the colour of the curve holds the true
-    frequencies; the grey one, about the diagonal, holds the curve of a calibrated model.
+    frequencies; the grey one, about the diagonal, holds the curve of a calibrated model, with the
+    predictions of the first display where several share a panel.
     ``strategy="uniform"`` and "quantile" draw the points of
     :func:`sklearn.calibration.calibration_curve`, without bands. It takes weights and groups, and
     a class of several against the rest.
@@ -190,18 +191,16 @@ class ReliabilityDisplay:
         return self.ax_.plot(x, y, gid=_LINE, **style)[0]
 
     def _draw_bands(self, found: xr.Dataset) -> None:
-        x = found["prediction"].values
-        colour = self.line_.get_color()
-        styles: dict[str, dict[str, Any]] = {
-            "consistency": {"color": "0.6", "alpha": 0.35, "zorder": 1.0},
-            "confidence": {"color": colour, "alpha": 0.2, "zorder": 1.2},
-        }
-        drawn = []
-        for name, style in styles.items():
+        def band(name: str, **style: Any) -> PolyCollection:
             low, high = (found[f"{name}_{end}"].values for end in ("lower", "upper"))
-            drawn.append(self.ax_.fill_between(*stairs(x, low, high), linewidth=0, **style))
-        self.consistency_band_, self.confidence_band_ = drawn
+            outline = stairs(found["prediction"].values, low, high)
+            return self.ax_.fill_between(*outline, linewidth=0, **style)
+
+        colour = self.line_.get_color()
+        self.confidence_band_ = band("confidence", color=colour, alpha=0.18, zorder=1.2)
         if not any(each.get_gid() == _WORDS for each in self.ax_.texts):
+            # Two of them in one grey would not be told apart.
+            self.consistency_band_ = band("consistency", color="0.86", zorder=1.0)
             level = f"{100 * found.attrs['confidence_level']:.4g} %"
             self.ax_.text(
                 0.02,
@@ -367,15 +366,15 @@ class ReliabilityDisplay:
         return display.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
 
 
-def panel(ax: Axes | None) -> Axes:
-    """Return the panel to draw on, by default that of a new figure."""
+def panel(ax: Axes | None, size: tuple[float, float] = (5.0, 4.8)) -> Axes:
+    """Return the panel to draw on, by default that of a new figure of a size in inches."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError(
             'propercal.sklearn draws by matplotlib; install it with: pip install "propercal[plot]"'
         ) from error
-    return plt.subplots()[1] if ax is None else ax
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def _count(n_bins: object) -> int:

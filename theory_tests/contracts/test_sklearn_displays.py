@@ -21,7 +21,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeRegressor
 
 from propercal import decompose, reliability
 from propercal.methods import Risk
@@ -59,7 +59,9 @@ def loaded(name: str, display: type) -> ModuleType:
     if spec is None or spec.loader is None:
         pytest.skip(f"scikit-learn came without {name}")
     module = importlib.util.module_from_spec(spec)
-    with mock.patch("sklearn.calibration.CalibrationDisplay", display):
+    # Marks of theirs are not registered here.
+    marks = mock.patch.object(pytest, "mark", pytest.MarkGenerator(_ispytest=True))
+    with mock.patch("sklearn.calibration.CalibrationDisplay", display), marks:
         spec.loader.exec_module(module)
     return module
 
@@ -77,7 +79,7 @@ def cases(function: Any, module: ModuleType) -> Iterator[dict[str, Any]]:
         if mark.name != "parametrize":
             continue
         names = [each.strip() for each in mark.args[0].split(",")] if isinstance(mark.args[0], str) else list(mark.args[0])
-        values = [getattr(each, "values", each if len(names) > 1 else (each,)) for each in mark.args[1]]
+        values = [each.values if hasattr(each, "marks") else each if len(names) > 1 else (each,) for each in mark.args[1]]
         rows = [dict(zip(names, each, strict=True)) for each in values]
         rows = [each for each in rows if each.get("Display", module.CalibrationDisplay) is module.CalibrationDisplay]
         found = [{**a, **b} for a in found for b in rows]
@@ -164,6 +166,9 @@ def test_displays_share_a_panel(pyplot: Any) -> None:
     assert second.ax_ is first.ax_
     assert first.line_.get_color() != second.line_.get_color()
     assert len(first.ax_.texts) == 1
+    assert first.consistency_band_ is not None
+    assert second.consistency_band_ is None
+    assert second.confidence_band_ is not None
     labels = [each.get_text() for each in first.ax_.get_legend().get_texts()]
     assert labels == ["Perfectly calibrated", "GaussianNB", r"\$squared\$"]
     alone = ReliabilityDisplay.from_predictions(Y[1::2], P[:, 1], ref_line=False, **QUICK)
@@ -246,8 +251,8 @@ def test_decompositions_of_several_classes_and_other_methods(pyplot: Any) -> Non
     assert turned.result.risk == pytest.approx(expected.risk)
     with pytest.raises(ValueError, match=r"y_prob = 3 columns, and 2 classes"):
         DecompositionDisplay.from_predictions(names[y < 2], model.predict_proba(x)[y < 2], **fast)
-    with pytest.raises(ValueError, match="Expected 'estimator' to be a .*classifier"):
-        DecompositionDisplay.from_estimator(DecisionTreeClassifier, x, names)
+    with pytest.raises(ValueError, match="Got DecisionTreeRegressor instead; pass one with predict_proba, of any number"):
+        DecompositionDisplay.from_estimator(DecisionTreeRegressor().fit(x, y), x, names)
 
 
 @pytest.mark.filterwarnings("ignore")

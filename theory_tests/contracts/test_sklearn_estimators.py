@@ -32,21 +32,12 @@ from propercal.sklearn import RecalibratedClassifier
 
 BOTH = [TemperatureScaling, ClasswiseIsotonic]
 
-#: As of scikit-learn's own CalibratedClassifierCV: folds differ where rows of weight 0 are dealt out too.
-FOLDS = "a row of weight 0 changes which rows are in which fold"
-DIFFERS = {
-    "check_sample_weight_equivalence": FOLDS,
-    "check_sample_weights_invariance": FOLDS,
-    "check_sample_weight_equivalence_on_dense_data": FOLDS,
-    "check_sample_weight_equivalence_on_sparse_data": FOLDS,
-}
-
 
 def checks(*estimators: Any) -> Any:
     with warnings.catch_warnings():
         # Probabilities are no features, so that most checks are left out, with a warning.
         warnings.simplefilter("ignore")
-        return estimator_checks.parametrize_with_checks(list(estimators), expected_failed_checks=lambda _: DIFFERS, xfail_strict=False)
+        return estimator_checks.parametrize_with_checks(list(estimators))
 
 
 @checks(*(kind() for kind in BOTH), TemperatureScaling(from_logits=True))
@@ -54,10 +45,10 @@ def test_recalibrators_pass_the_checks_of_scikit_learn(estimator: Any, check: An
     check(estimator)
 
 
-#: Checks that bring no features along, or as many as classes.
+#: Checks that bring no features along.
 WITHOUT_FEATURES = [
     "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr", "check_no_attributes_set_in_init",
-    "check_fit_score_takes_y", "check_mixin_order", "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order", "check_do_not_raise_errors_in_init_or_set_params",
     "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params", "check_estimators_unfitted",
 ]  # fmt: skip
 
@@ -96,9 +87,9 @@ def test_recalibrators_are_classifiers_of_probabilities(kind: Any) -> None:
     assert fitted.predict(X).tolist() == fitted.classes_[fitted.predict_proba(X).argmax(axis=1)].tolist()
     fitted.fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
     assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
-    fitted.fit(X[:, :2] / X[:, :2].sum(axis=1, keepdims=True), y == "a")
+    fitted.fit(np.stack([1 - X[:, 0], X[:, 0]], axis=1), y == "a")
     assert (fitted.n_features_in_, hasattr(fitted, "feature_names_in_")) == (2, False)
-    assert kind().fit(X[:, 0] / 2, y == "a").n_features_in_ == 1
+    assert kind().fit(X[:, 0], y == "a").n_features_in_ == 1
     assert "predict" in dir(clone(fitted))
 
 
@@ -135,10 +126,10 @@ def test_a_fitted_classifier_is_recalibrated_on_the_rows_of_fit() -> None:
 
 
 def test_logits_are_those_of_the_decision_function() -> None:
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=100, max_iter=500))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
     by_logits = RecalibratedClassifier(model, TemperatureScaling(from_logits=True)).fit(X, Y)
     by_probabilities = RecalibratedClassifier(model).fit(X, Y)
-    assert by_logits.recalibrator_.temperature_ == pytest.approx(by_probabilities.recalibrator_.temperature_, rel=1e-6)
+    assert by_logits.recalibrator_.temperature_ == pytest.approx(by_probabilities.recalibrator_.temperature_, rel=1e-9)
     svc = RecalibratedClassifier(make_pipeline(StandardScaler(), LinearSVC()), TemperatureScaling(from_logits=True)).fit(X[TRAIN], Y[TRAIN])
     assert log_loss(Y[TEST], svc.predict_proba(X[TEST])) < 0.2
     with pytest.raises(ValueError, match="LinearSVC without predict_proba"):
@@ -187,10 +178,9 @@ def test_settings_of_the_recalibrator_are_searched() -> None:
 
 
 def test_weights_count_rows() -> None:
-    # Equal weights of any scale are none.
-    plain = RecalibratedClassifier(LogisticRegression(max_iter=5000)).fit(X, Y)
-    weighted = RecalibratedClassifier(LogisticRegression(max_iter=5000)).fit(X, Y, sample_weight=np.ones(len(Y)))
-    np.testing.assert_allclose(plain.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
+    plain = RecalibratedClassifier(GaussianNB()).fit(X, Y)
+    weighted = RecalibratedClassifier(GaussianNB()).fit(X, Y, sample_weight=np.ones(len(Y)))
+    np.testing.assert_allclose(plain.predict_proba(X), weighted.predict_proba(X), rtol=1e-9)
     model = GaussianNB().fit(X[TRAIN], Y[TRAIN])
     weight = np.random.default_rng(0).integers(0, 3, len(Y[TEST]))
     once = RecalibratedClassifier(model, cv="prefit").fit(X[TEST], Y[TEST], sample_weight=weight)
