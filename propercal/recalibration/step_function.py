@@ -90,7 +90,7 @@ def _groups(values: Floats) -> NDArray[np.int64]:
     ends = np.append(np.flatnonzero(starts)[1:], len(values))
     for begin, end in zip(np.flatnonzero(starts), ends, strict=True):
         if end - begin > 1:
-            starts[list(_starts_within(values[begin:end], begin))] = True
+            starts[list(_starts_within(values[begin:end], int(begin)))] = True
     return np.cumsum(starts) - 1
 
 

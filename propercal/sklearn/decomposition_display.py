@@ -53,7 +53,7 @@ class DecompositionDisplay:
     line_ : matplotlib.lines.Line2D
         A mark at the risk.
     refinement_bar_, calibration_error_bar_ : matplotlib.container.BarContainer
-        The parts. A calibration error below 0, as an estimate may be, goes back from the refinement.
+        The parts. A calibration error below 0, as an estimate may be, goes back from there.
     interval_ : matplotlib.container.ErrorbarContainer or None
         The interval of the calibration error, from the end of the refinement on.
     ref_line_ : matplotlib.lines.Line2D or None
@@ -119,17 +119,30 @@ class DecompositionDisplay:
         name = self.estimator_name if name is None else name
         found = [each for each in self.ax_.lines if each.get_gid() == _RISK]
         at = len(found)
+        if found and self.ax_.get_xlabel() != self._quantity:
+            raise bad_value(
+                "ax",
+                f"a panel of the {self.ax_.get_xlabel()!r}",
+                f"one of the {self._quantity!r}, or an empty one",
+                "draw each loss on a panel of its own",
+            )
         self._draw_bars(at, kwargs)
         self._draw_marks(at, name)
         self.ref_line_ = None
         uncertainty = number(self.result.uncertainty)
         if ref_line and math.isfinite(uncertainty):
             drawn = [each for each in self.ax_.lines if each.get_label() == _CONSTANT]
-            known = [each for each in drawn if np.isclose(each.get_xdata()[0], uncertainty)]
+            known = [each for each in drawn if np.isclose(_x(each), uncertainty)]
             style: dict[str, Any] = {"color": "black", "linestyle": ":", "label": _CONSTANT}
             self.ref_line_ = known[0] if known else self.ax_.axvline(uncertainty, **style)
         self._name_axes([*(each.get_label() for each in found), self.line_.get_label()])
         return self
+
+    @property
+    def _quantity(self) -> str:
+        """What the axis has."""
+        units = units_of(self.result.units)
+        return literal(f"Mean {self.result.generator.name} loss{units}")
 
     def _draw_bars(self, at: int, kwargs: dict[str, Any]) -> None:
         refinement, error = (
@@ -185,8 +198,7 @@ class DecompositionDisplay:
     def _name_axes(self, names: Sequence[Any]) -> None:
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set_ylim(len(names) - 0.4, -0.6)
-        units = units_of(self.result.units)
-        self.ax_.set_xlabel(literal(f"Mean {self.result.generator.name} loss{units}"))
+        self.ax_.set_xlabel(self._quantity)
         self.ax_.spines[["top", "right"]].set_visible(False)
         # Above the panel it hides no bar.
         known = dict(zip(*self.ax_.get_legend_handles_labels()[::-1], strict=True))
@@ -354,6 +366,11 @@ class DecompositionDisplay:
         if not isinstance(result, Decomposition):
             raise bad_value("method", "a list", "one method", "draw a display of each on one ax")
         return cls(result, estimator_name=name)
+
+
+def _x(line: Line2D) -> float:
+    """Return where a line begins."""
+    return float(np.asarray(line.get_xdata())[0])
 
 
 def _classes(y_true: Any, n_columns: int, labels: Sequence[Any] | None) -> list[Any]:

@@ -23,9 +23,9 @@ from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.external import check_unnamed
-from propercal.sklearn.responses import classes_of, respond
+from propercal.sklearn.responses import Response, classes_of, respond
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 
 _ARGUMENT = "recalibrator"
 
@@ -153,7 +153,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
@@ -206,16 +206,14 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if has_fit_parameter(self.estimator, "sample_weight"):
                 of_fit["sample_weight"] = sample_weight
             else:
-                warn(
-                    f"sample_weight goes to the recalibrator alone: {type(self.estimator).__name__} "
-                    "takes none."
-                )
+                name = type(self.estimator).__name__
+                warn(f"sample_weight goes to the recalibrator alone: {name} takes none.")
         return of_fit, of_split
 
     def _out_of_fold(
         self, X: Any, y: Any, recalibrator: Any, of_fit: dict[str, Any], of_split: dict[str, Any]
     ) -> tuple[Floats, NDArray[Any]]:
-        """Return what is predicted for the rows of each fold without it, and which rows these are."""
+        """Return what is predicted for the rows of each fold without it, and their numbers."""
         folds = check_cv(self.cv, y, classifier=True)
         classes = self.classes_.tolist()
 
@@ -225,7 +223,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             fitted.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
             return _scores(fitted, _safe_indexing(X, test), recalibrator, classes)
 
-        # Folds may be drawn: they are to be the same for what is predicted and which rows these are.
+        # Folds may be drawn anew each time.
         pairs = list(folds.split(X, y, **of_split))
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*each) for each in pairs)
         rows = [np.arange(len(y))[test] for _, test in pairs]
@@ -294,19 +292,17 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
 def _scores(estimator: Any, X: Any, recalibrator: Any, classes: list[Any]) -> Floats:
     """Return probabilities, or logits if the recalibrator takes these, with a column a class."""
-    if getattr(recalibrator, "from_logits", False):
-        found, own, nothing = _logits(estimator, X), classes_of(estimator), -np.inf
-    else:
-        found, own = respond(estimator, X)
-        nothing = 0.0
+    logits = getattr(recalibrator, "from_logits", False)
+    found, own = _logits(estimator, X) if logits else respond(estimator, X)
     if own == classes:
         return found
+    nothing = -np.inf if logits else 0.0
     scores = np.full((len(found), len(classes)), nothing, dtype=found.dtype)
     scores[:, [classes.index(each) for each in own]] = found
     return scores
 
 
-def _logits(estimator: Any, X: Any) -> Floats:
+def _logits(estimator: Any, X: Any) -> Response:
     """Return what `decision_function` does, with a column of 0 for the first of two classes."""
     name, classes = type(estimator).__name__, classes_of(estimator)
     if not callable(getattr(estimator, "decision_function", None)):
@@ -326,4 +322,4 @@ def _logits(estimator: Any, X: Any) -> Floats:
             f"one for each of {len(classes)} classes",
             "set decision_function_shape='ovr', or take one with predict_proba",
         )
-    return np.asarray(found, dtype=np.result_type(found.dtype, np.float32))
+    return Response(np.asarray(found, dtype=np.result_type(found.dtype, np.float32)), classes)

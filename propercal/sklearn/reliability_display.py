@@ -395,7 +395,8 @@ def _binned(rows: Rows, n_bins: int, *, quantiles: bool) -> tuple[Floats, Floats
         edges = share
     place = np.searchsorted(edges[1:-1], rows.prob)
     total, of_event, of_prob = (
-        np.bincount(place, weight * each, minlength=n_bins) for each in (1, rows.occurred, rows.prob)
+        np.bincount(place, weight * each, minlength=n_bins)
+        for each in (1, rows.occurred, rows.prob)
     )
     filled = total > 0
     return of_event[filled] / total[filled], of_prob[filled] / total[filled]
@@ -403,7 +404,9 @@ def _binned(rows: Rows, n_bins: int, *, quantiles: bool) -> tuple[Floats, Floats
 
 def _weights(weight: Any) -> Floats:
     if weight.dtype.kind not in "biuf" or not (np.isfinite(weight) & (weight >= 0)).all():
-        raise bad_value("sample_weight", "a vector", "finite weights ≥ 0", "correct or leave it out")
+        raise bad_value(
+            "sample_weight", "a vector", "finite weights ≥ 0", "correct or leave it out"
+        )
     if not weight.any():
         raise bad_value("sample_weight", "zeros alone", "a positive weight", "correct it")
     return np.asarray(weight, dtype=np.float64)

@@ -87,7 +87,7 @@ class Scorer:
         *,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> float | dict[str, float]:
+    ) -> Any:
         """Score a fitted classifier.
 
         Parameters
@@ -218,7 +218,8 @@ def scorer(
         - "calibration_error": its estimate, of which recalibration could take so much;
           "lower_bound": without the correction of its variance, so that noise hardly ever makes it
           too large; "upper_limit": the upper end of its interval;
-        - "over_confidence", "under_confidence": its parts (:meth:`propercal.Decomposition.direction`);
+        - "over_confidence", "under_confidence": parts of it, as
+          :meth:`propercal.Decomposition.direction` has them;
         - "refinement": the loss that recalibration cannot remove; "risk": the loss itself;
         - "sharpness": the information of the predictions; "skill_score": 1 − risk / uncertainty.
 
@@ -261,7 +262,7 @@ def scorer(
     True
     """
     several = not isinstance(term, str)
-    terms = tuple(term) if several else (term,)
+    terms = (term,) if isinstance(term, str) else tuple(term)
     if not terms or len(set(terms)) < len(terms):
         raise bad_value("term", repr(term), "one term or more, each once", "name what to score")
     for each in terms:

@@ -32,7 +32,7 @@ class Quick(ReliabilityDisplay):
     """With few label sets for the band, so that tests take no time."""
 
     @classmethod
-    def from_predictions(cls, *given: Any, **options: Any) -> Any:  # type: ignore[override]
+    def from_predictions(cls, *given: Any, **options: Any) -> Any:
         return super().from_predictions(*given, **{"n_resamples": 19, **options})
 
 
@@ -40,7 +40,7 @@ class Binned(ReliabilityDisplay):
     """With the bins that are the default of scikit-learn."""
 
     @classmethod
-    def from_predictions(cls, *given: Any, **options: Any) -> Any:  # type: ignore[override]
+    def from_predictions(cls, *given: Any, **options: Any) -> Any:
         # `from_estimator` names the strategy that is the default here.
         return super().from_predictions(*given, **{**options, "strategy": "uniform"})
 
@@ -66,9 +66,9 @@ def loaded(name: str, display: type) -> ModuleType:
     return module
 
 
-@pytest.fixture
-def pyplot() -> Iterator[Any]:
-    yield plt
+@pytest.fixture(autouse=True)
+def _no_figure_left() -> Iterator[None]:
+    yield
     plt.close("all")
 
 
@@ -81,7 +81,8 @@ def cases(function: Any, module: ModuleType) -> Iterator[dict[str, Any]]:
         names = [each.strip() for each in mark.args[0].split(",")] if isinstance(mark.args[0], str) else list(mark.args[0])
         values = [each.values if hasattr(each, "marks") else each if len(names) > 1 else (each,) for each in mark.args[1]]
         rows = [dict(zip(names, each, strict=True)) for each in values]
-        rows = [each for each in rows if each.get("Display", module.CalibrationDisplay) is module.CalibrationDisplay]
+        # They skip what CalibrationDisplay has not, as ours has not.
+        rows = [each for each in rows if each.get("Display", module.CalibrationDisplay) is module.CalibrationDisplay and "from_cv_results" not in each.values()]
         found = [{**a, **b} for a in found for b in rows]
     yield from found
 
@@ -95,41 +96,41 @@ def theirs(name: str, display: type, chosen: Any) -> list[Any]:
         if key.startswith("test_") and chosen(key, each)
         for case in cases(each, module)
     ]
-    return [pytest.param(module, function, case, id=f"{function.__name__}-{'-'.join(map(str, case.values()))}"[:120]) for function, case in tests]
+    return [pytest.param(function, case, id=f"{function.__name__}-{'-'.join(map(str, case.values()))}"[:120]) for function, case in tests]
 
 
-def of_calibration(key: str, _: Any) -> bool:
+def of_calibration(key: str) -> bool:
     return "display" in key or key == "test_plot_calibration_curve_pipeline"
 
 
-def of_curves(key: str, function: Any) -> bool:
+def of_curves(function: Any) -> bool:
     return any("Display" in mark.args[0] for mark in getattr(function, "pytestmark", []))
 
 
 OURS = [
-    *theirs("sklearn.tests.test_calibration", Quick, lambda key, each: of_calibration(key, each) and key not in BY_BINS),
+    *theirs("sklearn.tests.test_calibration", Quick, lambda key, _: of_calibration(key) and key not in BY_BINS),
     *theirs("sklearn.tests.test_calibration", Binned, lambda key, _: key in BY_BINS),
-    *theirs("sklearn.metrics._plot.tests.test_common_curve_display", Quick, of_curves),
-    *theirs("sklearn.metrics._plot.tests.test_common_curve_display", DecompositionDisplay, lambda key, each: of_curves(key, each) and key not in OF_BINARY),
+    *theirs("sklearn.metrics._plot.tests.test_common_curve_display", Quick, lambda _, each: of_curves(each)),
+    *theirs("sklearn.metrics._plot.tests.test_common_curve_display", DecompositionDisplay, lambda key, each: of_curves(each) and key not in OF_BINARY),
 ]
 
 
-def fixtures_of(module: ModuleType, pyplot: Any) -> dict[str, Any]:
+def fixtures() -> dict[str, Any]:
     iris = load_iris(return_X_y=True)
     two = iris[0][iris[1] < 2], iris[1][iris[1] < 2]
-    return {"pyplot": pyplot, "data": iris, "data_binary": two, "iris_data": iris, "iris_data_binary": two}
+    return {"pyplot": plt, "data": iris, "data_binary": two, "iris_data": iris, "iris_data_binary": two}
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("module", "function", "case"), OURS)
-def test_of_scikit_learn(module: ModuleType, function: Any, case: dict[str, Any], pyplot: Any) -> None:
-    known = fixtures_of(module, pyplot)
+@pytest.mark.parametrize(("function", "case"), OURS)
+def test_of_scikit_learn(function: Any, case: dict[str, Any]) -> None:
+    known = fixtures()
     needed = function.__code__.co_varnames[: function.__code__.co_argcount]
     function(**{name: case[name] if name in case else known[name] for name in needed})
 
 
 def test_the_tests_of_scikit_learn_are_found() -> None:
-    names = {each.values[1].__name__ for each in OURS}
+    names = {each.values[0].__name__ for each in OURS}
     assert {*BY_BINS, "test_calibration_display_compute", "test_display_curve_not_fitted_errors"} <= names
     assert len(OURS) > 35
     assert "CalibrationDisplay" in vars(sys.modules["sklearn.calibration"])
@@ -139,19 +140,27 @@ def test_the_tests_of_scikit_learn_are_found() -> None:
 X, Y = load_breast_cancer(return_X_y=True)
 MODEL = GaussianNB().fit(X[::2], Y[::2])
 P = MODEL.predict_proba(X[1::2])
-QUICK = {"n_resamples": 19}
+QUICK: Any = {"n_resamples": 19}
 
 
-def test_the_isotonic_curve_and_its_bands_are_those_of_reliability(pyplot: Any) -> None:
+def legend(axis: Any) -> list[str]:
+    return [each.get_text() for each in axis.get_legend().get_texts()]
+
+
+def start(line: Any) -> float:
+    return float(line.get_xdata()[0])
+
+
+def test_the_isotonic_curve_and_its_bands_are_those_of_reliability() -> None:
     found = reliability(Y[1::2], P[:, 1], **QUICK)
     shown = ReliabilityDisplay.from_estimator(MODEL, X[1::2], Y[1::2], **QUICK)
     np.testing.assert_array_equal(shown.prob_pred, found.prediction)
     np.testing.assert_array_equal(shown.prob_true, found.curve)
-    x, y = shown.line_.get_data()
-    np.testing.assert_allclose(np.interp(found.prediction, x, y), found.curve, atol=1e-12)
+    x, y = (np.asarray(each) for each in shown.line_.get_data())
+    np.testing.assert_allclose(np.interp(found.prediction.values, x, y), found.curve.values, atol=1e-12)
     for band, name in ((shown.confidence_band_, "confidence"), (shown.consistency_band_, "consistency")):
         assert band is not None
-        corners = band.get_paths()[0].vertices
+        corners = np.asarray(band.get_paths()[0].vertices)
         assert corners[:, 1].min() == pytest.approx(float(found[f"{name}_lower"].min()))
         assert corners[:, 1].max() == pytest.approx(float(found[f"{name}_upper"].max()))
     assert shown.ax_.get_xlabel() == "Predicted probability (Positive class: 1)"
@@ -160,7 +169,7 @@ def test_the_isotonic_curve_and_its_bands_are_those_of_reliability(pyplot: Any) 
     assert (shown.confidence_band_, shown.line_.get_label(), shown.line_.get_color()) == (None, "again", "red")
 
 
-def test_displays_share_a_panel(pyplot: Any) -> None:
+def test_displays_share_a_panel() -> None:
     first = ReliabilityDisplay.from_estimator(MODEL, X[1::2], Y[1::2], **QUICK)
     second = ReliabilityDisplay.from_predictions(Y[1::2], P[:, 1] ** 2, ax=first.ax_, name="$squared$", **QUICK)
     assert second.ax_ is first.ax_
@@ -169,14 +178,13 @@ def test_displays_share_a_panel(pyplot: Any) -> None:
     assert first.consistency_band_ is not None
     assert second.consistency_band_ is None
     assert second.confidence_band_ is not None
-    labels = [each.get_text() for each in first.ax_.get_legend().get_texts()]
-    assert labels == ["Perfectly calibrated", "GaussianNB", r"\$squared\$"]
+    assert legend(first.ax_) == ["Perfectly calibrated", "GaussianNB", r"\$squared\$"]
     alone = ReliabilityDisplay.from_predictions(Y[1::2], P[:, 1], ref_line=False, **QUICK)
-    assert [each.get_text() for each in alone.ax_.get_legend().get_texts()] == ["Classifier"]
+    assert legend(alone.ax_) == ["Classifier"]
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "quantile"])
-def test_weights_of_bins_repeat_rows(strategy: str, pyplot: Any) -> None:
+def test_weights_of_bins_repeat_rows(strategy: str) -> None:
     weight = np.random.default_rng(0).integers(0, 4, len(P))
     y, p = Y[1::2], P[:, 1].round(3)
     shown = ReliabilityDisplay.from_predictions(y, p, strategy=strategy, n_bins=4, sample_weight=weight)
@@ -189,7 +197,7 @@ def test_weights_of_bins_repeat_rows(strategy: str, pyplot: Any) -> None:
     np.testing.assert_allclose(constant.prob_true, plain[0])
 
 
-def test_a_class_of_several_stands_against_the_rest(pyplot: Any) -> None:
+def test_a_class_of_several_stands_against_the_rest() -> None:
     x, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     model = GaussianNB().fit(x, names)
@@ -217,26 +225,28 @@ def test_bad_predictions_are_refused(y: Any, p: Any, options: dict[str, Any], me
         ReliabilityDisplay.from_predictions(y, p, **options)
 
 
-def test_a_bar_ends_at_the_risk(pyplot: Any) -> None:
+def test_a_bar_ends_at_the_risk() -> None:
     shown = DecompositionDisplay.from_estimator(MODEL, X[1::2], Y[1::2], generator="brier")
     result = decompose(Y[1::2], P, generator="brier")
     assert shown.result.calibration_error == result.calibration_error
     (first,), (second,) = shown.refinement_bar_, shown.calibration_error_bar_
     assert first.get_width() == pytest.approx(result.refinement)
-    assert second.get_x() + second.get_width() == pytest.approx(result.risk) == shown.line_.get_xdata()[0]
+    assert second.get_x() + second.get_width() == pytest.approx(result.risk) == start(shown.line_)
     assert shown.interval_ is not None
     assert shown.ref_line_ is not None
-    assert shown.ref_line_.get_xdata()[0] == result.uncertainty
+    assert start(shown.ref_line_) == result.uncertainty
     other = DecompositionDisplay.from_predictions(Y[1::2], P, generator="brier", name="the same", ax=shown.ax_)
     assert other.ref_line_ is shown.ref_line_
     assert [each.get_text() for each in shown.ax_.get_yticklabels()] == ["GaussianNB", "the same"]
-    assert [each.get_text() for each in shown.ax_.get_legend().get_texts()] == ["Refinement", "Calibration error", "Best constant prediction"]
+    assert legend(shown.ax_) == ["Refinement", "Calibration error", "Best constant prediction"]
+    with pytest.raises(ValueError, match="ax = a panel of the 'Mean brier loss': expected one of the 'Mean log loss"):
+        DecompositionDisplay.from_predictions(Y[1::2], P, method=Risk(bandwidth=0.1), ax=shown.ax_)
     by_column = DecompositionDisplay.from_predictions(Y[1::2], P[:, 1], generator="brier", ref_line=False)
     assert by_column.result.risk == pytest.approx(result.risk)
     assert by_column.ref_line_ is None
 
 
-def test_decompositions_of_several_classes_and_other_methods(pyplot: Any) -> None:
+def test_decompositions_of_several_classes_and_other_methods() -> None:
     x, y = load_iris(return_X_y=True)
     names = np.array(["c", "b", "a"])[y]
     model = GaussianNB().fit(x, names)
@@ -256,7 +266,7 @@ def test_decompositions_of_several_classes_and_other_methods(pyplot: Any) -> Non
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_infinite_risk_is_written(pyplot: Any) -> None:
+def test_an_infinite_risk_is_written() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(X[::2], Y[::2])
     shown = DecompositionDisplay.from_estimator(forest, X[1::2], Y[1::2])
     assert np.isinf(shown.result.risk)

@@ -40,7 +40,7 @@ def checks(*estimators: Any) -> Any:
         return estimator_checks.parametrize_with_checks(list(estimators))
 
 
-@checks(*(kind() for kind in BOTH), TemperatureScaling(from_logits=True))
+@checks(*(kind() for kind in BOTH), TemperatureScaling(from_logits=True))  # type: ignore[untyped-decorator]
 def test_recalibrators_pass_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -64,7 +64,7 @@ def test_checks_that_tags_leave_out_pass_where_they_apply(made: Any, name: str) 
 
 
 @pytest.mark.filterwarnings("ignore")
-@checks(RecalibratedClassifier(LogisticRegression()))
+@checks(RecalibratedClassifier(LogisticRegression()))  # type: ignore[untyped-decorator]
 def test_a_recalibrated_classifier_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -171,7 +171,7 @@ def test_settings_of_the_recalibrator_are_searched() -> None:
     assert search.best_estimator_.recalibrator_.smoothed in (True, False)
     assert "RecalibratedClassifier" in search.best_estimator_._repr_html_()
     for bad in (TemperatureScaling, 3, StandardScaler()):
-        with pytest.raises(ValueError, match="recalibrator = .*: expected an estimator with"):
+        with pytest.raises(ValueError, match=r"recalibrator = .*: expected an estimator with"):
             RecalibratedClassifier(GaussianNB(), bad).fit(X, Y)
     with pytest.raises(ValueError, match="recalibrator = TemperatureScaling with labels"):
         RecalibratedClassifier(GaussianNB(), TemperatureScaling(labels=[1, 0])).fit(X, Y)
