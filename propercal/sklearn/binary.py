@@ -51,8 +51,16 @@ def positive_class(response: Response, y: Any, pos_label: Any) -> tuple[Floats, 
             "Expected 'estimator' to be a binary classifier. "
             f"Got {len(classes)} classes instead; name one of {some_names(classes)} by pos_label."
         )
-    if len(classes) == 2 and not {*labels_in(y)} <= {*classes}:
+    unknown = sorted({*labels_in(y)} - {*classes}, key=str)
+    if unknown and len(classes) == 2 and type_of_target(y) != "binary":
         raise _not_binary(y)
+    if unknown:
+        raise bad_value(
+            "y",
+            f"labels {some_names(unknown)}",
+            f"the classes that the estimator was fitted to, {some_names(classes)}",
+            "pass labels as they were passed to fit, without rows of other classes",
+        )
     if pos_label is None:
         pos_label = classes[1]
     if pos_label not in classes:
@@ -62,15 +70,25 @@ def positive_class(response: Response, y: Any, pos_label: Any) -> tuple[Floats, 
     return np.asarray(proba[:, classes.index(pos_label)], dtype=np.float64), pos_label
 
 
-def read_rows(y_true: Any, y_prob: Any, pos_label: Any, weight: Any, groups: Any) -> Rows:
-    """Return the rows of one event, told by the name of its class, or raise."""
+def read_rows(
+    y_true: Any,
+    y_prob: Any,
+    pos_label: Any,
+    weight: Any,
+    groups: Any,
+    among: Sequence[Any] = (),
+) -> Rows:
+    """Return the rows of one event, told by the name of its class, or raise.
+
+    The class is one of those that occur, or `among` others that may.
+    """
+    labels = labels_in(y_true, "y_true")
     several = type_of_target(y_true) == "multiclass" and pos_label is not None
     if type_of_target(y_true) != "binary" and not several:
         raise _not_binary(y_true)
-    prob = plain("y_prob", y_prob)
+    prob = plain("y_prob", () if y_prob is None else y_prob)
     check_consistent_length(y_true, prob, weight, groups)
-    labels = labels_in(y_true, "y_true")
-    pos_label = _positive(labels, pos_label)
+    pos_label = _positive(labels, pos_label, among)
     if prob.dtype.kind not in "biuf" or not ((prob >= 0) & (prob <= 1)).all():
         raise bad_value(
             "y_prob",
@@ -92,7 +110,7 @@ def _not_binary(y: Any) -> ValueError:
     )
 
 
-def _positive(labels: Sequence[Any], pos_label: Any) -> Any:
+def _positive(labels: Sequence[Any], pos_label: Any, among: Sequence[Any]) -> Any:
     """Return the positive class: 1 of 0 and 1, or −1 and 1, unless it is named."""
     found = sorted({*labels}, key=str)
     if pos_label is None:
@@ -103,7 +121,7 @@ def _positive(labels: Sequence[Any], pos_label: Any) -> Any:
             f"y_true takes value in {{{values}}} and pos_label is not specified: either make "
             "y_true take value in {0, 1} or {-1, 1} or pass pos_label explicitly."
         )
-    if pos_label not in found and len(found) > 1:
+    if pos_label not in (*found, *among) and len(found) > 1:
         raise bad_value(
             "pos_label", repr(pos_label), f"one of {some_names(found)}", "name one of these"
         )

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from propercal._array import to_numpy
+from propercal._data.columns import names_of
+from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._saved import number
@@ -15,11 +18,10 @@ from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike
-from propercal.plotting.axes import literal, units_of
+from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
 from propercal.sklearn.binary import fitted_response, read_rows
-from propercal.sklearn.reliability_display import panel
 from propercal.sklearn.responses import Response, labels_in, plain, with_labels
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ class DecompositionDisplay:
         DecompositionDisplay
             Itself.
         """
-        self.ax_ = panel(ax, (6.4, 2.6))
+        self.ax_ = axes_for(ax, size=(6.4, 2.6))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         name = self.estimator_name if name is None else name
         found = [each for each in self.ax_.lines if each.get_gid() == _RISK]
@@ -199,7 +201,6 @@ class DecompositionDisplay:
         self.ax_.set_yticks(range(len(names)), names)
         self.ax_.set_ylim(len(names) - 0.4, -0.6)
         self.ax_.set_xlabel(self._quantity)
-        self.ax_.spines[["top", "right"]].set_visible(False)
         # Above the panel it hides no bar.
         known = dict(zip(*self.ax_.get_legend_handles_labels()[::-1], strict=True))
         self.ax_.legend(
@@ -307,8 +308,8 @@ class DecompositionDisplay:
         pos_label : int, float, bool or str, optional
             The positive class where there is one column, by default 1 of 0 and 1, or of −1 and 1.
         labels : sequence of length k, optional
-            The class of each of several columns, by default those that occur, sorted, if they are
-            as many.
+            The class of each of several columns, by default what columns of a table are named
+            after, else the classes that occur, sorted, if they are as many.
         name : str, optional
             What the bar is called, by default "Classifier".
         ax, ref_line, **kwargs
@@ -332,10 +333,10 @@ class DecompositionDisplay:
             "confidence_level": confidence_level,
         }
         name = "Classifier" if name is None else name
-        proba = np.asarray(y_prob)
-        if proba.ndim == 2 and proba.shape[1] > 1:
-            classes = _classes(y_true, proba.shape[1], labels)
-            made = cls._of(Response(proba, classes), y_true, "y_prob", options, labels, name)
+        held = hold("y_prob", y_prob)
+        if held.values.ndim == 2 and held.values.shape[1] > 1:
+            response = Response(to_numpy(held.values), _classes(y_true, held, labels))
+            made = cls._of(response, y_true, "y_prob", options, labels, name)
         else:
             rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
             response = Response(np.stack([1 - rows.prob, rows.prob], axis=1), [0, 1])
@@ -373,9 +374,12 @@ def _x(line: Line2D) -> float:
     return float(np.asarray(line.get_xdata())[0])
 
 
-def _classes(y_true: Any, n_columns: int, labels: Sequence[Any] | None) -> list[Any]:
+def _classes(y_true: Any, held: Held, labels: Sequence[Any] | None) -> list[Any]:
     """Return the class of each column, as it is said, or as scikit-learn sorts classes."""
-    found = list(dict.fromkeys(labels_in(y_true, "y_true"))) if labels is None else list(labels)
+    found = sorted(dict.fromkeys(labels_in(y_true, "y_true"))) if labels is None else list(labels)
+    n_columns = int(held.values.shape[1])
+    if held.columns is not None:
+        return names_of(found, held, labels=labels)
     if len(found) != n_columns:
         raise bad_value(
             "y_prob" if labels is None else "labels",
@@ -383,4 +387,4 @@ def _classes(y_true: Any, n_columns: int, labels: Sequence[Any] | None) -> list[
             "a class for each column",
             "pass labels=[...], the class of every column in order",
         )
-    return found if labels is not None else sorted(found)
+    return found

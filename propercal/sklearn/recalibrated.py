@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
+from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
 from propercal.sklearn.responses import Response, classes_of, respond
 
@@ -139,17 +140,14 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         else:
             of_fit, of_split = self._routed(sample_weight, params)
             self.classes_, codes = np.unique(y, return_inverse=True)
-            if len(self.classes_) < 2:
-                raise bad_value(
-                    "y",
-                    f"labels of {('no class', 'one class')[len(self.classes_)]}",
-                    "two classes or more",
-                    "collect rows of another class",
-                )
+            _check_classes("y", self.classes_)
             scores, rows = self._out_of_fold(X, y, recalibrator, of_fit, of_split)
             codes = codes[rows]
             sample_weight = None if sample_weight is None else sample_weight[rows]
             self.estimator_ = clone(self.estimator).fit(X, y, **of_fit)
+        if isinstance(recalibrator, Recalibrator):
+            # Some classes may be absent from these rows, which is no doubt about their numbers.
+            recalibrator.set_params(labels=list(range(len(self.classes_))))
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -179,6 +177,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.estimator_ = self.estimator
         classes = classes_of(self.estimator)
         self.classes_ = np.asarray(self.estimator.classes_)
+        _check_classes("estimator", self.classes_)
         unknown = [each for each in np.unique(y).tolist() if each not in classes]
         if unknown:
             raise bad_value(
@@ -288,6 +287,13 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags.sparse = of_estimator.input_tags.sparse
         tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
         return tags
+
+
+def _check_classes(argument: str, classes: NDArray[Any]) -> None:
+    if len(classes) < 2:
+        found = ("no class", "one class")[len(classes)]
+        fix = "collect rows of another class"
+        raise bad_value(argument, f"labels of {found}", "two classes or more", fix)
 
 
 def _scores(estimator: Any, X: Any, recalibrator: Any, classes: list[Any]) -> Floats:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, unknown_name
+from propercal._data.settings import check_confidence_level
 from propercal.diagrams import reliability
-from propercal.plotting.axes import literal
+from propercal.plotting.axes import axes_for, literal
 from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
@@ -150,7 +151,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
             Itself.
         """
-        self.ax_ = panel(ax)
+        self.ax_ = axes_for(ax, size=(5.0, 4.8))
         self.figure_ = self.ax_.figure  # type: ignore[assignment]
         name = self.estimator_name if name is None else name
         if ref_line and _CALIBRATED not in self.ax_.get_legend_handles_labels()[1]:
@@ -265,23 +266,15 @@ class ReliabilityDisplay:
         """
         response = fitted_response(estimator, X)
         prob, pos_label = positive_class(response, y, pos_label)
-        return cls.from_predictions(
-            y,
-            prob,
-            n_bins=n_bins,
-            strategy=strategy,
-            pos_label=pos_label,
-            sample_weight=sample_weight,
-            groups=groups,
-            confidence_level=confidence_level,
-            n_resamples=n_resamples,
-            random_state=random_state,
-            name=type(estimator).__name__ if name is None else name,
-            ax=ax,
-            ref_line=ref_line,
-            bands=bands,
-            **kwargs,
-        )
+        rows = read_rows(y, prob, pos_label, sample_weight, groups, among=response.classes)
+        bands_of = {
+            "confidence_level": check_confidence_level(confidence_level),
+            "n_resamples": n_resamples,
+            "random_state": random_state,
+        }
+        name = type(estimator).__name__ if name is None else name
+        made = cls._of(rows, name, strategy, n_bins, bands_of)
+        return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -338,43 +331,37 @@ class ReliabilityDisplay:
         ValueError
             If an argument cannot be used.
         """
+        rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
+        bands_of = {
+            "confidence_level": check_confidence_level(confidence_level),
+            "n_resamples": n_resamples,
+            "random_state": random_state,
+        }
+        made = cls._of(rows, "Classifier" if name is None else name, strategy, n_bins, bands_of)
+        return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
+
+    @classmethod
+    def _of(
+        cls, rows: Rows, name: str, strategy: str, n_bins: object, bands_of: dict[str, Any]
+    ) -> Self:
+        """Return the display of rows that were read."""
         if strategy not in _STRATEGIES:
             raise unknown_name("strategy", strategy, tuple(_STRATEGIES))
-        rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
-        found, chosen = None, _STRATEGIES[strategy]
+        found, chosen, number = None, _STRATEGIES[strategy], _count(n_bins)
         if chosen.binned:
-            true, predicted = _binned(rows, _count(n_bins), quantiles=chosen.quantiles)
+            true, predicted = _binned(rows, number, quantiles=chosen.quantiles)
         else:
-            found = reliability(
-                rows.occurred,
-                rows.prob,
-                sample_weight=rows.weight,
-                groups=rows.groups,
-                confidence_level=confidence_level,
-                n_resamples=n_resamples,
-                random_state=random_state,
-            )
+            given = {"sample_weight": rows.weight, "groups": rows.groups, **bands_of}
+            found = reliability(rows.occurred, rows.prob, **given)
             true, predicted = found["curve"].values, found["prediction"].values
-        display = cls(
+        return cls(
             true,
             predicted,
             rows.prob,
             reliability=found,
-            estimator_name="Classifier" if name is None else name,
+            estimator_name=name,
             pos_label=rows.pos_label,
         )
-        return display.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
-
-
-def panel(ax: Axes | None, size: tuple[float, float] = (5.0, 4.8)) -> Axes:
-    """Return the panel to draw on, by default that of a new figure of a size in inches."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'propercal.sklearn draws by matplotlib; install it with: pip install "propercal[plot]"'
-        ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def _count(n_bins: object) -> int:

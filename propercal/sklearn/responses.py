@@ -95,7 +95,10 @@ def labels_in(y: Any, argument: str = "y") -> list[Any]:
         values = values[:, 0]
     if values.ndim != 1:
         raise bad_value(
-            argument, f"an array of shape {values.shape}", "one label for each row, (n,)", _EACH
+            argument,
+            "None" if y is None else f"an array of shape {values.shape}",
+            "one label for each row, of shape (n,)",
+            f"pass what occurred; {_EACH}",
         )
     found: list[Any] = values.tolist()
     if any(is_missing(each) for each in dict.fromkeys(found)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
@@ -15,7 +15,7 @@ from propercal._saved import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator, available
-from propercal.methods import MethodLike, as_method
+from propercal.methods import Debiased, MethodLike, Risk, Settings, as_method, with_settings
 from propercal.sklearn.responses import plain, respond, with_labels
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ class Scorer:
         return f"scorer({terms!r}, {', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
 
+@with_settings(Debiased, Risk)
 def scorer(
     term: str | Sequence[str] = "calibration_error",
     *,
@@ -206,7 +207,7 @@ def scorer(
     method: MethodLike = "debiased",
     confidence_level: float = 0.95,
     labels: Sequence[Any] | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Scorer:
     r"""Return a scorer of a term of the decomposition, for ``scoring=`` of scikit-learn.
 
@@ -261,7 +262,9 @@ def scorer(
     >>> bool((cross_val_score(GaussianNB(), X, y, scoring=brier, cv=3) < 0).all())
     True
     """
-    several = not isinstance(term, str)
+    several = isinstance(term, list | tuple)
+    if not several and not isinstance(term, str):
+        raise unknown_name("term", term, tuple(_TERMS))
     terms = (term,) if isinstance(term, str) else tuple(term)
     if not terms or len(set(terms)) < len(terms):
         raise bad_value("term", repr(term), "one term or more, each once", "name what to score")

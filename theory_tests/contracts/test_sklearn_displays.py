@@ -35,14 +35,17 @@ class Quick(ReliabilityDisplay):
     def from_predictions(cls, *given: Any, **options: Any) -> Any:
         return super().from_predictions(*given, **{"n_resamples": 19, **options})
 
+    @classmethod
+    def from_estimator(cls, *given: Any, **options: Any) -> Any:
+        return super().from_estimator(*given, **{"n_resamples": 19, **options})
+
 
 class Binned(ReliabilityDisplay):
     """With the bins that are the default of scikit-learn."""
 
     @classmethod
-    def from_predictions(cls, *given: Any, **options: Any) -> Any:
-        # `from_estimator` names the strategy that is the default here.
-        return super().from_predictions(*given, **{**options, "strategy": "uniform"})
+    def from_estimator(cls, *given: Any, **options: Any) -> Any:
+        return super().from_estimator(*given, **{"strategy": "uniform", **options})
 
 
 Quick.__name__ = Binned.__name__ = "ReliabilityDisplay"
@@ -205,6 +208,11 @@ def test_a_class_of_several_stands_against_the_rest() -> None:
     found = reliability(y == 2, model.predict_proba(x)[:, 2], **QUICK)
     np.testing.assert_allclose(shown.prob_true, found.curve)
     assert shown.ax_.get_ylabel() == "Fraction of positives (Positive class: virginica)"
+    some = y > 0
+    absent = ReliabilityDisplay.from_estimator(model, x[some], names[some], pos_label="setosa", **QUICK)
+    assert absent.prob_true.max() == 0
+    with pytest.raises(ValueError, match=r"y = labels \[0, 1, 2\]: expected the classes that the estimator was fitted to"):
+        ReliabilityDisplay.from_estimator(model, x, y, pos_label="setosa")
     with pytest.raises(ValueError, match="pos_label = 'rose'"):
         ReliabilityDisplay.from_estimator(model, x, names, pos_label="rose")
 
@@ -216,6 +224,10 @@ def test_a_class_of_several_stands_against_the_rest() -> None:
     (Y[1::2], P[:, 1].astype(str), {}, "y_prob = values of type"),
     (Y[1::2], P[:, 1], {"strategy": "isotonc"}, "did you mean 'isotonic'"),
     (Y[1::2], P[:, 1], {"pos_label": 5}, "pos_label = 5"),
+    (Y[1::2], None, {}, "inconsistent numbers of samples"),
+    (np.where(Y[1::2], np.nan, 0.0), P[:, 1], {}, "y_true = missing values"),
+    (Y[1::2], P[:, 1], {"strategy": "uniform", "confidence_level": 95}, "confidence_level = 95"),
+    (Y[1::2], P[:, 1], {"ax": 3}, "ax = an object of type int"),
     (Y[1::2], P[:, 1], {"strategy": "uniform", "n_bins": 0}, "n_bins = 0"),
     (Y[1::2], P[:, 1], {"strategy": "uniform", "sample_weight": -np.ones(284)}, "finite weights"),
     (Y[1::2], P[:, 1], {"sample_weight": -np.ones(284)}, "weight"),
@@ -259,6 +271,11 @@ def test_decompositions_of_several_classes_and_other_methods() -> None:
     turned = DecompositionDisplay.from_predictions(names, model.predict_proba(x)[:, ::-1], labels=["c", "b", "a"], **fast)
     assert plain.result.risk == pytest.approx(expected.risk)
     assert turned.result.risk == pytest.approx(expected.risk)
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(model.predict_proba(x)[:, ::-1], columns=["c", "b", "a"])
+    assert DecompositionDisplay.from_predictions(names, table, **fast).result.risk == pytest.approx(expected.risk)
+    with pytest.raises(ValueError, match=r"expected names of columns"):
+        DecompositionDisplay.from_predictions(names, table.rename(columns={"c": "d"}), **fast)
     with pytest.raises(ValueError, match=r"y_prob = 3 columns, and 2 classes"):
         DecompositionDisplay.from_predictions(names[y < 2], model.predict_proba(x)[y < 2], **fast)
     with pytest.raises(ValueError, match="Got DecisionTreeRegressor instead; pass one with predict_proba, of any number"):

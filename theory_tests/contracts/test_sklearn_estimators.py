@@ -119,6 +119,14 @@ def test_a_fitted_classifier_is_recalibrated_on_the_rows_of_fit() -> None:
         assert found.recalibrator_.temperature_ == pytest.approx(scaling.temperature_, rel=1e-9)
     with pytest.raises(ValueError, match=r"y = labels \[7\]: expected the classes of the fitted"):
         RecalibratedClassifier(model, cv="prefit").fit(X[TEST], np.where(Y[TEST], 7, 0))
+    # A class that these rows lack is no doubt about the numbers of the others.
+    three = GaussianNB().fit(X[:, :2], np.arange(len(Y)) % 3)
+    some = np.arange(len(Y)) % 3 > 0
+    found = RecalibratedClassifier(three, cv="prefit").fit(X[some, :2], (np.arange(len(Y)) % 3)[some])
+    assert found.predict_proba(X[:, :2]).shape == (len(Y), 3)
+    one = GaussianNB().fit(X, np.ones(len(Y)))
+    with pytest.raises(ValueError, match="estimator = labels of one class"):
+        RecalibratedClassifier(one, cv="prefit").fit(X, np.ones(len(Y)))
     with pytest.raises(NotFittedError):
         RecalibratedClassifier(GaussianNB(), cv="prefit").fit(X, Y)
     with pytest.raises(ValueError, match=r"cv = 'prefitted'"):

@@ -99,6 +99,8 @@ def test_names_lead_to_scorers_of_every_term_notion_and_loss() -> None:
     ({"term": "calibration"}, r"term = 'calibration': .*did you mean 'calibration_error'"),
     ({"term": "neg_refinement"}, r"did you mean 'refinement'"),
     ({"term": []}, r"term = \[\]"),
+    ({"term": None}, r"term = None"),
+    ({"generater": "brier"}, r"did you mean 'generator'"),
     ({"term": ["risk", "risk"]}, r"each once"),
     ({"generator": "brier score"}, r"generator = "),
     ({"generator": ["log", "brier"]}, r"generator = a list of 2"),
