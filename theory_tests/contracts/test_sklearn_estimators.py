@@ -37,7 +37,9 @@ def checks(*estimators: Any) -> Any:
     with warnings.catch_warnings():
         # Probabilities are no features, so that most checks are left out, with a warning.
         warnings.simplefilter("ignore")
-        return estimator_checks.parametrize_with_checks(list(estimators))
+        mark = estimator_checks.parametrize_with_checks(list(estimators)).mark
+        # Before 1.9 they come from a generator, which pytest 9 warns of.
+        return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)
 
 
 @checks(*(kind() for kind in BOTH), TemperatureScaling(from_logits=True))  # type: ignore[untyped-decorator]
