@@ -54,8 +54,10 @@ class DecompositionDisplay:
     ----------
     line_ : matplotlib.lines.Line2D
         A mark at the risk.
-    refinement_bar_, calibration_error_bar_ : matplotlib.container.BarContainer
-        The parts. A calibration error below 0, as an estimate may be, goes back from there.
+    refinement_bar_ : matplotlib.container.BarContainer
+        The refinement.
+    calibration_error_bar_ : matplotlib.container.BarContainer
+        The calibration error, from there on; one below 0, as an estimate may be, goes back.
     interval_ : matplotlib.container.ErrorbarContainer or None
         The interval of the calibration error, from the end of the refinement on.
     ref_line_ : matplotlib.lines.Line2D or None

@@ -66,7 +66,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Fitted to what was predicted for rows that took no part, and to class numbers.
     classes_ : numpy.ndarray of shape (k,)
         The classes.
-    n_features_in_, feature_names_in_
+    n_features_in_ : int
+        That of the classifier, where it has it.
+    feature_names_in_ : numpy.ndarray of str
         Those of the classifier, where it has them.
 
     Notes
@@ -82,7 +84,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> plain = GaussianNB().fit(X[::2], y[::2])
     >>> scaled = RecalibratedClassifier(GaussianNB()).fit(X[::2], y[::2])
-    >>> before, after = (log_loss(y[1::2], m.predict_proba(X[1::2])) for m in (plain, scaled))
+    >>> before = log_loss(y[1::2], plain.predict_proba(X[1::2]))
+    >>> after = log_loss(y[1::2], scaled.predict_proba(X[1::2]))
     >>> bool(after < before / 2)
     True
     """

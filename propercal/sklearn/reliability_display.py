@@ -68,8 +68,10 @@ class ReliabilityDisplay:
     ----------
     line_ : matplotlib.lines.Line2D
         The curve.
-    confidence_band_, consistency_band_ : matplotlib.collections.PolyCollection or None
-        The bands.
+    confidence_band_ : matplotlib.collections.PolyCollection or None
+        The band of the true frequencies.
+    consistency_band_ : matplotlib.collections.PolyCollection or None
+        The band of the curve of a calibrated model.
     ax_ : matplotlib.axes.Axes
         The panel.
     figure_ : matplotlib.figure.Figure
@@ -94,7 +96,7 @@ class ReliabilityDisplay:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = GaussianNB().fit(X[::2], y[::2])
-    >>> display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2], n_resamples=99)
+    >>> display = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2])
     >>> display.line_.get_label()
     'GaussianNB'
     """
@@ -210,7 +212,8 @@ class ReliabilityDisplay:
                 transform=self.ax_.transAxes,
                 verticalalignment="top",
                 fontsize="small",
-                color="0.3",
+                color="0.2",
+                bbox={"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 2},
                 gid=_WORDS,
             )
 

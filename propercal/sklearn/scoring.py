@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -189,13 +190,13 @@ class Scorer:
 
     def __repr__(self) -> str:
         terms = list(self.terms) if self._several else self.terms[0]
-        defaults = {"confidence_level": 0.95, "labels": None}
-        shown = {
-            name: value
+        defaults = inspect.signature(scorer).parameters
+        shown = [
+            f"{name}={value!r}"
             for name, value in self._options.items()
-            if name not in defaults or value != defaults[name]
-        }
-        return f"scorer({terms!r}, {', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+            if value != defaults[name].default
+        ]
+        return f"scorer({', '.join([repr(terms), *shown])})"
 
 
 @with_settings(Debiased, Risk)
@@ -259,7 +260,8 @@ def scorer(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> brier = scorer("refinement", generator="brier")
-    >>> bool((cross_val_score(GaussianNB(), X, y, scoring=brier, cv=3) < 0).all())
+    >>> found = cross_val_score(GaussianNB(), X, y, scoring=brier, cv=3)
+    >>> bool((found < 0).all())
     True
     """
     several = isinstance(term, list | tuple)
@@ -318,7 +320,7 @@ def get_scorer(name: str) -> Scorer:
     Examples
     --------
     >>> get_scorer("neg_top_label_calibration_error_brier")
-    scorer('calibration_error', generator='brier', notion='top-label', method='debiased')
+    scorer('calibration_error', generator='brier', notion='top-label')
     """
     known = _names()
     if name not in known:

@@ -89,7 +89,7 @@ def test_names_lead_to_scorers_of_every_term_notion_and_loss() -> None:
         (term,) = made.terms
         assert name.startswith("neg_") == _TERMS[term].loss
         assert term in name
-    assert repr(get_scorer("classwise_sharpness_itakura_saito")) == "scorer('sharpness', generator='itakura-saito', notion='classwise', method='debiased')"
+    assert repr(get_scorer("classwise_sharpness_itakura_saito")) == "scorer('sharpness', generator='itakura-saito', notion='classwise')"
     assert get_scorer(names[0]) is not get_scorer(names[0])
     with pytest.raises(ValueError, match=r"name = 'calibration_error': .*did you mean 'neg_calibration_error'"):
         get_scorer("calibration_error")
