@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -139,6 +140,14 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         if isinstance(self.cv, str):
+            if params:
+                raise bad_value(
+                    ", ".join(params),
+                    "passed to fit",
+                    "nothing beside X, y and sample_weight, as neither is a classifier fitted nor "
+                    "are there folds",
+                    "leave it out",
+                )
             scores, codes = self._of_fitted(X, y, recalibrator)
         else:
             of_fit, of_split = self._routed(sample_weight, params)
@@ -161,14 +170,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _new_recalibrator(self) -> Any:
         given = TemperatureScaling() if self.recalibrator is None else self.recalibrator
-        for method in ("fit", "predict_proba"):
-            if isinstance(given, type) or not callable(getattr(given, method, None)):
-                raise bad_value(
-                    _ARGUMENT,
-                    repr(given),
-                    "an estimator with fit(X, y) and predict_proba(X)",
-                    "pass an instance, such as TemperatureScaling()",
-                )
+        _check_instance("estimator", self.estimator, ("fit",), "LogisticRegression()")
+        _check_instance(_ARGUMENT, given, ("fit", "predict_proba"), "TemperatureScaling()")
         check_unnamed(_ARGUMENT, given)
         return clone(given)
 
@@ -176,7 +179,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Return what the fitted classifier predicts, and numbers of classes."""
         if self.cv != "prefit":
             raise bad_value("cv", repr(self.cv), "folds, or 'prefit'", "pass a number of folds")
-        check_is_fitted(self.estimator)
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            check_is_fitted(self.estimator)
         self.estimator_ = self.estimator
         classes = classes_of(self.estimator)
         self.classes_ = np.asarray(self.estimator.classes_)
@@ -290,6 +294,16 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags.sparse = of_estimator.input_tags.sparse
         tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
         return tags
+
+
+def _check_instance(argument: str, given: Any, methods: Sequence[str], example: str) -> None:
+    if isinstance(given, type) or not all(callable(getattr(given, each, None)) for each in methods):
+        raise bad_value(
+            argument,
+            repr(given),
+            f"an estimator with {' and '.join(methods)}",
+            f"pass an instance, such as {example}",
+        )
 
 
 def _check_classes(argument: str, classes: NDArray[Any]) -> None:

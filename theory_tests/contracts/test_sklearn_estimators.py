@@ -131,6 +131,8 @@ def test_a_fitted_classifier_is_recalibrated_on_the_rows_of_fit() -> None:
         RecalibratedClassifier(one, cv="prefit").fit(X, np.ones(len(Y)))
     with pytest.raises(NotFittedError):
         RecalibratedClassifier(GaussianNB(), cv="prefit").fit(X, Y)
+    with pytest.raises(ValueError, match="groups = passed to fit: expected nothing beside X, y and sample_weight"):
+        RecalibratedClassifier(model, cv="prefit").fit(X, Y, groups=Y)
     with pytest.raises(ValueError, match=r"cv = 'prefitted'"):
         RecalibratedClassifier(model, cv="prefitted").fit(X, Y)
 
@@ -183,6 +185,9 @@ def test_settings_of_the_recalibrator_are_searched() -> None:
     for bad in (TemperatureScaling, 3, StandardScaler()):
         with pytest.raises(ValueError, match=r"recalibrator = .*: expected an estimator with"):
             RecalibratedClassifier(GaussianNB(), bad).fit(X, Y)
+    for bad in (GaussianNB, None):
+        with pytest.raises(ValueError, match=r"estimator = .*: expected an estimator with fit"):
+            RecalibratedClassifier(bad).fit(X, Y)
     with pytest.raises(ValueError, match="recalibrator = TemperatureScaling with labels"):
         RecalibratedClassifier(GaussianNB(), TemperatureScaling(labels=[1, 0])).fit(X, Y)
 
