@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.settings import check_confidence_level
+from propercal._methods.losses import Losses
 from propercal._saved import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
@@ -34,6 +35,8 @@ class _Term(NamedTuple):
     """Whether less is better."""
     corrected: bool = False
     """Whether only a method that corrects its bias has it."""
+    fitted: bool = True
+    """Whether E[Y | g] has to be estimated for it."""
 
 
 def _upper_limit(result: Decomposition) -> float:
@@ -54,9 +57,9 @@ _TERMS: Mapping[str, _Term] = {
     "over_confidence": _Term(partial(_direction, "over_confidence"), corrected=True),
     "under_confidence": _Term(partial(_direction, "under_confidence"), corrected=True),
     "refinement": _Term(attrgetter("refinement")),
-    "risk": _Term(attrgetter("risk")),
+    "risk": _Term(attrgetter("risk"), fitted=False),
     "sharpness": _Term(attrgetter("sharpness"), loss=False),
-    "skill_score": _Term(attrgetter("skill_score"), loss=False),
+    "skill_score": _Term(attrgetter("skill_score"), loss=False, fitted=False),
 }
 
 _NOTIONS = {"": "canonical", "classwise_": "classwise", "top_label_": "top-label"}
@@ -122,6 +125,10 @@ class Scorer:
         loss, notion = as_generator(options["generator"]), as_notion(options["notion"])
         if notion.n_outcomes(len(found.classes)) > 2:
             check_names_order(found.classes, [loss], said=given is not None)
+        fitted = groups is not None or any(_TERMS[each].fitted for each in self.terms)
+        if not fitted and as_method(options["method"]).corrects_bias:
+            # The same numbers, without the fits.
+            options["method"] = Losses()
         result = decompose(
             codes,
             found.proba,
@@ -251,7 +258,8 @@ def scorer(
     Notes
     -----
     Choose a model by "risk" or "refinement": a constant prediction has no calibration error. Folds
-    need 20 rows or more; where one is smaller, ``cross_validate`` warns and its score is NaN.
+    need 20 rows or more, but for "risk" and "skill_score", for which nothing is fitted; where one
+    is smaller, ``cross_validate`` warns and its score is NaN.
 
     Examples
     --------

@@ -81,6 +81,22 @@ def test_losses_have_a_minus_sign_and_scores_have_none() -> None:
         assert alone in found.values()
 
 
+def test_losses_alone_are_scored_without_a_fit() -> None:
+    model = of(CODES)
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    for notion in ("canonical", "classwise", "top-label"):
+        for options in ({}, {"sample_weight": weight}):
+            both = scorer(["risk", "skill_score"], notion=notion)(model, X, CODES, **options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # few rows had an outcome
+                full = decompose(CODES, model.predict_proba(X), notion=notion, **options)
+            assert both["neg_risk"] == pytest.approx(-full.risk, rel=1e-12)
+            assert both["skill_score"] == pytest.approx(full.skill_score, rel=1e-9)
+    # A fit needs 20 rows.
+    expected = np.log(model.predict_proba(X[:9]))[np.arange(9), CODES[:9]].mean()
+    assert scorer("risk")(model, X[:9], CODES[:9]) == pytest.approx(expected)
+
+
 def test_names_lead_to_scorers_of_every_term_notion_and_loss() -> None:
     names = get_scorer_names()
     assert len(names) == len(set(names)) == len(_TERMS) * 3 * 5
