@@ -85,11 +85,11 @@ def test_losses_alone_are_scored_without_a_fit() -> None:
     model = of(CODES)
     weight = np.random.default_rng(0).integers(0, 3, len(X))
     for notion in ("canonical", "classwise", "top-label"):
-        for options in ({}, {"sample_weight": weight}):
-            both = scorer(["risk", "skill_score"], notion=notion)(model, X, CODES, **options)
+        for given in (None, weight):
+            both = scorer(["risk", "skill_score"], notion=notion)(model, X, CODES, sample_weight=given)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # few rows had an outcome
-                full = decompose(CODES, model.predict_proba(X), notion=notion, **options)
+                full = decompose(CODES, model.predict_proba(X), notion=notion, sample_weight=given)
             assert both["neg_risk"] == pytest.approx(-full.risk, rel=1e-12)
             assert both["skill_score"] == pytest.approx(full.skill_score, rel=1e-9)
     # A fit needs 20 rows.
@@ -116,7 +116,7 @@ def test_names_lead_to_scorers_of_every_term_notion_and_loss() -> None:
     ({"term": "neg_refinement"}, r"did you mean 'refinement'"),
     ({"term": []}, r"term = \[\]"),
     ({"term": None}, r"term = None"),
-    ({"generater": "brier"}, r"did you mean 'generator'"),
+    ({"generators": "brier"}, r"did you mean 'generator'"),
     ({"term": ["risk", "risk"]}, r"each once"),
     ({"generator": "brier score"}, r"generator = "),
     ({"generator": ["log", "brier"]}, r"generator = a list of 2"),
