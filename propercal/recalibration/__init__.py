@@ -2,8 +2,9 @@
 
 Public maps, in the style of scikit-learn and fit for ``decompose(recalibrator=...)``:
 :mod:`~propercal.recalibration.temperature` and :mod:`~propercal.recalibration.isotonic`, with
-their arguments (:mod:`~propercal.recalibration.arguments`) and settings
-(:mod:`~propercal.recalibration.parameters`).
+their arguments (:mod:`~propercal.recalibration.arguments`), settings
+(:mod:`~propercal.recalibration.parameters`) and what scikit-learn asks of them
+(:mod:`~propercal.recalibration.estimator`).
 
 What the debiased method averages: families of recalibrations
 (:mod:`~propercal.recalibration.family` says what one is), of scores and mixtures
@@ -17,6 +18,7 @@ their average (:mod:`~propercal.recalibration.stacking`) share one descent
 """
 
 from propercal.recalibration.isotonic import ClasswiseIsotonic
+from propercal.recalibration.step_function import IsotonicFunction
 from propercal.recalibration.temperature import TemperatureScaling
 
-__all__ = ["ClasswiseIsotonic", "TemperatureScaling"]
+__all__ = ["ClasswiseIsotonic", "IsotonicFunction", "TemperatureScaling"]

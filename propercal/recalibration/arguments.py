@@ -19,6 +19,7 @@ from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
 from propercal._data.tokens import is_number, is_permutation, said_beside
 from propercal._typing import Array
+from propercal.recalibration.estimator import not_fitted, note_features
 
 _NAMES = Names(labels="y", proba="X")
 
@@ -99,6 +100,11 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
             "recalibrate each label by itself, as a problem of two classes",
         )
     settings.columns_ = Columns.of(X, y, held.proba, settings)
+    note_features(
+        settings,
+        1 if settings.columns_.single else predictions.n_classes,
+        held.proba.columns,
+    )
     return predictions
 
 
@@ -106,8 +112,8 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
-        name = type(fitted).__name__
-        raise bad_value(name, "not fitted yet", "a fitted recalibrator", "call fit(X, y) first")
+        name, call = type(fitted).__name__, "call fit(X, y) first"
+        raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
     values = _held(X, fitted, classes.tolist()).values
     n = values.shape[0] if values.ndim else 0
     if n == 1:

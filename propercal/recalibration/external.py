@@ -34,7 +34,7 @@ def as_family(argument: str, recalibrator: Any) -> Family:
                 "objects with fit(X, y) and predict_proba(X), as in scikit-learn",
                 "pass an instance, such as LogisticRegression(), or a list of them",
             )
-    _check_unnamed(argument, recalibrator)
+    check_unnamed(argument, recalibrator)
 
     def family(train: TrainingSets) -> Recalibration:
         n_classes = train.n_classes
@@ -68,7 +68,7 @@ def _fit(argument: str, recalibrator: Any, rows: TrainingRows, *, uniform: bool)
     return fitted if result is None else result
 
 
-def _check_unnamed(argument: str, recalibrator: Any) -> None:
+def check_unnamed(argument: str, recalibrator: Any) -> None:
     """Raise if a recalibrator of this package has names for classes, which come as numbers."""
     if not isinstance(recalibrator, Parameters):
         return

@@ -14,12 +14,13 @@ from propercal._data.settings import check_flag
 from propercal._data.weights import in_rows
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
-from propercal.recalibration.parameters import Parameters
+from propercal.recalibration.estimator import Recalibrator
+from propercal.recalibration.step_function import IsotonicFunction
 
 Floats = NDArray[np.float64]
 
 
-class ClasswiseIsotonic(Parameters):
+class ClasswiseIsotonic(Recalibrator):
     r"""Replace each class's probability by a non-decreasing function of it, then normalise rows.
 
     .. math::
@@ -45,14 +46,19 @@ class ClasswiseIsotonic(Parameters):
     ----------
     classes_ : numpy.ndarray of shape (k,)
         The class of each column.
-    functions_ : list of sklearn.isotonic.IsotonicRegression
-        m_i of each class, before normalisation.
+    functions_ : list of IsotonicFunction
+        m_i of each class, before normalisation: ``predict(g_i)``, and the points between which it
+        is linear, ``X_thresholds_`` and ``y_thresholds_``.
+    n_features_in_ : int
+        Number of columns in `fit`, 1 for the positive class of two.
+    feature_names_in_ : numpy.ndarray of str
+        Their names, where all of them have one that is a text.
 
     Notes
     -----
     m_i is linear between the probabilities it was fitted to and constant beyond them. Over the
     fitted rows its mean is the share of the class (with `smoothed`, about that), until rows are
-    normalised.
+    normalised. Probabilities within 1e-15 of each other are one, so that rounding breaks no tie.
 
     Without `smoothed`, m_i is exactly 0 below the smallest probability with which the class was
     ever seen to occur, and everywhere for a class that was not: where it occurs all the same, the
@@ -79,7 +85,7 @@ class ClasswiseIsotonic(Parameters):
     """
 
     classes_: NDArray[Any]
-    functions_: list[Any]
+    functions_: list[IsotonicFunction]
 
     def __init__(
         self,
@@ -116,15 +122,7 @@ class ClasswiseIsotonic(Parameters):
         ------
         ValueError
             If an argument cannot be used.
-        ImportError
-            If scikit-learn is not installed.
         """
-        try:
-            from sklearn.isotonic import IsotonicRegression
-        except ImportError as error:
-            raise ImportError(
-                "ClasswiseIsotonic needs scikit-learn; install it with: pip install scikit-learn"
-            ) from error
         check_flag("smoothed", self.smoothed)
         predictions = read_training(X, y, sample_weight, self)
         prob, label = to_numpy(predictions.prob), to_numpy(predictions.label)
@@ -135,8 +133,7 @@ class ClasswiseIsotonic(Parameters):
         self.functions_ = []
         for i in range(predictions.n_classes):
             target = self._target(label == i, weight)
-            function = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
-            self.functions_.append(function.fit(prob[:, i], target, sample_weight=weight))
+            self.functions_.append(IsotonicFunction.fitted(prob[:, i], target, weight))
         self.classes_ = np.array(predictions.classes.names)
         return self
 

@@ -16,12 +16,12 @@ from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.predictions import Predictions
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
-from propercal.recalibration.parameters import Parameters
+from propercal.recalibration.estimator import Recalibrator
 
 Floats = NDArray[np.float64]
 
 
-class TemperatureScaling(Parameters):
+class TemperatureScaling(Recalibrator):
     r"""Divide all logits by the temperature that minimises the log loss.
 
     .. math::
@@ -49,6 +49,10 @@ class TemperatureScaling(Parameters):
         improves on giving all possible classes the same probability.
     classes_ : numpy.ndarray of shape (k,)
         The class of each column.
+    n_features_in_ : int
+        Number of columns in `fit`, 1 for the positive class of two.
+    feature_names_in_ : numpy.ndarray of str
+        Their names, where all of them have one that is a text.
 
     Notes
     -----

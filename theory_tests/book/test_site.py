@@ -54,6 +54,11 @@ def test_links_and_anchors_lead_somewhere(site: dict[Path, Convention]) -> None:
     assert sum(len(page.links) for page in site.values()) > 1000
 
 
+def test_attributes_keep_the_underscore_that_they_end_with() -> None:
+    text = re.sub(r"<[^>]+>", "", (HTML / "api" / "recalibration.html").read_text(encoding="utf-8"))
+    assert {"temperature_", "classes_", "functions_"} <= set(re.findall(r"\w+_(?= \()", text))
+
+
 def test_images_have_alternative_texts(site: dict[Path, Convention]) -> None:
     images = [(path, image) for path, page in site.items() for image in page.images]
     assert len(images) > 8

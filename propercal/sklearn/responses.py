@@ -1,0 +1,170 @@
+"""What a fitted classifier predicts, with the class of each column, and labels as their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propercal._array import to_numpy
+from propercal._data.columns import keys
+from propercal._data.holders import hold
+from propercal._data.messages import bad_value, some_names, warn
+from propercal._data.reading import is_missing
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+
+_ONE_OUTPUT = "a classifier of one class a row"
+_EACH = "score each output by itself, with the column of y that it predicts"
+
+
+class Response(NamedTuple):
+    """Predicted probabilities of rows."""
+
+    proba: Floats
+    """(n, k) one column a class."""
+    classes: list[Any]
+    """The class of each column."""
+
+
+def respond(estimator: Any, X: Any) -> Response:
+    """Return what `estimator` predicts for X, or raise where it is no classifier of one output."""
+    name = type(estimator).__name__
+    if not callable(getattr(estimator, "predict_proba", None)):
+        raise bad_value(
+            "estimator",
+            f"{name} without predict_proba",
+            "a classifier that predicts probabilities",
+            "wrap it in sklearn.calibration.CalibratedClassifierCV",
+        )
+    # Where nothing was fitted, this says so.
+    predicted = estimator.predict_proba(X)
+    if isinstance(predicted, list | tuple):
+        raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
+    return as_response(name, predicted, classes_of(estimator))
+
+
+def classes_of(estimator: Any) -> list[Any]:
+    """Return the classes that `estimator` was fitted to, or raise."""
+    name, classes = type(estimator).__name__, getattr(estimator, "classes_", None)
+    if classes is None:
+        raise bad_value(
+            "estimator",
+            f"{name} without classes_",
+            "a fitted classifier, whose classes_ say what its columns stand for",
+            "fit it, or let fit set self.classes_",
+        )
+    several = isinstance(classes, list) and len(classes) > 0 and np.ndim(classes[0]) > 0
+    if several or np.ndim(classes) != 1:
+        raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
+    return list(np.asarray(classes).tolist())
+
+
+def as_response(name: str, predicted: Any, classes: list[Any]) -> Response:
+    """Return probabilities as a matrix with a column for each class, or raise."""
+    held = hold(f"{name}.predict_proba(X)", predicted)
+    proba = to_numpy(held.values)
+    if proba.ndim == 1:
+        proba = proba[:, None]
+    if held.columns is not None and sorted(map(str, keys(held.columns))) == sorted(
+        map(str, keys(classes))
+    ):
+        # Columns that are named after the classes stand where their names say.
+        places = keys(held.columns)
+        proba = proba[:, [places.index(each) for each in keys(classes)]]
+    if proba.shape[1:] == (1,) and len(classes) == 2:
+        proba = np.concatenate([1 - proba, proba], axis=1)
+    if proba.shape[1:] != (len(classes),):
+        raise bad_value(
+            "estimator",
+            f"{name}, whose predict_proba gave shape {tuple(proba.shape)} for the classes "
+            f"{some_names(classes)}",
+            "one column for each of its classes_",
+            "correct it, or pass its predictions to propercal.decompose",
+        )
+    return Response(proba, classes)
+
+
+def labels_in(y: Any, argument: str = "y") -> list[Any]:
+    """Return labels as a list of plain values, or raise where there is not one for each row."""
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise bad_value(
+            argument,
+            "None" if y is None else f"an array of shape {values.shape}",
+            "one label for each row, of shape (n,)",
+            f"pass what occurred; {_EACH}",
+        )
+    found: list[Any] = values.tolist()
+    if any(is_missing(each) for each in dict.fromkeys(found)):
+        raise bad_value(argument, "missing values", "a label for each row", "drop these rows")
+    return found
+
+
+def with_labels(
+    response: Response, y: Any, name: str, order: Sequence[Any] | None = None
+) -> tuple[Integers, Response]:
+    """Return the numbers of the labels y, and a response with a column for each of them.
+
+    A class that the classifier was not fitted to has a probability of 0. Columns come in `order`,
+    where the caller gives one, else in that of the classifier.
+    """
+    labels = labels_in(y)
+    proba, classes = response
+    known = set(classes)
+    unknown = [each for each in dict.fromkeys(labels) if each not in known]
+    if unknown:
+        _check_kind(unknown, classes, name)
+        warn(
+            f"y has labels that {name} was not fitted to, {some_names(unknown)}: it gives them a "
+            "probability of 0."
+        )
+    # A classifier of one class alone is sure of it.
+    more = unknown or ([None] if len(classes) == 1 else [])
+    if more:
+        proba = np.concatenate([proba, np.zeros((len(proba), len(more)), proba.dtype)], axis=1)
+        classes = [*classes, *more]
+    if order is not None:
+        wanted = list(np.asarray(order).tolist())
+        if len(set(wanted)) < len(wanted) or set(wanted) != set(classes):
+            raise bad_value(
+                "labels",
+                some_names(wanted),
+                f"each of the classes {some_names(classes)} once",
+                "name them in the order that they have",
+            )
+        proba, classes = proba[:, [classes.index(each) for each in wanted]], wanted
+    number = {each: i for i, each in enumerate(classes)}
+    codes = np.array([number[each] for each in labels], dtype=np.int64)
+    return codes, Response(proba, classes)
+
+
+def _check_kind(unknown: list[Any], classes: list[Any], name: str) -> None:
+    """Raise where labels are texts and classes numbers, or the other way about."""
+    texts = {isinstance(each, str) for each in (*unknown, *classes)}
+    if len(texts) > 1:
+        raise bad_value(
+            "y",
+            f"labels {some_names(unknown)}",
+            f"labels of one type with the classes of {name}, {some_names(classes)}",
+            "pass them as they were passed to fit",
+        )
+
+
+def plain(argument: str, values: Any) -> Any:
+    """Return one value for each row, told by its position, without the names of rows."""
+    if values is None:
+        return None
+    found = np.asarray(values)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
+    if found.ndim != 1:
+        raise bad_value(
+            argument, f"an array of shape {found.shape}", "one value for each row", "pass a vector"
+        )
+    return found

@@ -1,0 +1,225 @@
+"""What scikit-learn asks of estimators, by its own checks: recalibrators, and classifiers with one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", minversion="1.6")
+
+import sklearn
+from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils import estimator_checks
+from sklearn.utils.validation import check_is_fitted
+
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+from propercal.sklearn import RecalibratedClassifier
+
+BOTH = [TemperatureScaling, ClasswiseIsotonic]
+
+
+def checks(*estimators: Any) -> Any:
+    with warnings.catch_warnings():
+        # Probabilities are no features, so that most checks are left out, with a warning.
+        warnings.simplefilter("ignore")
+        mark = estimator_checks.parametrize_with_checks(list(estimators)).mark
+        # Before 1.9 they come from a generator, which pytest 9 warns of.
+        return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs)
+
+
+@checks(*(kind() for kind in BOTH), TemperatureScaling(from_logits=True))  # type: ignore[untyped-decorator]
+def test_recalibrators_pass_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+#: Checks that bring no features along.
+WITHOUT_FEATURES = [
+    "check_estimator_tags_renamed", "check_valid_tag_types", "check_estimator_repr", "check_no_attributes_set_in_init",
+    "check_mixin_order", "check_do_not_raise_errors_in_init_or_set_params",
+    "check_parameters_default_constructible", "check_get_params_invariance", "check_set_params", "check_estimators_unfitted",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", WITHOUT_FEATURES)
+@pytest.mark.parametrize("made", [TemperatureScaling(from_logits=True), ClasswiseIsotonic(from_logits=True, smoothed=True)], ids=repr)
+def test_checks_that_tags_leave_out_pass_where_they_apply(made: Any, name: str) -> None:
+    check = getattr(estimator_checks, name, None)
+    if check is None:
+        pytest.skip(f"scikit-learn {sklearn.__version__} has no {name}")
+    check(type(made).__name__, made)
+
+
+@pytest.mark.filterwarnings("ignore")
+@checks(RecalibratedClassifier(LogisticRegression()))  # type: ignore[untyped-decorator]
+def test_a_recalibrated_classifier_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_recalibrators_are_classifiers_of_probabilities(kind: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).dirichlet(np.ones(3), 60)
+    y = np.array(["a", "b", "c"])[X.argmax(axis=1)]
+    y[:3] = ["a", "b", "c"]
+    assert is_classifier(kind())
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        kind().predict(X)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(kind())
+    fitted = kind().fit(X, y)
+    check_is_fitted(fitted)
+    assert fitted.n_features_in_ == 3
+    assert not hasattr(fitted, "feature_names_in_")
+    assert fitted.predict(X).tolist() == fitted.classes_[fitted.predict_proba(X).argmax(axis=1)].tolist()
+    fitted.fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+    fitted.fit(np.stack([1 - X[:, 0], X[:, 0]], axis=1), y == "a")
+    assert (fitted.n_features_in_, hasattr(fitted, "feature_names_in_")) == (2, False)
+    assert kind().fit(X[:, 0], y == "a").n_features_in_ == 1
+    assert "predict" in dir(clone(fitted))
+
+
+X, Y = load_breast_cancer(return_X_y=True)
+TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
+
+
+def test_recalibration_by_folds_is_that_of_a_loop() -> None:
+    folds = GroupKFold(3)
+    groups = np.arange(len(Y[TRAIN])) % 7
+    found = RecalibratedClassifier(GaussianNB(), cv=folds).fit(X[TRAIN], Y[TRAIN], groups=groups)
+    proba = np.zeros((len(groups), 2))
+    for train, test in folds.split(X[TRAIN], Y[TRAIN], groups):
+        proba[test] = GaussianNB().fit(X[TRAIN][train], Y[TRAIN][train]).predict_proba(X[TRAIN][test])
+    scaling = TemperatureScaling().fit(proba, Y[TRAIN])
+    assert found.recalibrator_.temperature_ == pytest.approx(scaling.temperature_, rel=1e-9)
+    expected = scaling.predict_proba(GaussianNB().fit(X[TRAIN], Y[TRAIN]).predict_proba(X[TEST]))
+    np.testing.assert_allclose(found.predict_proba(X[TEST]), expected, rtol=1e-9)
+    assert found.n_features_in_ == X.shape[1]
+
+
+def test_a_fitted_classifier_is_recalibrated_on_the_rows_of_fit() -> None:
+    model = GaussianNB().fit(X[TRAIN], Y[TRAIN])
+    scaling = TemperatureScaling().fit(model.predict_proba(X[TEST]), Y[TEST])
+    for made in (RecalibratedClassifier(model, cv="prefit"), RecalibratedClassifier(FrozenEstimator(model))):
+        found = made.fit(X[TEST], Y[TEST])
+        assert found.recalibrator_.temperature_ == pytest.approx(scaling.temperature_, rel=1e-9)
+    with pytest.raises(ValueError, match=r"y = labels \[7\]: expected the classes of the fitted"):
+        RecalibratedClassifier(model, cv="prefit").fit(X[TEST], np.where(Y[TEST], 7, 0))
+    # A class that these rows lack is no doubt about the numbers of the others.
+    three = GaussianNB().fit(X[:, :2], np.arange(len(Y)) % 3)
+    some = np.arange(len(Y)) % 3 > 0
+    found = RecalibratedClassifier(three, cv="prefit").fit(X[some, :2], (np.arange(len(Y)) % 3)[some])
+    assert found.predict_proba(X[:, :2]).shape == (len(Y), 3)
+    one = GaussianNB().fit(X, np.ones(len(Y)))
+    with pytest.raises(ValueError, match="estimator = labels of one class"):
+        RecalibratedClassifier(one, cv="prefit").fit(X, np.ones(len(Y)))
+    with pytest.raises(NotFittedError):
+        RecalibratedClassifier(GaussianNB(), cv="prefit").fit(X, Y)
+    with pytest.raises(ValueError, match="groups = passed to fit: expected nothing beside X, y and sample_weight"):
+        RecalibratedClassifier(model, cv="prefit").fit(X, Y, groups=Y)
+    with pytest.raises(ValueError, match=r"cv = 'prefitted'"):
+        RecalibratedClassifier(model, cv="prefitted").fit(X, Y)
+
+
+def test_logits_are_those_of_the_decision_function() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1))
+    by_logits = RecalibratedClassifier(model, TemperatureScaling(from_logits=True)).fit(X, Y)
+    by_probabilities = RecalibratedClassifier(model).fit(X, Y)
+    assert by_logits.recalibrator_.temperature_ == pytest.approx(by_probabilities.recalibrator_.temperature_, rel=1e-9)
+    svc = RecalibratedClassifier(make_pipeline(StandardScaler(), LinearSVC()), TemperatureScaling(from_logits=True)).fit(X[TRAIN], Y[TRAIN])
+    assert log_loss(Y[TEST], svc.predict_proba(X[TEST])) < 0.2
+    with pytest.raises(ValueError, match="LinearSVC without predict_proba"):
+        RecalibratedClassifier(LinearSVC()).fit(X, Y)
+    with pytest.raises(ValueError, match="GaussianNB without decision_function"):
+        RecalibratedClassifier(GaussianNB(), TemperatureScaling(from_logits=True)).fit(X, Y)
+
+
+@pytest.mark.parametrize("names", [["b", "a", "c"], [3, 1, 2], [True, False]], ids=repr)
+def test_any_recalibrator_and_any_names_of_classes(names: list[Any]) -> None:
+    x, codes = make_classification(300, n_classes=len(names), n_informative=4, random_state=0)
+    y = np.array(names)[codes]
+    for recalibrator in (ClasswiseIsotonic(smoothed=True), LogisticRegression()):
+        found = RecalibratedClassifier(GaussianNB(), recalibrator, cv=3).fit(x, y)
+        assert found.classes_.tolist() == sorted(names)
+        proba = found.predict_proba(x)
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        assert (found.predict(x) == y).mean() > 0.6
+        assert found.score(x, y) == (found.predict(x) == y).mean()
+
+
+def test_a_class_that_a_fold_lacks_has_no_probability_there() -> None:
+    x, y = load_digits(return_X_y=True)
+    kept = y < 3
+    x, y = x[kept], y[kept]
+    # The first fold has all rows of class 2.
+    folds = [(np.flatnonzero(y != 2), np.flatnonzero(y == 2)), (np.flatnonzero(y == 2)[:9].tolist() + list(range(60)), list(range(60, 300)))]
+    with pytest.warns(UserWarning, match="infinite at any temperature"):
+        found = RecalibratedClassifier(GaussianNB(var_smoothing=1e-3), cv=folds).fit(x, y)
+    assert 0 < found.recalibrator_.temperature_ < np.inf
+
+
+def test_settings_of_the_recalibrator_are_searched() -> None:
+    search = GridSearchCV(
+        RecalibratedClassifier(GaussianNB(), ClasswiseIsotonic()),
+        {"recalibrator__smoothed": [True, False], "recalibrator": [ClasswiseIsotonic()]},
+        scoring="neg_brier_score", cv=2,
+    ).fit(X, Y)
+    assert search.best_estimator_.recalibrator_.smoothed in (True, False)
+    assert "RecalibratedClassifier" in search.best_estimator_._repr_html_()
+    for bad in (TemperatureScaling, 3, StandardScaler()):
+        with pytest.raises(ValueError, match=r"recalibrator = .*: expected an estimator with"):
+            RecalibratedClassifier(GaussianNB(), bad).fit(X, Y)
+    for bad in (GaussianNB, None):
+        with pytest.raises(ValueError, match=r"estimator = .*: expected an estimator with fit"):
+            RecalibratedClassifier(bad).fit(X, Y)
+    with pytest.raises(ValueError, match="recalibrator = TemperatureScaling with labels"):
+        RecalibratedClassifier(GaussianNB(), TemperatureScaling(labels=[1, 0])).fit(X, Y)
+
+
+def test_weights_count_rows() -> None:
+    plain = RecalibratedClassifier(GaussianNB()).fit(X, Y)
+    weighted = RecalibratedClassifier(GaussianNB()).fit(X, Y, sample_weight=np.ones(len(Y)))
+    np.testing.assert_allclose(plain.predict_proba(X), weighted.predict_proba(X), rtol=1e-9)
+    model = GaussianNB().fit(X[TRAIN], Y[TRAIN])
+    weight = np.random.default_rng(0).integers(0, 3, len(Y[TEST]))
+    once = RecalibratedClassifier(model, cv="prefit").fit(X[TEST], Y[TEST], sample_weight=weight)
+    several = RecalibratedClassifier(model, cv="prefit").fit(np.repeat(X[TEST], weight, axis=0), np.repeat(Y[TEST], weight))
+    assert once.recalibrator_.temperature_ == pytest.approx(several.recalibrator_.temperature_, rel=1e-9)
+
+
+def test_metadata_are_routed() -> None:
+    groups = np.arange(len(Y)) % 5
+    with sklearn.config_context(enable_metadata_routing=True):
+        made = RecalibratedClassifier(GaussianNB().set_fit_request(sample_weight=True), cv=GroupKFold(3))
+        found = made.fit(X, Y, sample_weight=np.ones(len(Y)), groups=groups)
+    plain = RecalibratedClassifier(GaussianNB(), cv=GroupKFold(3)).fit(X, Y, groups=groups)
+    np.testing.assert_allclose(found.predict_proba(X), plain.predict_proba(X), rtol=1e-9)
+
+
+def test_recalibrators_stack_and_calibrated_classifiers_agree() -> None:
+    """Temperatures of scikit-learn 1.8 are ours, but for its 1e-12 added to probabilities."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    stacked = StackingClassifier([("model", model)], TemperatureScaling(), cv=5, stack_method="predict_proba").fit(X, Y)
+    found = RecalibratedClassifier(model, cv=5).fit(X, Y)
+    np.testing.assert_allclose(stacked.predict_proba(X), found.predict_proba(X), rtol=1e-6)
+    assert cross_val_score(stacked, X, Y, cv=2).mean() > 0.9
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8):
+        theirs = CalibratedClassifierCV(model, method="temperature", ensemble=False, cv=5).fit(X, Y)
+        # Their logits of two classes are (−x, x), twice the log-odds.
+        assert 2 * float(theirs.calibrated_classifiers_[0].calibrators[0].beta_) == pytest.approx(1 / found.recalibrator_.temperature_, rel=1e-3)
