@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torchmetrics.utilities.data import dim_zero_cat
@@ -26,9 +26,11 @@ from propercal.torchmetrics.batches import NAMES, TYPES, Rows
 class ListedMetric(ProperMetric):
     """A term of all rows, which are kept."""
 
-    preds: list[torch.Tensor] | torch.Tensor
-    target: list[torch.Tensor] | torch.Tensor
-    weight: list[torch.Tensor] | torch.Tensor
+    if TYPE_CHECKING:
+        # Scripting reads annotations.
+        preds: list[torch.Tensor] | torch.Tensor
+        target: list[torch.Tensor] | torch.Tensor
+        weight: list[torch.Tensor] | torch.Tensor
 
     def __init__(
         self,
