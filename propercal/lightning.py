@@ -216,9 +216,12 @@ class StopAtLeastRefinement:
                     "validation rows", "none", "20 or more", "see whether ignore_index leaves any"
                 )
             rows, result = metric._rows(), metric._decompose()
+        with held_warnings() as of_temperature:
             scaling = kept._scaling().fit(rows.preds, rows.target, rows.weight)
         self._metric = None
-        kept._note(pl_module, result, scaling, int(trainer.current_epoch), doubts)
+        kept._note(
+            pl_module, result, scaling, int(trainer.current_epoch), doubts, of_temperature
+        )
         pl_module.log_dict(
             {f"{self.prefix}{name}": kept.history[-1][name] for name in _LOGGED},
             sync_dist=trainer.world_size > 1,

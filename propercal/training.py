@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from propercal._data.settings import check_flag
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
+from propercal.recalibration.arguments import Columns
 from propercal.recalibration.temperature import TemperatureScaling
 from propercal.result import Decomposition
 
@@ -28,6 +29,8 @@ __all__ = ["LeastRefinement"]
 
 #: What an epoch leaves in the history.
 _RECORDED = "risk", "refinement", "calibration_error"
+#: What is written as it is.
+_WRITTEN = "refinement", "epoch", "temperature", "wait", "history", "doubts"
 
 
 class LeastRefinement:
@@ -67,6 +70,8 @@ class LeastRefinement:
         Epoch, risk, refinement, calibration error and temperature of each.
     wait : int
         Epochs since the least refinement.
+    doubts : list of str
+        What :func:`propercal.decompose` had to warn of at the epoch that is kept.
 
     Raises
     ------
@@ -87,20 +92,20 @@ class LeastRefinement:
     --------
     >>> import torch
     >>> from sklearn.datasets import load_digits
-    >>> x, y = (torch.as_tensor(each) for each in load_digits(return_X_y=True))
+    >>> x, y = (torch.as_tensor(each) for each in load_digits(n_class=3, return_X_y=True))
     >>> x = x.float() / 16
     >>> _ = torch.manual_seed(0)
-    >>> model = torch.nn.Linear(64, 10)
+    >>> model = torch.nn.Linear(64, 3)
     >>> optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     >>> kept = LeastRefinement(patience=2)
-    >>> for epoch in range(20):
+    >>> for epoch in range(5):
     ...     optimizer.zero_grad()
-    ...     torch.nn.functional.cross_entropy(model(x[:600]), y[:600]).backward()
+    ...     torch.nn.functional.cross_entropy(model(x[:200]), y[:200]).backward()
     ...     _ = optimizer.step()
-    ...     if kept.update(model, y[600:1200], model(x[600:1200]).detach()).should_stop:
+    ...     if kept.update(model, y[200:400], model(x[200:400]).detach()).should_stop:
     ...         break
     >>> _ = kept.restore(model)
-    >>> proba = kept.predict_proba(model(x[1200:]).detach())
+    >>> proba = kept.predict_proba(model(x[400:]).detach())
     """
 
     def __init__(
@@ -131,9 +136,10 @@ class LeastRefinement:
         self.result: Decomposition | None = None
         self.history: list[dict[str, float]] = []
         self.wait = 0
-        self.classes: list[Any] | None = None
+        self.doubts: list[str] = []
         self._weights: dict[str, Any] | None = None
-        self._doubts: list[str] = []
+        self._fitted: Any = None
+        self._to_say: list[str] = []
 
     @property
     def should_stop(self) -> bool:
@@ -190,9 +196,10 @@ class LeastRefinement:
                 labels=self.labels,
                 pos_label=self.pos_label,
             )
+        with held_warnings() as of_temperature:
             scaling = self._scaling().fit(y_proba, y_true, sample_weight)
         number = len(self.history) if epoch is None else int(epoch)
-        return self._note(module, result, scaling, number, doubts)
+        return self._note(module, result, scaling, number, doubts, of_temperature)
 
     def _note(
         self,
@@ -201,6 +208,7 @@ class LeastRefinement:
         scaling: TemperatureScaling,
         epoch: int,
         doubts: Sequence[str],
+        of_temperature: Sequence[str],
     ) -> Self:
         """Keep an epoch if it is the best so far."""
         found = {name: float(getattr(result, name)) for name in _RECORDED}
@@ -209,8 +217,9 @@ class LeastRefinement:
         self.history.append({"epoch": float(epoch), **found, "temperature": temperature})
         if found["refinement"] < self.refinement - self.min_delta:
             self.refinement, self.epoch, self.wait = found["refinement"], epoch, 0
-            self.temperature, self.classes = temperature, scaling.classes_.tolist()
-            self._weights, self._doubts = on_cpu(module.state_dict()), list(doubts)
+            self.temperature, self._fitted = temperature, scaling
+            self.doubts, self._to_say = list(doubts), list(of_temperature)
+            self._weights = on_cpu(module.state_dict())
         else:
             self.wait += 1
         return self
@@ -236,10 +245,10 @@ class LeastRefinement:
         Warns
         -----
         UserWarning
-            Of what :func:`propercal.decompose` and the fit of the temperature warned of at that epoch.
+            If no temperature is the best, or the best is infinite, as the fit to that epoch said.
         """
         module.load_state_dict(self.weights)
-        for each in self._doubts:
+        for each in self._to_say:
             warn(each)
         return module
 
@@ -248,7 +257,10 @@ class LeastRefinement:
         """What ``module.state_dict()`` was at the epoch of least refinement, on the CPU."""
         if self._weights is None:
             raise bad_value(
-                "update()", "never called", "an epoch that is kept", "call it after each epoch"
+                "epoch",
+                None,
+                "one of finite refinement, but no epoch is kept",
+                "call update(...) after each epoch",
             )
         return self._weights
 
@@ -271,18 +283,17 @@ class LeastRefinement:
             If there was no epoch yet, or the predictions cannot be used.
         """
         _ = self.weights
-        scaling = self._scaling()
-        scaling.temperature_, scaling.classes_ = cast("float", self.temperature), np.array(self.classes)
-        return scaling.predict_proba(y_proba)
+        return self._fitted.predict_proba(y_proba)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all there is to know, so that training can be resumed: numbers and tensors."""
-        names = "refinement", "epoch", "temperature", "classes", "wait"
+        fitted = self._fitted
         return {
-            **{name: getattr(self, name) for name in names},
-            "history": copy.deepcopy(self.history),
+            **{name: copy.deepcopy(getattr(self, name)) for name in _WRITTEN},
+            "to_say": list(self._to_say),
             "weights": self._weights,
-            "doubts": list(self._doubts),
+            "classes": None if fitted is None else fitted.classes_.tolist(),
+            "single": fitted is not None and fitted.columns_.single,
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -293,12 +304,18 @@ class LeastRefinement:
         state_dict : mapping
             It is not changed.
         """
-        found = dict(state_dict)
-        self.history, self._weights = copy.deepcopy(found.pop("history")), found.pop("weights")
-        self._doubts = list(found.pop("doubts"))
-        for name, value in found.items():
-            setattr(self, name, value)
-        self.result = None
+        self.reset()
+        for name in _WRITTEN:
+            setattr(self, name, copy.deepcopy(state_dict[name]))
+        self._weights, self._to_say = state_dict["weights"], list(state_dict["to_say"])
+        if self._weights is not None:
+            self._fitted = self._scaling()
+            self._fitted.temperature_ = state_dict["temperature"]
+            self._fitted.classes_ = np.array(state_dict["classes"])
+            said = {"labels": self.labels, "pos_label": self.pos_label}
+            single, logits = state_dict["single"], self.from_logits
+            known = None, None, single, (), None, {}
+            self._fitted.columns_ = Columns(*known, logits, said)
 
     def _scaling(self) -> TemperatureScaling:
         return TemperatureScaling(
