@@ -11,7 +11,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Unpack
+from typing import Any, Self, Unpack, cast
 
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.settings import check_flag
@@ -32,8 +32,8 @@ class StopAtLeastRefinement:
     r"""Callback of Lightning that keeps the epoch of least refinement and fits the temperature.
 
     After each validation it decomposes the loss of all validation rows, of all processes. It logs
-    the terms, stops when the refinement has not fallen for long enough, and when training ends gives
-    the module the weights of the epoch where it was least.
+    the terms, stops when the refinement has not fallen for long enough, and when training ends
+    gives the module the weights of the epoch where it was least.
 
     Parameters
     ----------
@@ -71,8 +71,9 @@ class StopAtLeastRefinement:
     Notes
     -----
     ``softmax(logits / callback.temperature)``, or ``callback.predict_proba(logits)``, are the
-    calibrated predictions of the weights that are kept. Validation rows choose epoch and temperature:
-    report on others. A validation of 10⁴ rows of ten classes takes about a second more.
+    calibrated predictions of the weights that are kept. Validation rows choose epoch and
+    temperature: report on others. A validation of 10⁴ rows of ten classes takes about a second
+    more.
 
     Weights are copied to the CPU, whole, by each process: sharded modules have to gather theirs.
     Checkpoints hold them too, so that training that is resumed goes on as it would have.
@@ -87,15 +88,16 @@ class StopAtLeastRefinement:
                 x, y = batch
                 return {"logits": self(x), "target": y}
 
+
         callback = StopAtLeastRefinement(patience=10)
         trainer = L.Trainer(max_epochs=200, callbacks=[callback])
         trainer.fit(network, train_loader, valid_loader)
         proba = callback.predict_proba(network(x_test))
     """
 
-    def __new__(cls, *_: Any, **__: Any) -> StopAtLeastRefinement:
+    def __new__(cls, *_: Any, **__: Any) -> Self:
         """Make a callback of the package that is in use."""
-        return object.__new__(_as_callback(cls, _bases()))
+        return cast("Self", object.__new__(_as_callback(cls, _bases())))
 
     def __init__(
         self,
@@ -219,9 +221,7 @@ class StopAtLeastRefinement:
         with held_warnings() as of_temperature:
             scaling = kept._scaling().fit(rows.preds, rows.target, rows.weight)
         self._metric = None
-        kept._note(
-            pl_module, result, scaling, int(trainer.current_epoch), doubts, of_temperature
-        )
+        kept._note(pl_module, result, scaling, int(trainer.current_epoch), doubts, of_temperature)
         pl_module.log_dict(
             {f"{self.prefix}{name}": kept.history[-1][name] for name in _LOGGED},
             sync_dist=trainer.world_size > 1,
@@ -277,9 +277,7 @@ def _bases() -> tuple[type, ...]:
 
 
 @cache
-def _as_callback(
-    cls: type[StopAtLeastRefinement], bases: tuple[type, ...]
-) -> type[StopAtLeastRefinement]:
+def _as_callback(cls: Any, bases: tuple[Any, ...]) -> Any:
     """Return a class that is a callback of these packages too."""
     named = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     return type(cls.__name__, (cls, *bases), named)

@@ -81,7 +81,8 @@ class LeastRefinement:
     Notes
     -----
     Validation rows choose the epoch and the temperature: report on others. Weights are kept on the
-    CPU. The loss of the kept epoch before it is calibrated may be far from the least; that is meant.
+    CPU. The loss of the kept epoch, before it is calibrated, may be far from the least; that is
+    meant.
 
     References
     ----------
@@ -313,9 +314,16 @@ class LeastRefinement:
             self._fitted.temperature_ = state_dict["temperature"]
             self._fitted.classes_ = np.array(state_dict["classes"])
             said = {"labels": self.labels, "pos_label": self.pos_label}
-            single, logits = state_dict["single"], self.from_logits
-            known = None, None, single, (), None, {}
-            self._fitted.columns_ = Columns(*known, logits, said)
+            self._fitted.columns_ = Columns(
+                names=None,
+                name=None,
+                single=state_dict["single"],
+                dims=(),
+                class_dim=None,
+                scalars={},
+                from_logits=self.from_logits,
+                settings=said,
+            )
 
     def _scaling(self) -> TemperatureScaling:
         return TemperatureScaling(
@@ -337,7 +345,10 @@ def _check_patience(patience: Any) -> int | None:
     whole = isinstance(patience, int | np.integer) and not isinstance(patience, bool)
     if not whole or patience < 1:
         raise bad_value(
-            "patience", repr(patience), "a whole number of epochs, 1 or more, or None", "10 is usual"
+            "patience",
+            repr(patience),
+            "a whole number of epochs, 1 or more, or None",
+            "10 is usual",
         )
     return int(patience)
 

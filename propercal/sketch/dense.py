@@ -138,7 +138,9 @@ class DenseSketch:
             if self.weighted
             else (None, None)
         )
-        return PointSums(exact, keys, arrays["total"][i, used], low, high, size[used], weight, squares)
+        return PointSums(
+            exact, keys, arrays["total"][i, used], low, high, size[used], weight, squares
+        )
 
     def _reading(self, settled: Any) -> Convention:
         """Return how rows are read after some that settled so much."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from abc import abstractmethod
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
 from torchmetrics import Metric
@@ -35,7 +35,7 @@ _FOREIGN = {
 }
 
 
-class ProperMetric(Metric):
+class ProperMetric(Metric):  # type: ignore[misc]
     """A term of a decomposition.
 
     The result is a scalar of the type of the predictions, float32 at least, where they are.
@@ -44,6 +44,9 @@ class ProperMetric(Metric):
     is_differentiable: bool = False
     higher_is_better: bool = False
     full_state_update: bool = False
+    if TYPE_CHECKING:
+        # Scripting reads annotations.
+        _computed: Any
     #: The term that `compute` returns.
     term: ClassVar[str]
 
@@ -61,9 +64,9 @@ class ProperMetric(Metric):
         confidence_level: float,
         options: dict[str, Any],
     ) -> None:
-        for name in options:
+        for name, value in options.items():
             if name in _FOREIGN:
-                raise bad_value(name, repr(options[name]), "no such argument", _FOREIGN[name])
+                raise bad_value(name, repr(value), "no such argument", _FOREIGN[name])
         settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
         super().__init__(**options)
         check_flag("from_logits", from_logits)

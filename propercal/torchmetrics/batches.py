@@ -1,4 +1,4 @@
-"""Batches of tensors as a training loop has them: checked, flattened to rows, void rows left out."""
+"""Batches of tensors as a training loop has them: checked, flattened to rows that count."""
 
 from __future__ import annotations
 
@@ -67,9 +67,11 @@ class Reader:
             )
         if is_missing(self.ignore_index):
             return torch.isnan(target)
-        return target == self.ignore_index
+        return torch.eq(target, self.ignore_index)
 
-    def _check_values(self, preds: torch.Tensor, target: torch.Tensor, weight: torch.Tensor) -> None:
+    def _check_values(
+        self, preds: torch.Tensor, target: torch.Tensor, weight: torch.Tensor
+    ) -> None:
         """Raise if predictions cannot be read, before they are kept.
 
         How labels are numbered, and what is to be warned of, all rows together tell.

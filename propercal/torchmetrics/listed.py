@@ -233,7 +233,8 @@ class ProperCalibrationError(ListedMetric):
 
     All rows are kept on the device of the predictions; ``compute_on_cpu=True`` keeps them on the
     CPU, where the result then is. Several processes may have different numbers of rows, or none.
-    No gradient passes: a term of a loss is :func:`propercal.calibration_error` of ``method="risk"``.
+    No gradient passes: for a term of a loss take :func:`propercal.calibration_error` with
+    ``method="risk"``.
     Metrics of several generators or methods in a ``MetricCollection`` share their rows.
 
     Examples

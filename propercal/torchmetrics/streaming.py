@@ -165,8 +165,8 @@ class StreamingCalibrationError(ProperMetric):
             )
         weight = rows.weight.cpu().numpy() if self._dense.weighted else None
         settled = self.settled.cpu().numpy()
-        target = rows.target.cpu().numpy()
-        new = self._dense.of_rows(target, rows.preds, weight, settled)
+        labels = rows.target.cpu().numpy()
+        new = self._dense.of_rows(labels, rows.preds, weight, settled)
         if new is None:
             return
         for name, values in new.items():

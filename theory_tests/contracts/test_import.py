@@ -43,7 +43,13 @@ MODULES = [
 
 @pytest.mark.parametrize("name", ["propercal", *MODULES])
 def test_every_advertised_name_exists_and_is_documented(name: str) -> None:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        # A room that is made for another package says which, and nothing else may be missing.
+        if 'pip install "propercal[' not in str(error):
+            raise
+        pytest.skip(str(error))
     assert module.__doc__
     public = getattr(module, "__all__", ())
     assert len(set(public)) == len(public)

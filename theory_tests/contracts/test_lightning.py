@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,12 +80,14 @@ def trainer(package: Any, callback: Any, place: Path, **more: Any) -> Any:
 
 def test_a_training_keeps_its_epoch_of_least_refinement(package: Any, tmp_path: Path) -> None:
     callback, model = StopAtLeastRefinement(patience=3, **QUICK), network(package)
-    assert isinstance(callback, package.Callback) and isinstance(callback, StopAtLeastRefinement)
+    assert isinstance(callback, package.Callback)
+    assert isinstance(callback, StopAtLeastRefinement)
     run = trainer(package, callback, tmp_path)
     run.fit(model, *loaders())
     kept = callback.kept
     found = [each["refinement"] for each in kept.history]
-    assert kept.epoch == int(np.argmin(found)) and kept.refinement == min(found)
+    assert kept.epoch == int(np.argmin(found))
+    assert kept.refinement == min(found)
     assert len(found) == kept.epoch + 4 < 12 or len(found) == 12
     # What stood before the next epoch began.
     if kept.epoch + 1 < len(model.seen):
@@ -109,7 +110,8 @@ def test_going_on_from_a_checkpoint(tmp_path: Path) -> None:
     trainer(package, whole, tmp_path, max_epochs=6, enable_checkpointing=True, callbacks=[whole, checkpoints]).fit(one, *loaders())
     trainer(package, second, tmp_path, max_epochs=6).fit(two, *loaders(), ckpt_path=tmp_path / "epoch=2.ckpt")
     assert [each["epoch"] for each in second.kept.history] == list(range(6))
-    assert second.kept.epoch == whole.kept.epoch and second.temperature == pytest.approx(whole.temperature, rel=1e-6)
+    assert second.kept.epoch == whole.kept.epoch
+    assert second.temperature == pytest.approx(whole.temperature, rel=1e-6)
     for term in ("risk", "refinement"):
         assert [each[term] for each in second.kept.history] == pytest.approx([each[term] for each in whole.kept.history], rel=1e-5)
     assert all(torch.allclose(each, two.state_dict()[name]) for name, each in one.state_dict().items())
@@ -135,7 +137,8 @@ def test_two_processes_keep_the_same(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, timeout=240, env=environment, cwd=tmp_path, capture_output=True)
     first, second = ((tmp_path / f"{rank}.txt").read_text(encoding="utf-8") for rank in range(2))
-    assert first == second and first.startswith("300 ")
+    assert first == second
+    assert first.startswith("300 ")
 
 
 @pytest.mark.parametrize(("options", "outputs"), [
@@ -177,15 +180,18 @@ def test_what_is_passed_over(tmp_path: Path) -> None:
         trainer(package, callback, tmp_path, max_epochs=1).fit(model, train)
     left = StopAtLeastRefinement(patience=1, restore=False, min_delta=10.0, **QUICK)
     trainer(package, left, tmp_path).fit(model, train, valid)
-    assert left.kept.epoch == 0 and len(left.kept.history) == 2
+    assert left.kept.epoch == 0
+    assert len(left.kept.history) == 2
     last = {name: each.clone() for name, each in model.state_dict().items()}
     assert not all(torch.equal(last[name], each) for name, each in left.kept.weights.items())
 
 
 def test_copies_and_classes_of_ones_own() -> None:
     callback = StopAtLeastRefinement(patience=4, **QUICK)
-    again = pickle.loads(pickle.dumps(callback))  # noqa: S301
-    assert again.kept.patience == 4 and type(again) is type(callback) and again.state_key == "StopAtLeastRefinement"
+    again: Any = pickle.loads(pickle.dumps(callback))  # noqa: S301
+    assert again.kept.patience == 4
+    assert type(again) is type(callback)
+    assert again.state_key == "StopAtLeastRefinement"
 
     class Mine(StopAtLeastRefinement):
         pass
@@ -193,13 +199,12 @@ def test_copies_and_classes_of_ones_own() -> None:
     assert isinstance(Mine(), importlib.import_module("lightning.pytorch").Callback)
     for options in ({"patience": 0}, {"rows": 1}, {"restore": None}, {"bandwith": 1.0}):
         with pytest.raises(ValueError, match=next(iter(options))):
-            StopAtLeastRefinement(**options)  # type: ignore[arg-type]
+            StopAtLeastRefinement(**options)
 
 
 @pytest.fixture
-def absent(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("propercal.lightning._PACKAGES", ("no_such_package.pytorch",))
-    yield
 
 
 @pytest.mark.usefixtures("absent")

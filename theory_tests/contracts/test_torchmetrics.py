@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,10 @@ def test_copies_and_scripts(make: Callable[[], Any]) -> None:
     preds, target = rows()
     metric = fed(make(), preds, target)
     value, states = metric.compute(), metric.state_dict()
-    assert value.shape == () and not value.requires_grad and states == {} and hash(metric)
+    assert value.shape == ()
+    assert not value.requires_grad
+    assert states == {}
+    assert hash(metric)
     for other in (metric.clone(), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):  # noqa: S301
         assert other is not metric
         assert torch.equal(other.compute(), value)
@@ -165,7 +169,8 @@ def test_rows_that_do_not_count() -> None:
     bad[void] = torch.nan
     expected = propercal.calibration_error(target[~void], preds[~void], **QUICK)
     metric = fed(ProperCalibrationError(ignore_index=-100, **QUICK), bad, marked)
-    assert float(metric.compute()) == pytest.approx(float(expected)) and len(metric.decomposition().contributions().sample) == 240
+    assert float(metric.compute()) == pytest.approx(float(expected))
+    assert len(metric.decomposition().contributions().sample) == 240
     weight = torch.where(void, 0.0, 3.0)
     assert float(fed(ProperCalibrationError(**QUICK), bad, target, sample_weight=weight).compute()) == pytest.approx(float(expected))
     metric.update(preds[:5], torch.full((5,), -100))
@@ -232,8 +237,8 @@ P, Y = rows(30)
     (P.reshape(5, 6, 3), torch.ones(5, 6, 3), "flatten"),
     (P * 3, Y, "preds ="),
     (P.log(), Y, "from_logits"),
-    (torch.where(P == P[4, 1], torch.nan, P), Y, "preds = .*row 4"),
-    (P, torch.where(Y == Y[3], 0.5, Y.double()), "target = 0.5 at rows"),
+    (torch.where(P[4, 1] == P, torch.nan, P), Y, "preds = .*row 4"),
+    (P, torch.where(Y[3] == Y, 0.5, Y.double()), "target = 0.5 at rows"),
     (P.to("meta"), Y, "target = a tensor on cpu: expected one on meta"),
     (P + 0j, Y, "real numbers"),
     (P, torch.full((30, 3), 0.3), "soft labels"),
@@ -350,7 +355,7 @@ def test_processes_with_any_number_of_rows(ends: list[int], kind: str) -> None:
     assert n == N
     if kind == "stream":
         alone = new()
-        for low, high in zip(ends, ends[1:], strict=False):
+        for low, high in pairwise(ends):
             alone.update(preds[low:high], target[low:high])
         assert float(value) == pytest.approx(float(alone.compute()), rel=1e-6)
     else:
@@ -380,7 +385,8 @@ def test_processes_of_different_types_and_none_at_all() -> None:
         return metric.compute()
 
     first, *others = world.run(work)
-    assert first.dtype == torch.float64 and all(torch.equal(first, each) for each in others)
+    assert first.dtype == torch.float64
+    assert all(torch.equal(first, each) for each in others)
 
     def nothing(rank: int) -> Any:  # noqa: ARG001
         metric = world.metric(ProperCalibrationError)
@@ -462,5 +468,6 @@ def test_a_metric_needs_numpy_of_no_gradient() -> None:
     preds, target = rows(40)
     metric = Refinement(**QUICK)
     metric.update(preds.requires_grad_(), target)
-    assert not metric.compute().requires_grad and not metric.preds[0].requires_grad
+    assert not metric.compute().requires_grad
+    assert not metric.preds[0].requires_grad
     assert np.isfinite(float(metric.compute()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def test_the_epoch_of_least_refinement_is_kept_with_its_temperature() -> None:
 @pytest.mark.parametrize(("patience", "n"), [(1, 4), (2, 5), (3, 6), (4, 7), (None, 7)])
 def test_patience(patience: int | None, n: int) -> None:
     kept = trained(LeastRefinement(patience=patience, **QUICK), [2, 1, 0, 0.5, 1, 0.5, 1])
-    assert len(kept.history) == n and kept.epoch == 2
+    assert len(kept.history) == n
+    assert kept.epoch == 2
 
 
 def test_what_is_no_improvement() -> None:
@@ -86,10 +88,13 @@ def test_going_on_from_a_saved_state() -> None:
     for number, (y, logits) in enumerate(epochs(order)[4:], start=4):
         second.update(Module(number), y, logits)
     assert second.state_dict() == whole.state_dict()
-    assert second.should_stop and second.restore(Module()).number == 2
+    assert second.should_stop
+    assert second.restore(Module()).number == 2
     assert first.state_dict() == saved
     second.reset()
-    assert second.refinement == math.inf and second.history == [] and second.epoch is None
+    assert second.refinement == math.inf
+    assert second.history == []
+    assert second.epoch is None
 
 
 def test_weights_are_copies_on_the_cpu_that_torch_can_save() -> None:
@@ -111,7 +116,8 @@ def test_weights_are_copies_on_the_cpu_that_torch_can_save() -> None:
     assert all(torch.equal(a, b) for a, b in zip(module.parameters(), before, strict=True))
     assert all(each.device.type == "cpu" and not each.requires_grad for each in kept.weights.values())
     proba = again.predict_proba(x)
-    assert torch.is_tensor(proba) and proba.dtype == x.dtype
+    assert torch.is_tensor(proba)
+    assert proba.dtype == x.dtype
 
 
 def test_two_classes_and_names() -> None:
@@ -119,7 +125,8 @@ def test_two_classes_and_names() -> None:
     logits = np.log(p[:, 1] / p[:, 0])
     one = LeastRefinement(**QUICK).update(Module(), y, logits)
     two = LeastRefinement(from_logits=False, **QUICK).update(Module(), y, p)
-    assert one.refinement == pytest.approx(two.refinement) and one.temperature == pytest.approx(two.temperature)
+    assert one.refinement == pytest.approx(two.refinement)
+    assert one.temperature == pytest.approx(two.temperature)
     assert one.predict_proba(logits) == pytest.approx(two.predict_proba(p))
     names = np.array(["no", "yes"])[y]
     named = LeastRefinement(labels=["no", "yes"], **QUICK).update(Module(), names, logits)
@@ -158,7 +165,8 @@ def test_bad_arguments(options: dict[str, Any], message: str) -> None:
 def test_bad_epochs() -> None:
     y, logits = epochs([0])[0]
     kept = LeastRefinement(**QUICK)
-    for work in (lambda: kept.restore(Module()), lambda: kept.predict_proba(logits)):
+    works: list[Callable[[], Any]] = [lambda: kept.restore(Module()), lambda: kept.predict_proba(logits)]
+    for work in works:
         with pytest.raises(ValueError, match="no epoch is kept"):
             work()
     with pytest.raises(ValueError, match="module = a ndarray"):
@@ -167,7 +175,8 @@ def test_bad_epochs() -> None:
         kept.update(Module(), y[:20], logits)
     with pytest.raises(ValueError, match="20 or more"):
         LeastRefinement().update(Module(), y[:10], logits[:10])
-    assert kept.history == [] and kept.epoch is None
+    assert kept.history == []
+    assert kept.epoch is None
 
 
 @pytest.mark.slow
@@ -201,6 +210,8 @@ def test_training_for_too_long() -> None:
         with torch.no_grad():
             proba = kept.predict_proba(kept.restore(model)(x[test]))
         found = -float(proba[torch.arange(len(proba)), y[test]].log().mean())
-        assert kept.temperature is not None and kept.temperature > 1 and kept.history[-1]["risk"] > kept.history[least]["risk"]
+        assert kept.temperature is not None
+        assert kept.temperature > 1
+        assert kept.history[-1]["risk"] > kept.history[least]["risk"]
         gains.append((on_test[least] - found, on_test[-1] - found))
     assert min(min(each) for each in gains) > 0
