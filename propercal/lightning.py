@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -97,7 +98,7 @@ class StopAtLeastRefinement:
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Make a callback of the package that is in use."""
-        return cast("Self", object.__new__(_as_callback(cls, _bases())))
+        return cast("Self", object.__new__(_as_callback(cast("Any", cls), _bases())))
 
     def __init__(
         self,
@@ -251,6 +252,11 @@ class StopAtLeastRefinement:
     def __reduce__(self) -> Any:
         """Pickle by the class that has a name."""
         return _unpickled, (type(self).__mro__[1],), self.__dict__
+
+
+_self, *_others = inspect.signature(StopAtLeastRefinement.__init__).parameters.values()
+# What __new__ takes says nothing.
+StopAtLeastRefinement.__signature__ = inspect.Signature(_others)  # type: ignore[attr-defined]
 
 
 def _unpickled(cls: type[StopAtLeastRefinement]) -> StopAtLeastRefinement:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import pickle
+import re
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +19,13 @@ import pytest
 
 from propercal.lightning import StopAtLeastRefinement
 from propercal.recalibration import TemperatureScaling
+from propercal.training import LeastRefinement
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 from sklearn.datasets import load_digits  # noqa: E402
+
+from propercal.torchmetrics import ProperCalibrationError  # noqa: E402
 
 # Importing Lightning takes longer than all that is tested of it.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -190,8 +195,8 @@ def test_copies_and_classes_of_ones_own() -> None:
     callback = StopAtLeastRefinement(patience=4, **QUICK)
     again: Any = pickle.loads(pickle.dumps(callback))  # noqa: S301
     assert again.kept.patience == 4
-    assert type(again) is type(callback)
     assert again.state_key == "StopAtLeastRefinement"
+    assert type(again) is type(callback)
 
     class Mine(StopAtLeastRefinement):
         pass
@@ -229,3 +234,47 @@ def test_validations_without_rows() -> None:
     callback.on_validation_batch_end(run, module, {"logits": torch.zeros(3, 2), "target": torch.ones(3).int()}, None, 0)
     with pytest.raises(ValueError, match="validation rows = none"):
         callback.on_validation_epoch_end(run, module)
+
+
+def test_what_the_guide_shows_runs(tmp_path: Path) -> None:
+    package = importlib.import_module("lightning.pytorch")
+    guide = (ROOT / "book" / "guides" / "training.md").read_text(encoding="utf-8")
+    loop, module, metric = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    x, y = digits()
+    plain = network(package)
+    optimizer = torch.optim.Adam(plain.parameters(), 0.02)
+
+    def train_one_epoch(model: Any) -> None:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x[:100]), y[:100]).backward()
+        optimizer.step()
+
+    class Base(package.LightningModule):  # type: ignore[misc]
+        forward = type(plain).forward
+        training_step = type(plain).training_step
+        configure_optimizers = type(plain).configure_optimizers
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.Linear(64, 4)
+
+    class Shown:
+        pass
+
+    quick = {"LeastRefinement": partial(LeastRefinement, **QUICK), "StopAtLeastRefinement": partial(StopAtLeastRefinement, **QUICK)}
+    known = {**quick, "torch": torch, "model": plain, "train_one_epoch": train_one_epoch, "x_valid": x[100:400], "y_valid": y[100:400]}
+    known |= {"x_test": x[400:], "ProperCalibrationError": ProperCalibrationError, "self": Shown(), "logits": torch.randn(300, 4), "target": y[:300]}
+    Shown.log = lambda *_: None  # type: ignore[attr-defined]
+    exec(loop.replace("200", "8"), known)  # noqa: S102
+    assert known["proba"].shape == (len(x) - 400, 4)
+    train, valid = loaders()
+    options = {"accelerator": "cpu", "logger": False, "enable_checkpointing": False, "default_root_dir": tmp_path}
+    lightning = SimpleNamespace(LightningModule=Base, Trainer=partial(package.Trainer, **options))
+    known |= {"L": lightning, "train_loader": train, "valid_loader": valid}
+    definition, rest = module.split("callback = ")
+    exec(definition, known)  # noqa: S102
+    known["network"] = known["Network"]()
+    exec("callback = " + rest.replace("200", "3"), known)  # noqa: S102
+    assert known["proba"].shape == (len(x) - 400, 4)
+    assert len(known["callback"].kept.history) == 3
+    exec(metric, known)  # noqa: S102
