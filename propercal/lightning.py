@@ -73,8 +73,8 @@ class StopAtLeastRefinement:
     -----
     ``softmax(logits / callback.temperature)``, or ``callback.predict_proba(logits)``, are the
     calibrated predictions of the weights that are kept. Validation rows choose epoch and
-    temperature: report on others. A validation of 10⁴ rows of ten classes takes about a second
-    more.
+    temperature: report on others. A validation of 10⁴ rows of ten classes takes two or three
+    seconds more.
 
     Weights are copied to the CPU, whole, by each process: sharded modules have to gather theirs.
     Checkpoints hold them too, so that training that is resumed goes on as it would have.

@@ -237,7 +237,7 @@ def test_validations_without_rows() -> None:
 
 
 def test_what_the_guide_shows_runs(tmp_path: Path) -> None:
-    package = importlib.import_module("lightning.pytorch")
+    package: Any = importlib.import_module("lightning.pytorch")
     guide = (ROOT / "book" / "guides" / "training.md").read_text(encoding="utf-8")
     loop, module, metric = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
     x, y = digits()
