@@ -1,4 +1,4 @@
-"""What each extra is there for, in a few lines: `python use_extra.py plot`, where the wheel is installed with it."""
+"""What each extra is there for, where the wheel is installed with it: `use_extra.py plot`."""
 
 from __future__ import annotations
 

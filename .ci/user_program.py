@@ -31,11 +31,15 @@ class Power(BregmanGenerator):
 result: propercal.Decomposition = propercal.decompose(y, calibrated, generator=Brier())
 low, high = result.interval("calibration_error")
 ends: tuple[float, float] = (low, high)
-several: list[propercal.Decomposition] = propercal.decompose(y, calibrated, generator=[Log(), Brier()])
+several: list[propercal.Decomposition] = propercal.decompose(
+    y, calibrated, generator=[Log(), Brier()]
+)
 methods: list[propercal.Decomposition] = propercal.decompose(
     y, calibrated, method=[Risk(bandwidth=0.02), Debiased(n_folds=10)]
 )
-own: propercal.Decomposition = propercal.decompose(y, calibrated, generator=Power(), method="risk", bandwidth=0.05)
+own: propercal.Decomposition = propercal.decompose(
+    y, calibrated, generator=Power(), method="risk", bandwidth=0.05
+)
 test: propercal.CalibrationTest = propercal.calibration_test(y, calibrated, random_state=0)
 pvalue: float = test.pvalue
 difference: propercal.PairedDifference = propercal.paired_difference(y, calibrated, calibrated**2)

@@ -78,19 +78,25 @@ def worse_calibrated(
         f"the candidate is worse calibrated than the reference{more}: its calibration error is "
         f"larger by {term.difference:.3g}, p-value {pvalue:.3g}, at most alpha = {alpha:.3g}"
     )
-    meaning = [
-        "a is the candidate, b the reference, both on the same rows. Of candidates that are no "
-        f"worse{' by more than the margin' if margin else ''}, about {alpha:.3g} of all test sets "
-        "at most would say so, as rows are many.",
-        "The risk is the loss of the predictions as they are, the refinement what would be left "
-        "after recalibration.",
-    ]
-    advice = [
-        "recalibrate the candidate on rows other than these (propercal.recalibration), as the "
-        "reference was;",
+    worse = f"worse{' by more than the margin' if margin else ''}"
+    meaning = (
+        (
+            "a is the candidate, b the reference, both on the same rows. Test sets of candidates "
+            f"that are no {worse} fail at a rate of about {alpha:.3g} at most, as rows are many."
+        ),
+        (
+            "The risk is the loss of the predictions as they are, the refinement what would be "
+            "left after recalibration."
+        ),
+    )
+    advice = (
+        (
+            "recalibrate the candidate on rows other than these (propercal.recalibration), as the "
+            "reference was;"
+        ),
         "or find the rows: decompose(y_true, candidate).contributions() has those that cost most;",
-        "or say by margin=... what difference does not matter.",
-    ]
+        "or say by margin=... what difference does not matter, in units of the loss.",
+    )
     parts = [head, str(found), _bullets("What it means", meaning), _bullets("What to do", advice)]
     return AssertionError(_joined(parts, warnings))
 
@@ -140,7 +146,7 @@ def _meaning(asked: Question) -> Iterator[str]:
             else "labels are drawn anew in each run: random_state=0 draws the same ones."
         )
     )
-    yield "What the calibration error costs a row is what recalibration could save."
+    yield "The calibration error is what recalibration could save, per row."
 
 
 def _advice(asked: Question) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Unpack
 
 from propercal._array import ignore_underflow
@@ -167,7 +168,7 @@ def _error(
 def _one_sided(found: PairedDifference, margin: float) -> float:
     """Return the p-value of the hypothesis that the difference is at most the margin."""
     excess = found.difference - margin
-    if excess != excess:  # noqa: PLR0124  # NaN, of two infinite errors
+    if math.isnan(excess):
         raise bad_value(
             "generator",
             found.a.generator.name,
@@ -176,6 +177,6 @@ def _one_sided(found: PairedDifference, margin: float) -> float:
         )
     if found.standard_error == 0:
         return float(excess <= 0)
-    if excess in {float("inf"), float("-inf")}:
+    if math.isinf(excess):
         return float(excess < 0)
     return upper_tail(excess / found.standard_error, found.degrees_of_freedom)
