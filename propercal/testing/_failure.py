@@ -55,7 +55,7 @@ def not_calibrated(failing: Sequence[Failing], asked: Question) -> AssertionErro
     )
     if asked.allowed and worst.result is not None:
         head += (
-            f"; the calibration error is at least {lower_limit(worst.result):.3g}, more than "
+            f"\nthe calibration error is at least {lower_limit(worst.result):.3g}, more than "
             f"max_calibration_error = {asked.allowed:.3g}"
         )
     parts = [head, worst.test if one else _table(failing)]
@@ -75,8 +75,8 @@ def worse_calibrated(
     term: PairedDifference = found["calibration_error"]
     more = f" by more than margin = {margin:.3g}" if margin else ""
     head = (
-        f"the candidate is worse calibrated than the reference{more}: its calibration error is "
-        f"larger by {term.difference:.3g}, p-value {pvalue:.3g}, at most alpha = {alpha:.3g}"
+        f"the candidate is worse calibrated than the reference{more}: p-value {pvalue:.3g}, at "
+        f"most alpha = {alpha:.3g}\nits calibration error is larger by {term.difference:.3g}"
     )
     worse = f"worse{' by more than the margin' if margin else ''}"
     meaning = (

@@ -103,7 +103,7 @@ def assert_no_worse_calibrated(
     >>> assert_no_worse_calibrated(y_true, p_true, y_proba)
     >>> assert_no_worse_calibrated(y_true, y_proba, p_true)
     Traceback (most recent call last):
-    AssertionError: the candidate is worse calibrated than the reference: its calibration error ...
+    AssertionError: the candidate is worse calibrated than the reference: p-value ...
     """
     __tracebackhide__ = True
     alpha, margin = check_alpha(alpha), check_allowed("margin", margin)
