@@ -14,33 +14,33 @@ from propercal.result import Decomposition
 
 def check_alpha(alpha: object) -> float:
     """Return the probability of a false alarm, or raise."""
-    if not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 < float(alpha) < 0.5:
+    if not 0 < _number(alpha) < 0.5:
         raise bad_value(
             "alpha",
             repr(alpha),
             "the probability of a false alarm, above 0 and below 0.5",
             "0.01 lets one of a hundred calibrated models fail on the rows at hand",
         )
-    return float(alpha)
+    return _number(alpha)
 
 
 def check_reachable(alpha: float, n_resamples: Any) -> int:
     """Return the number of label sets, if a p-value can be as small as `alpha`, or raise."""
-    n_resamples = check_resamples(n_resamples)
-    if (n_resamples + 1) * alpha < 1:
+    sets = check_resamples(n_resamples)
+    if (sets + 1) * alpha < 1:
         raise bad_value(
             "alpha",
             repr(alpha),
-            f"at least {1 / (n_resamples + 1):.3g}, the smallest p-value of {n_resamples} label "
+            f"at least {1 / (sets + 1):.3g}, the smallest p-value of {sets} label "
             "sets, or nothing could ever fail",
             f"pass n_resamples={math.ceil(10 / alpha) - 1}, or a larger alpha",
         )
-    return n_resamples
+    return sets
 
 
 def check_allowed(argument: str, value: object) -> float:
     """Return a size of miscalibration that is allowed, or raise."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    number = _number(value)
     if not 0 <= number < math.inf:
         raise bad_value(
             argument,
@@ -49,6 +49,11 @@ def check_allowed(argument: str, value: object) -> float:
             "0 allows nothing that shows beyond chance",
         )
     return number
+
+
+def _number(value: Any) -> float:
+    """Return a number as a float; NaN for what is none, and for a truth value."""
+    return math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
 
 
 def lower_limit(result: Decomposition) -> float:
