@@ -71,6 +71,17 @@ def cluster() -> None:
     propercal.decompose(y, p, notion="top-label")
 
 
+def report() -> None:
+    """Write a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        propercal.report(Y_TRUE, Y_PROBA, path=Path(folder, "report.html"))
+
+
+def shell() -> None:
+    """Have what completes commands."""
+    importlib.import_module("argcomplete")
+
+
 if __name__ == "__main__":
     extra = sys.argv[1]
     use = vars().get(extra or "nothing")
