@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value
@@ -169,6 +168,8 @@ def hosmer_lemeshow(
             f"more bins: with {len(size)} distinct ones no degree of freedom is left",
             "raise it, or take a test that does not put rows into bins",
         )
+    from scipy.special import chdtrc
+
     statistic = _statistic(size, observed, expected)
     return HosmerLemeshow(
         statistic=statistic,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from scipy.special import chdtrc
 
 from propercal._data.arguments import with_reading
 from propercal._data.groups import check_number, validate_groups
@@ -229,6 +228,8 @@ def calibration_slope(
     in_the_large = _fit(chosen, np.ones((len(chosen.prob), 1)), chosen.log_odds)
     of_large = _covariance(in_the_large, chosen, covariance)
     moved = coefficients - np.array([0.0, 1.0])
+    from scipy.special import chdtrc
+
     wald = float(moved @ np.linalg.solve(errors, moved))
     return CalibrationSlope(
         slope=float(coefficients[1]),
