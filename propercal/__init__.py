@@ -8,6 +8,7 @@ import propercal._interrupts  # noqa: F401 (before what takes long)
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
+from propercal._results.several import Results
 from propercal.classical import (
     CalibrationSlope,
     ExpectedCalibrationError,
@@ -57,6 +58,7 @@ __all__ = [
     "ModelComparison",
     "PairedDifference",
     "PairedDifferences",
+    "Results",
     "SpiegelhalterTest",
     "calibration_error",
     "calibration_slope",
