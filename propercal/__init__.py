@@ -38,8 +38,10 @@ from propercal.monitor import CalibrationMonitor
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
+from propercal.xarray.registration import install_accessors
 
 install()
+install_accessors()
 
 __version__ = "0.1.0"
 

@@ -39,6 +39,11 @@ _DIVERGENCES = ("calibration_error", "sharpness")
 _UNITS = {"log": "nats"}
 
 
+def units_of(generator: BregmanGenerator) -> str:
+    """Return the units of the terms of a generator."""
+    return _UNITS.get(generator.name, "")
+
+
 @dataclass(frozen=True, eq=False)
 class Decomposition(Result):
     """A risk and its parts, with what they were computed from.

@@ -108,7 +108,7 @@ def made(name: str) -> Any:
     return quiet(MAKERS[name])
 
 
-def kinds(kind: type = Result) -> Iterator[type]:
+def kinds(kind: type[Any] = Result) -> Iterator[type[Any]]:
     for below in kind.__subclasses__():
         yield below
         yield from kinds(below)
