@@ -91,7 +91,8 @@ class Cells:
         import xarray as xr
 
         places = self._places()
-        stripped, core = [places], [[]]
+        stripped: list[xr.DataArray] = [places]
+        core: list[list[Hashable]] = [[]]
         for values in self.arrays.values():
             dims = self.division.core(values)
             if values.chunks is not None:
@@ -214,7 +215,7 @@ class _Call:
     def _said(self, error: ValueError) -> str:
         """Return what is wrong, in the words of these functions."""
         words, division = str(error).replace("sample_weight", "weights"), self.cells.division
-        if division.guessed:
+        if division.guessed and ("columns" in words or "sum to" in words):
             words += (
                 f" ({division.classes!r} was taken as the dimension of the classes: if it is none, "
                 "name it in preserve_dims)"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,19 +30,6 @@ from propercal.xarray.signatures import with_options
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-class Along(TypedDict, total=False):
-    """Arguments that say what dimensions are for."""
-
-    class_dim: Hashable | None
-    dim: Dims
-    reduce_dims: Dims
-    preserve_dims: Dims
-    weights: object
-    groups: object
-    blocks: object
-    progress: bool | None
 
 
 @with_options(decompose_rows, without=("sample_weight", "class_axis", "sample_dims"))
@@ -135,6 +123,7 @@ def decompose(
     (('model',), True)
     """
     generators, several = as_generators(options.get("generator", "log"))
+    attrs = _attrs(generators, several, options)
     settings = {name: options[name] for name in _SETTINGS if name in options}
     methods, several_methods = as_methods(options.get("method", "debiased"), settings)
     for each in methods:
@@ -155,9 +144,9 @@ def decompose(
     fields = of_decomposition(methods, grouped=_grouped(arrays, given))
     ask = partial(_decompose, options | given)
     found = Cells(ask, arrays, division, fields, axes, units=_units(generators)).dataset()
-    attrs: dict[str, Any] = {} if several_methods else {"method": methods[0].name}
+    attrs |= {} if several_methods else {"method": methods[0].name}
     attrs["n_classes"] = 2 if division.classes is None else max(2, y_proba.sizes[division.classes])
-    return found.assign_attrs(_attrs(generators, several, options), **attrs)
+    return found.assign_attrs(attrs)
 
 
 @with_options(difference_of_rows, without=("sample_weight", "class_axis", "sample_dims"))
@@ -200,6 +189,7 @@ def paired_difference(
         If an argument cannot be used; the message names it, its value, what to do, and the place.
     """
     generators, several = as_generators(options.get("generator", "log"))
+    attrs = _attrs(generators, several, options)
     terms, several_terms = as_terms(options.get("term", "calibration_error"))
     settings = {name: options[name] for name in _SETTINGS if name in options}
     method = method_for(terms, options.get("method", "debiased"), settings)
@@ -219,8 +209,8 @@ def paired_difference(
     fields = of_difference(grouped=_grouped(arrays, given))
     ask = partial(_difference, options | given)
     found = Cells(ask, arrays, division, fields, axes, units=_units(generators)).dataset()
-    attrs = {} if several_terms else {"term": terms[0].name}
-    return found.assign_attrs(_attrs(generators, several, options), method=method.name, **attrs)
+    attrs |= {"method": method.name} | ({} if several_terms else {"term": terms[0].name})
+    return found.assign_attrs(attrs)
 
 
 @with_options(test_rows, without=("sample_weight", "class_axis", "sample_dims"))
@@ -262,6 +252,7 @@ def calibration_test(
     generators, several = as_generators(options.get("generator", "log"))
     if several:
         raise bad_value("generator", "a list", "one generator", "call it for each")
+    notion = as_notion(options.get("notion", "canonical")).name
     _check_seed(options.get("random_state"))
     arrays, division, given = _read(
         {"y_proba": y_proba, "y_true": y_true},
@@ -276,7 +267,6 @@ def calibration_test(
     ask = partial(_test, options | given)
     fields = of_test(grouped=_grouped(arrays, given))
     found = Cells(ask, arrays, division, fields, {}).dataset()
-    notion = as_notion(options.get("notion", "canonical")).name
     return found.assign_attrs(generator=repr(generators[0]), notion=notion)
 
 
@@ -363,5 +353,18 @@ def _difference(
 
 def _named(options: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments as functions of rows call them."""
-    words = {"weights": "sample_weight"}
-    return {**options, **{words.get(name, name): value for name, value in more.items()}}
+    found = {**options, **more}
+    weights = found.pop("weights", None)
+    if weights is not None and not weights.ndim:
+        # One for all rows of a result: its scale does not matter.
+        weights = _check_weight(weights.item())
+    return found if weights is None else {**found, "sample_weight": weights}
+
+
+def _check_weight(weight: Any) -> None:
+    """Raise unless the weight of all rows of a result is above 0."""
+    number = isinstance(weight, int | float)
+    if not number or not 0 < weight < math.inf:
+        raise bad_value(
+            "weights", weight, "finite weights ≥ 0, and some above 0", "leave the place out by .sel"
+        )

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,15 @@ def plain(model: str, lead: int, station: str) -> tuple[Any, Any]:
     return Y.sel(at).to_numpy(), P.sel({**at, "model": model}).transpose("time", "class").to_numpy()
 
 
+#: Whatever the arguments are.
+one: Any = propercal.decompose
+tried: Any = propercal.xarray.decompose
+
+
 def loop(**options: Any) -> dict[tuple[str, int, str], Any]:
     """Return the result of plain arrays for each place."""
     places = [(model, lead, station) for model in MODELS for lead in LEADS for station in STATIONS]
-    return {place: propercal.decompose(*plain(*place), labels=CLASSES, **FAST, **options) for place in places}
+    return {place: one(*plain(*place), labels=CLASSES, **FAST, **options) for place in places}
 
 
 def check(found: xr.Dataset, results: Mapping[tuple[str, int, str], Any]) -> None:
@@ -140,8 +144,8 @@ def test_what_the_labels_have_is_averaged_over_by_default() -> None:
     found = propercal.xarray.decompose(Y, P, class_dim="class", **QUICK)
     assert found["risk"].dims == ("model",)
     same(found, propercal.xarray.decompose(Y, P, preserve_dims="model", **QUICK))
-    one = propercal.decompose(Y, P.sel(model="m2"), class_dim="class", sample_dims=["lead", "station", "time"], **QUICK)
-    assert found["risk"].sel(model="m2") == one.risk
+    result = propercal.decompose(Y, P.sel(model="m2"), class_dim="class", sample_dims=["lead", "station", "time"], **QUICK)
+    assert found["risk"].sel(model="m2") == result.risk
     same(propercal.xarray.decompose(Y, P.sel(model="m2"), dim="all", **QUICK).drop_vars("model"), found.sel(model="m2", drop=True))
 
 
@@ -158,8 +162,8 @@ def test_two_classes_without_a_dimension_of_classes() -> None:
     rain = (Y == "rain").astype(int)
     p = P.sel({"class": "rain"}, drop=True)
     found = propercal.xarray.decompose(rain, p, preserve_dims=["model", "lead", "station"], **QUICK)
-    one = propercal.decompose(rain[1, 2].to_numpy(), p[0, 1, 2].to_numpy(), **QUICK)
-    assert found["calibration_error"].isel(model=0, lead=1, station=2) == one.calibration_error
+    result = propercal.decompose(rain[1, 2].to_numpy(), p[0, 1, 2].to_numpy(), **QUICK)
+    assert found["calibration_error"].isel(model=0, lead=1, station=2) == result.calibration_error
     assert found.attrs["n_classes"] == 2
     with pytest.raises(ValueError, match=r"\('model' was taken as the dimension of the classes"):
         propercal.xarray.decompose(rain, p, reduce_dims=["time"], **QUICK)
@@ -171,10 +175,24 @@ def test_two_classes_without_a_dimension_of_classes() -> None:
 def test_weights_are_matched_by_name() -> None:
     found = DATA.propercal.decompose("observed", "forecast", weights="weight", **TIME, **QUICK)
     weight = W.sel(station="b").to_numpy()
-    one = propercal.decompose(*plain("m1", 12, "b"), sample_weight=weight, labels=CLASSES, **QUICK)
-    assert found["refinement"].sel(model="m1", lead=12, station="b") == one.refinement
+    result = propercal.decompose(*plain("m1", 12, "b"), sample_weight=weight, labels=CLASSES, **QUICK)
+    assert found["refinement"].sel(model="m1", lead=12, station="b") == result.refinement
     turned = propercal.xarray.decompose(Y, P, weights=W.sel(station=list("bca")).T, **TIME, **QUICK)
     same(turned, found)
+
+
+def test_weights_of_whole_places(usual: xr.Dataset) -> None:
+    """One weight for all rows of a result changes nothing; of rows of one, it counts."""
+    weight = xr.DataArray([1.0, 2.0, 5.0], {"station": STATIONS})
+    same(propercal.xarray.decompose(Y, P, weights=weight, **TIME, **QUICK), usual)
+    same(propercal.xarray.decompose(Y, P, weights=xr.DataArray(2), **TIME, **QUICK), usual)
+    for odd in (0.0, np.nan, np.inf, -1.0):
+        with pytest.raises(ValueError, match=r"^at model = m1, lead = 6, station = b: weights = .*\.sel"):
+            propercal.xarray.decompose(Y, P, weights=weight.where(weight != 2, odd), **TIME, **QUICK)
+    found = propercal.xarray.decompose(Y, P, weights=weight, preserve_dims="model", **QUICK)
+    every = np.broadcast_to(weight.to_numpy()[:, None], (2, 3, N)).ravel()
+    result = propercal.decompose(Y.to_numpy().ravel(), P[0].to_numpy().reshape(-1, 3), sample_weight=every, labels=CLASSES, **QUICK)
+    assert found["risk"].sel(model="m1").item() == pytest.approx(result.risk, rel=1e-12)
 
 
 def test_what_is_missing_is_refused_with_its_place_unless_its_weight_is_0() -> None:
@@ -189,19 +207,19 @@ def test_what_is_missing_is_refused_with_its_place_unless_its_weight_is_0() -> N
     found = propercal.xarray.decompose(y, p, weights=weight, **TIME, **QUICK)
     labels, proba = plain("m2", 6, "c")
     rest = np.arange(N) != 4
-    one = propercal.decompose(labels[rest], proba[rest], labels=CLASSES, **QUICK)
+    result = propercal.decompose(labels[rest], proba[rest], labels=CLASSES, **QUICK)
     assert found["n_samples"].sel(model="m2", lead=6, station="c") == N - 1
-    assert found["risk"].sel(model="m2", lead=6, station="c").item() == pytest.approx(one.risk, rel=1e-12)
+    assert found["risk"].sel(model="m2", lead=6, station="c").item() == pytest.approx(result.risk, rel=1e-12)
 
 
 def test_groups_by_dimension_coordinate_and_array() -> None:
     over: dict[str, Any] = {"class_dim": "class", "preserve_dims": "model", **FAST}
     found = propercal.xarray.decompose(Y, P, groups="time", **over)
     number = np.broadcast_to(np.arange(N), (2, 3, N)).ravel()
-    one = propercal.decompose(
+    result = propercal.decompose(
         Y.to_numpy().ravel(), P.sel(model="m1").to_numpy().reshape(-1, 3), groups=number, labels=CLASSES, **FAST
     )
-    assert found["risk_standard_error"].sel(model="m1").item() == pytest.approx(one.standard_errors["risk"], rel=1e-12)
+    assert found["risk_standard_error"].sel(model="m1").item() == pytest.approx(result.standard_errors["risk"], rel=1e-12)
     assert (found["n_groups"] == N).all()
     day = Y.assign_coords(day=("time", np.arange(N)))
     for way in (
@@ -221,9 +239,9 @@ def test_blocks_along_a_dimension() -> None:
     found = quiet(propercal.xarray.decompose, long, p, blocks={"time": 3}, class_dim="class", **FAST)
     groups = np.broadcast_to(np.arange(2 * N)[:, None] // 3, long.transpose("time", "station").shape).ravel()
     labels, proba = long.transpose("time", "station").to_numpy().ravel(), p.transpose("time", "station", "class").to_numpy()
-    one = quiet(propercal.decompose, labels, proba.reshape(-1, 3), groups=groups, labels=CLASSES, **FAST)
+    result = quiet(propercal.decompose, labels, proba.reshape(-1, 3), groups=groups, labels=CLASSES, **FAST)
     assert found["n_groups"] == 20
-    assert found["risk_standard_error"].item() == pytest.approx(one.standard_errors["risk"], rel=1e-12)
+    assert found["risk_standard_error"].item() == pytest.approx(result.standard_errors["risk"], rel=1e-12)
     alone = quiet(propercal.xarray.decompose, long, p, blocks=3, class_dim="class", reduce_dims="time", **FAST)
     other = quiet(propercal.xarray.decompose, long, p, blocks={"time": 3}, class_dim="class", reduce_dims="time", **FAST)
     same(alone, other)
@@ -242,7 +260,7 @@ def test_several_generators_and_methods_are_dimensions() -> None:
     assert found["risk"].dims == ("model", "estimator", "generator")
     assert "units" not in found["risk"].attrs
     rows = {"class_dim": "class", "sample_dims": ["lead", "station", "time"], "labels": CLASSES}
-    results = propercal.decompose(Y, P.sel(model="m2"), **rows, **options)
+    results = one(Y, P.sel(model="m2"), **rows, **options)
     for i, estimator in enumerate(["debiased", "risk"]):
         for j, generator in enumerate(["log", "brier"]):
             own = results[i][j].to_xarray()
@@ -256,9 +274,9 @@ def test_tests_are_those_of_a_loop() -> None:
     options: dict[str, Any] = {"n_resamples": 19, "random_state": 1}
     found = DATA.propercal.calibration_test("observed", "forecast", **TIME, **options)
     for model in MODELS:
-        one = propercal.calibration_test(*plain(model, 6, "b"), labels=CLASSES, **options)
+        result = propercal.calibration_test(*plain(model, 6, "b"), labels=CLASSES, **options)
         here = found.sel(model=model, lead=6, station="b")
-        assert (here["pvalue"].item(), here["statistic"].item()) == (one.pvalue, one.statistic)
+        assert (here["pvalue"].item(), here["statistic"].item()) == (result.pvalue, result.statistic)
     same(P.propercal.calibration_test(Y, **TIME, **options), found)
 
 
@@ -267,8 +285,8 @@ def test_differences_are_those_of_a_loop(term: Any) -> None:
     a, b = (P.sel(model=model, drop=True) for model in MODELS)
     found = propercal.xarray.paired_difference(Y, a, b.sel(station=list("bac")), term=term, **TIME, **FAST)
     (labels, of_a), (_, of_b) = (plain(model, 12, "c") for model in MODELS)
-    one = propercal.paired_difference(labels, of_a, of_b, term=term, labels=CLASSES, **FAST)
-    here, own = found.sel(lead=12, station="c"), one.to_xarray()
+    result = propercal.paired_difference(labels, of_a, of_b, term=term, labels=CLASSES, **FAST)
+    here, own = found.sel(lead=12, station="c"), result.to_xarray()
     for name in own.data_vars:
         np.testing.assert_array_equal(here[name], own[name], err_msg=str(name))
     data = DATA.assign(a=a, b=b)
@@ -370,8 +388,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: propercal.xarray.decompose(Y, P.isel(station=0), class_dim="class"),
         r"^y_proba = dimensions .*expected those that are averaged over",
     ),
-    "an array": (lambda: propercal.xarray.decompose(Y.to_numpy(), P, **TIME), r"^y_true = a ndarray: expected a DataArray"),
-    "a dataset": (lambda: propercal.xarray.decompose(Y, DATA, **TIME), r"^y_proba = a Dataset: expected a DataArray"),
+    "an array": (lambda: tried(Y.to_numpy(), P, **TIME), r"^y_true = a ndarray: expected a DataArray"),
+    "a dataset": (lambda: tried(Y, DATA, **TIME), r"^y_proba = a Dataset: expected a DataArray"),
     "weights of classes": (
         lambda: propercal.xarray.decompose(Y, P, weights=P.isel(model=0, drop=True), **TIME),
         r"^weights = dimensions .*'class'",
@@ -482,9 +500,9 @@ def test_the_accessor_is_there_once_both_are_imported(order: str) -> None:
 
 
 def test_registering_again_changes_nothing() -> None:
-    before = xr.Dataset.propercal
+    kind: Any = xr.Dataset
+    before = kind.propercal
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         install_accessors()
-    assert xr.Dataset.propercal is before
-    assert partial(DATA.propercal.decompose)
+    assert kind.propercal is before
