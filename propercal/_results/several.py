@@ -37,7 +37,7 @@ class Results(list[One]):
     >>> from propercal.simulation import TemperatureScaledSimplex
     >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(500, random_state=0)
     >>> found = decompose(y_true, y_proba, generator=["log", "brier"])
-    >>> len(found), found.names, "brier/risk_lower" in found.to_dict()
+    >>> len(found), found.names, "generator/brier/risk_lower" in found.to_dict()
     (2, ('log', 'brier'), True)
     >>> found.to_xarray()["risk"].dims
     ('generator',)
@@ -72,7 +72,8 @@ class Results(list[One]):
         return lined_up([each.to_xarray() for each in self._all()], self.names, self.along)
 
     def to_dict(self) -> dict[str, float]:
-        """Return all results as flat floats: their keys after the name of each, ``log/risk``.
+        """Return all results as flat floats: their keys after where each is,
+        ``generator/log/risk``.
 
         Returns
         -------
@@ -80,7 +81,7 @@ class Results(list[One]):
         """
         prefixes = distinct([as_key(name) for name in self.names])
         return {
-            f"{prefix}/{key}": value
+            f"{self.along}/{prefix}/{key}": value
             for prefix, each in zip(prefixes, self._all(), strict=True)
             for key, value in each.to_dict().items()
         }

@@ -357,7 +357,7 @@ def test_results_of_several_generators_are_a_list_with_forms() -> None:
     found = quiet(lambda: decompose(NAMED, P, labels=ODD, generator=["log", "brier"], **FAST))
     assert issubclass(type(found), list)
     check_flat(found.to_dict())
-    assert found.to_dict()["brier/risk_lower"] == found[1].interval("risk")[0]
+    assert found.to_dict()["generator/brier/risk_lower"] == found[1].interval("risk")[0]
     assert found.to_frame().loc[("log", "risk"), "value"] == found[0].risk
     data = found.to_xarray()
     assert data["risk"].sel(generator="brier").item() == found[1].risk
@@ -368,13 +368,13 @@ def test_results_of_several_generators_are_a_list_with_forms() -> None:
     assert str(found) == f"{found[0]}\n\n{found[1]}"
     again = pickle.loads(pickle.dumps(found))  # noqa: S301
     assert again.to_dict() == found.to_dict()
-    assert found[:1].to_dict() == {key: x for key, x in found.to_dict().items() if key.startswith("log/")}
+    assert found[:1].to_dict() == {key: x for key, x in found.to_dict().items() if key.startswith("generator/log/")}
 
 
 def test_results_of_several_methods_and_generators() -> None:
     found = quiet(several)
     check_flat(found.to_dict())
-    assert found.to_dict()["risk/brier/refinement"] == found[1][1].refinement
+    assert found.to_dict()["estimator/risk/generator/brier/refinement"] == found[1][1].refinement
     assert found.to_frame().loc[("risk", "brier", "refinement"), "value"] == found[1][1].refinement
     data = found.to_xarray()
     assert data["refinement"].sel(estimator="risk", generator="log").item() == found[1][0].refinement
@@ -383,6 +383,10 @@ def test_results_of_several_methods_and_generators() -> None:
             assert data["bandwidth"].sel(estimator=method, generator=generator).item() == found[i][j].bandwidth
     assert json.loads(found.to_json())["risk"]["log"]["refinement"] == found[1][0].refinement
     assert Page(found._repr_html_()).shown
+
+
+def test_numbers_of_one_and_of_several_go_into_one_log() -> None:
+    check_flat(quiet(several).to_dict() | made("decomposition").to_dict() | made("groups").to_dict())
 
 
 def test_equal_names_are_told_apart() -> None:
