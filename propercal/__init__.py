@@ -5,6 +5,7 @@ which it could not. :func:`decompose` estimates both for any proper loss.
 """
 
 import propercal._interrupts  # noqa: F401 (before what takes long)
+from propercal._accessor import install_accessors
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
@@ -38,7 +39,6 @@ from propercal.monitor import CalibrationMonitor
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
-from propercal.xarray.registration import install_accessors
 
 install()
 install_accessors()

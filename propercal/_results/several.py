@@ -72,12 +72,12 @@ class Results(list[One]):
         return lined_up([each.to_xarray() for each in self._all()], self.names, self.along)
 
     def to_dict(self) -> dict[str, float]:
-        """Return all results as flat floats: their keys after where each is,
-        ``generator/log/risk``.
+        """Return all results as flat floats.
 
         Returns
         -------
         dict of str to float
+            Their keys after where each is: ``generator/log/risk``.
         """
         prefixes = distinct([as_key(name) for name in self.names])
         return {

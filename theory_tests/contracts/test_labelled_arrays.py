@@ -16,8 +16,8 @@ import xarray as xr
 
 import propercal
 import propercal.xarray
+from propercal._accessor import install_accessors
 from propercal.simulation import TemperatureScaledSimplex
-from propercal.xarray.registration import install_accessors
 
 #: Nothing that needs time.
 FAST: dict[str, Any] = {"kernel": None, "n_folds": 3}
@@ -486,7 +486,7 @@ def test_signatures_show_all_arguments() -> None:
 
 
 ORDERS = [
-    "import propercal, propercal.xarray, sys; assert not {'xarray', 'pandas'} & set(sys.modules); import xarray.core",
+    "import propercal, sys; assert not {'xarray', 'pandas'} & set(sys.modules); import xarray.core",
     "import xarray, propercal",
 ]
 

@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from propercal.xarray.accessor import DataArrayAccessor, DatasetAccessor
-
 NAME = "propercal"
 
 
 def register(xarray: Any) -> None:
     """Register the accessors, where they are not yet."""
+    from propercal.xarray.accessor import DataArrayAccessor, DatasetAccessor
+
     pairs = (xarray.Dataset, DatasetAccessor), (xarray.DataArray, DataArrayAccessor)
     registers = xarray.register_dataset_accessor, xarray.register_dataarray_accessor
     for (owner, accessor), registered in zip(pairs, registers, strict=True):
