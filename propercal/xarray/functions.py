@@ -357,7 +357,8 @@ def _named(options: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any
     weights = found.pop("weights", None)
     if weights is not None and not weights.ndim:
         # One for all rows of a result: its scale does not matter.
-        weights = _check_weight(weights.item())
+        _check_weight(weights.item())
+        weights = None
     return found if weights is None else {**found, "sample_weight": weights}
 
 

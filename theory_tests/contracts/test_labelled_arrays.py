@@ -28,7 +28,7 @@ N, LEADS, STATIONS, CLASSES, MODELS = 30, [6, 12], list("abc"), ["dry", "rain", 
 _Y, _G, _P = TemperatureScaledSimplex(3).sample(2 * 3 * N, random_state=0)
 Y = xr.DataArray(
     np.array(CLASSES)[_Y.reshape(2, 3, N)],
-    {"lead": LEADS, "station": STATIONS, "time": np.arange("2026-01-01", "2026-01-31", dtype="M8[D]")},
+    {"lead": LEADS, "station": STATIONS, "time": np.arange("2026-01-01", "2026-01-31", dtype="M8[D]").astype("M8[ns]")},
     ("lead", "station", "time"),
     name="observed",
 )
