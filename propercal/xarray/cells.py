@@ -135,7 +135,7 @@ class Cells:
             for name, each in values.coords.items():
                 if not set(each.dims) <= kept or name in self.axes:
                     continue
-                if name in found and not each.dims and not _are_equal(each, found[name]):
+                if name in found and not _are_equal(each, found[name]):
                     odd.add(name)
                 found[name] = each
         return {name: each for name, each in found.items() if name not in odd}
@@ -244,8 +244,9 @@ class _Call:
 
 
 def _are_equal(one: xr.DataArray, other: xr.DataArray) -> bool:
-    """Tell whether two values are in memory, and equal."""
-    return one.chunks is other.chunks is None and one.equals(other)
+    """Tell whether coordinates are equal; those that are lazy still are one and the same."""
+    lazy = one.chunks is not None or other.chunks is not None
+    return lazy or one.variable.equals(other.variable)
 
 
 def _at(where: str) -> str:

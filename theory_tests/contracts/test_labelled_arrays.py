@@ -158,6 +158,13 @@ def test_labels_are_repeated_along_what_only_predictions_have_and_the_other_way_
     assert found["risk"].isel(model=1, lead=0, station=2, truth=1) == other.risk
 
 
+def test_coordinates_that_contradict_each_other_are_left_out(usual: xr.Dataset) -> None:
+    y = Y.assign_coords(latitude=("station", [1.0, 2.0, 3.0]), run=8, height=("station", [4.0, 5.0, 6.0]))
+    found = propercal.xarray.decompose(y, P, **TIME, **QUICK)
+    same(found.drop_vars("height"), usual.drop_vars(["latitude", "run"]))
+    assert found["height"].sel(station="b") == 5.0
+
+
 def test_two_classes_without_a_dimension_of_classes() -> None:
     rain = (Y == "rain").astype(int)
     p = P.sel({"class": "rain"}, drop=True)
@@ -456,7 +463,7 @@ def test_what_cannot_be_used_is_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("sample_weight", "it is weights= here"), ("sample_dims", "it is reduce_dims="), ("genrator", "'generator'")]
+    ("name", "hint"), [("sample_weight", "it is weights= here"), ("sample_dims", "it is reduce_dims="), ("generators", "'generator'")]
 )
 def test_other_arguments_are_refused_with_the_nearest(name: str, hint: str) -> None:
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'.*{hint}"):
