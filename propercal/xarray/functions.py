@@ -108,8 +108,9 @@ def decompose(
     Notes
     -----
     Coordinates are matched by name, classes too, in any order; the same places have to be in all
-    arrays. Other coordinates that contradict each other are left out of the result. Chunks along samples and classes are put together, those along kept dimensions are
-    computed one by one. Every result has the same folds.
+    arrays. Other coordinates that contradict each other are left out of the result. Chunks along
+    samples and classes are put together, those along kept dimensions are computed one by one. Every
+    result has the same folds.
 
     Examples
     --------
