@@ -20,7 +20,8 @@ class DataArrayAccessor:
     --------
     >>> import propercal
     >>> import xarray as xr
-    >>> y, g, _ = propercal.simulation.TemperatureScaledSimplex(3).sample(500, random_state=0)
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y, g, _ = TemperatureScaledSimplex(3).sample(500, random_state=0)
     >>> y, g = xr.DataArray(y, dims="row"), xr.DataArray(g, dims=("row", "class"))
     >>> g.propercal.calibration_test(y, random_state=0).pvalue.item() < 0.05
     True
@@ -54,7 +55,8 @@ class DatasetAccessor:
     --------
     >>> import propercal
     >>> import xarray as xr
-    >>> y, g, _ = propercal.simulation.TemperatureScaledSimplex(3).sample(500, random_state=0)
+    >>> from propercal.simulation import TemperatureScaledSimplex
+    >>> y, g, _ = TemperatureScaledSimplex(3).sample(500, random_state=0)
     >>> data = xr.Dataset({"label": ("row", y), "forecast": (("row", "class"), g)})
     >>> found = data.propercal.decompose("label", "forecast", generator=["log", "brier"])
     >>> found.risk.dims

@@ -344,7 +344,7 @@ def test_lazy_coordinates_that_differ_are_looked_at(usual: xr.Dataset) -> None:
     np.testing.assert_array_equal(found["risk"], usual["risk"])
     assert found["name"].to_numpy().tolist() == STATIONS
     with pytest.raises(ValueError, match="name"):
-        propercal.xarray.decompose(y.assign_coords(name=("station", list("abd"))), p, **TIME, **QUICK)
+        propercal.xarray.decompose(y.assign_coords(name=("station", list("abz"))), p, **TIME, **QUICK)
 
 
 def test_calls_can_go_to_other_processes() -> None:
@@ -358,8 +358,8 @@ def test_calls_can_go_to_other_processes() -> None:
 # ---------------------------------------------------------------- errors, warnings
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "another station": (
-        lambda: propercal.xarray.decompose(Y.assign_coords(station=list("abd")), P, **TIME),
-        r"^y_true = coordinates a, b, d of 'station': expected those of y_proba",
+        lambda: propercal.xarray.decompose(Y.assign_coords(station=list("abz")), P, **TIME),
+        r"^y_true = coordinates a, b, z of 'station': expected those of y_proba",
     ),
     "fewer stations": (lambda: propercal.xarray.decompose(Y[:, :2], P, **TIME), r"^y_true = 2 places along 'station': expected 3"),
     "fewer times": (lambda: propercal.xarray.decompose(Y[..., :9], P, **TIME), r"^y_true = 9 places along 'time': expected 30"),
