@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import some_rows
-from propercal._saved import intervals
+from propercal._saved import as_mapping, intervals
 from propercal.result import TERMS
 
 if TYPE_CHECKING:
@@ -65,4 +65,4 @@ def _notes(result: Decomposition) -> str:
 
 def record(path: Path, result: Decomposition, notes: list[str]) -> dict[str, Any]:
     """Return a result as an object for JSON."""
-    return {"file": str(path), **result.to_dict(), "notes": notes}
+    return {"file": str(path), **as_mapping(result), "notes": notes}
