@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -111,7 +112,7 @@ def settings(found: Measured) -> Section:
             frozenset({0, 1}),
         )
     )
-    versions = " ".join(f"{name} {found_}" for name, found_ in _versions().items())
+    versions = " ".join(f"{name} {number}" for name, number in _versions().items())
     blocks.append(Paragraph(f"Made with {versions}.", "small"))
     return Section("settings", "How it was made", blocks)
 
@@ -161,10 +162,13 @@ def _seed(random_state: Any) -> Any:
     return random_state if known else f"a {type(random_state).__name__}"
 
 
-def _versions() -> dict[str, str]:
-    import propercal
+def own_version() -> str:
+    """Return the version of this package, whose first module stands above this one."""
+    return str(sys.modules["propercal"].__version__)
 
-    found = {"propercal": propercal.__version__, "Python": platform.python_version()}
+
+def _versions() -> dict[str, str]:
+    found = {"propercal": own_version(), "Python": platform.python_version()}
     for name in _PACKAGES:
         try:
             found[name] = version(name)

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 #: Inches: as wide as a phone shows with letters that can be read.
 _WIDTH = 4.7
+_LEGEND = {"isotonic curve": "what happened", "calibrated": "as it was said"}
+_PARTS = {
+    "risk": "loss",
+    "calibration_error": "miscali-\nbration",
+    "refinement": "what\nis left",
+    "sharpness": "infor-\nmation",
+    "uncertainty": "loss without\na model",
+}
 #: Models that are drawn side by side, and letters of a name on an axis.
 _MODELS, _LETTERS = 6, 24
 
@@ -36,6 +44,7 @@ def terms_figure(found: Measured) -> Figure | None:
 
         axis = canvas.subplots()
         decomposition_bars([each for _, each in results], names=names, ax=axis)
+        axis.set_xticks(range(len(TERMS)), [_PARTS[term] for term in TERMS])
         legend_below(canvas, axis, columns=2, shown=len(results) > 1)
 
     return drawn(
@@ -85,13 +94,13 @@ def reliability_figure(found: Measured) -> Figure | None:
 
         axis = axes_for(canvas.subplots())
         handles = draw_reliability(axis, dataset)
-        axis.set_xlabel(in_lines(f"said: probability that {event}", 42))
-        axis.set_ylabel(in_lines(f"happened: how often {event}", 42))
+        axis.set_xlabel(in_lines(f"said: probability that {event}", 36))
+        axis.set_ylabel(in_lines(f"happened: how often {event}", 36))
         # Scores stand in the tables.
         named = [each for each in handles if _has_a_sign(each)]
         canvas.legend(
             named,
-            [each.get_label().replace("\n", " ") for each in named],
+            [_LEGEND.get(each.get_label(), each.get_label().replace("\n", " ")) for each in named],
             loc="outside lower left",
             frameon=False,
         )

@@ -145,7 +145,7 @@ def _read(data: Data, asked: Asked) -> Predictions:
         data.y_true,
         data.first,
         groups=data.groups,
-            blocks=data.blocks,
+        blocks=data.blocks,
         one_class=not asked.notion.per_class,
         names=names,
         **data.reading,

@@ -23,7 +23,9 @@ from propercal.reporting.content import (
 from propercal.reporting.measured import Measured
 from propercal.reporting.summary import RECALIBRATIONS, best_map, lead, sentences
 from propercal.reporting.words import (
+    between,
     count,
+    decimals_for,
     estimate,
     grouped,
     level,
@@ -49,6 +51,9 @@ _TERMS: Mapping[str, tuple[str, str]] = {
         "uncertainty: that of predicting the frequency of each class, for every row",
     ),
 }
+_NOTES: Mapping[str, str] = {"average": "the one that the estimate itself is made of"}
+#: Rows of a bin that is listed.
+_FEWEST = 5
 _CODE: Mapping[str, str] = {
     "temperature": "from propercal.recalibration import TemperatureScaling\n\n"
     "scaling = TemperatureScaling().fit(old_predictions, old_labels)\n"
@@ -120,8 +125,9 @@ def reliability(found: Measured) -> Section:
         Paragraph(
             "If probabilities can be taken at their word, what is said to have a probability of "
             "0.8 happens in 80\u00a0% of such rows: the curve follows the dashed line. Where it "
-            "leaves the grey band, chance does not explain it. The coloured band holds the true "
-            "frequencies."
+            "leaves the grey band, chance hardly explains it. The coloured band holds the true "
+            f"frequencies, with a confidence of {level(found.result.confidence_level)}, if they "
+            "rise with the predictions."
         )
     )
     blocks += _figure(figures.reliability_figure(found))
@@ -135,7 +141,11 @@ def _bins(found: Measured) -> Iterator[Block]:
     rows = []
     names = ("prediction", "frequency", "lower", "upper", "count")
     columns = (dataset[f"bin_{name}"].values.tolist() for name in names)
+    left_out = 0
     for said, happened, low, high, n in zip(*columns, strict=True):
+        if n < _FEWEST:
+            left_out += int(n)
+            continue
         off = said < low or said > high
         rows.append(
             [
@@ -151,8 +161,11 @@ def _bins(found: Measured) -> Iterator[Block]:
         f"lines together ({confidence})",
         ("Said, on average", "Happened", "Limits", "Rows"),
         rows,
-        frozenset(),
+        frozenset({0}),
     )
+    if left_out:
+        text = f"{count(left_out, 'row')} in lines of fewer than {_FEWEST} rows are left out."
+        yield Paragraph(text, "small")
 
 
 def recalibration(found: Measured) -> Section:
@@ -166,15 +179,16 @@ def recalibration(found: Measured) -> Section:
     rows = []
     for each in sorted(found.savings, key=lambda x: (math.isnan(x.saved), -x.saved)):
         words = RECALIBRATIONS[each.name]
-        note = ""
+        note = _NOTES.get(each.name, "")
         if each.temperature is not None:
-            note = f"temperature {number(each.temperature)}: 1 leaves predictions as they are"
+            note = f"temperature {number(each.temperature)}; 1 leaves predictions as they are"
         text, ends = estimate(each.saved, each.interval)
-        of = percent(each.saved / risk) if math.isfinite(each.saved / risk) and risk > 0 else ""
+        known = risk > 0 and math.isfinite(each.saved / risk)
+        of = f"{percent(each.saved / risk)} of the loss" if known else ""
         if math.isnan(each.saved):
             text = "loss stays infinite"
-        shown = "yes" if each.helps else "no"
-        cells = (Cell(text), Cell(ends), Cell(of), Cell(shown))
+        shown = "beyond chance" if each.helps else "not beyond chance"
+        cells = (Cell(text, of), Cell(ends or "none", shown))
         rows.append([Cell(words[:1].upper() + words[1:], note), *cells])
     blocks: list[Block] = [
         Paragraph(
@@ -184,9 +198,8 @@ def recalibration(found: Measured) -> Section:
         ),
         Table(
             f"Loss saved by recalibration{unit}, a prediction",
-            ("Recalibration", "Saved", "Interval", "Of the loss", "Beyond chance"),
+            ("Recalibration", "Saved", "Interval"),
             rows,
-            frozenset({0, 4}),
         ),
     ]
     best = best_map(found.savings)
@@ -213,14 +226,16 @@ def classes(found: Measured) -> Section | None:
     shown, total = parts[:MOST_CLASSES], sum(each.error for each in parts)
     rows = []
     largest = max((abs(x.error) for x in shown if math.isfinite(x.error)), default=0.0)
+    widths = [each.interval[1] - each.interval[0] for each in shown if each.interval is not None]
+    decimals = decimals_for(float(np.median(widths))) if widths else None
     for each in shown:
-        text, ends = estimate(each.error, each.interval)
+        text = number(each.error, decimals)
+        ends = "" if each.interval is None else between(each.interval, decimals)
         bar = max(each.error, 0.0) / largest if largest > 0 else None
         rows.append(
             [
                 Cell(name_of(found.class_called(each.number))),
-                Cell(text, bar=bar if bar is not None and math.isfinite(bar) else None),
-                Cell(ends),
+                Cell(text, ends, bar if bar is not None and math.isfinite(bar) else None),
                 Cell(percent(each.predicted)),
                 Cell(percent(each.share), _occurred(each.n_occurred)),
             ]
@@ -236,7 +251,12 @@ def classes(found: Measured) -> Section | None:
     blocks.append(
         Table(
             "Classes by what they add to the error",
-            ("Class", "Added", "Interval", "Predicted", "Occurred"),
+            (
+                "Class",
+                f"Added, {level(found.result.confidence_level)} interval",
+                "Predicted",
+                "Occurred",
+            ),
             rows,
         )
     )

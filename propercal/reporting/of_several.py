@@ -12,7 +12,6 @@ from propercal.reporting.measured import Measured
 from propercal.reporting.words import (
     count,
     estimate,
-    grouped,
     level,
     listed,
     name_of,
@@ -72,7 +71,7 @@ def _of_term(found: ModelComparison) -> list[Block]:
         Paragraph(_verdict(found, called)),
         Table(
             f"Models by {called}{unit}",
-            ("Model", called[:1].upper() + called[1:], "Interval", "Rank"),
+            ("Model", "Value", "Interval", "Rank"),
             rows,
         ),
     ]
@@ -121,11 +120,9 @@ def groups(found: Measured) -> Section | None:
         p = pvalue(test.adjusted[name], smallest)
         rows.append(
             [
-                Cell(name_of(name)),
-                Cell(grouped(each.n_samples)),
+                Cell(name_of(name), count(each.n_samples, "row")),
                 Cell(number(float(to_numpy(each.risk)))),
-                Cell(text),
-                Cell(ends),
+                Cell(text, ends),
                 Cell(p),
             ]
         )
@@ -142,16 +139,18 @@ def groups(found: Measured) -> Section | None:
         known = math.isfinite(added.standard_error)
         text, ends = estimate(added.value, added.interval() if known else None)
         inside = f" (interval {ends})" if ends else ""
+        beyond = known and added.interval()[0] > 0
+        why = "errors cancel between groups" if beyond else "no more than chance may explain"
         blocks.append(
             Paragraph(
-                f"Miscalibration within groups exceeds that of all rows together by "
-                f"{text}{unit.replace(' in', '')}{inside}: errors that cancel between groups."
+                f"Within groups the miscalibration is larger than over all rows by "
+                f"{text}{unit.replace(' in', '')}{inside}: {why}."
             )
         )
     if len(result.groups) <= MOST_GROUPS:
         figure = figures.groups_figure(found)
         blocks += [] if figure is None else [figure]
-    head = ("Group", "Rows", "Loss", "Miscalibration", "Interval", "Adjusted p")
+    head = ("Group", "Loss", "Miscalibration, interval", "Adjusted p")
     blocks.append(Table(f"Groups{unit}", head, rows))
     return Section("groups", "Groups", blocks)
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from propercal.reporting import back_matter, of_model, of_several
+from propercal.reporting.back_matter import own_version
 from propercal.reporting.content import Figure, Page, Section
 from propercal.reporting.measured import Measured
 from propercal.reporting.svg import theme_of
 from propercal.reporting.words import count, loss_called, name_of
 
-_NEEDED = (
-    'propercal.report needs {name}; install it with: pip install "propercal[report]"'
-)
+_NEEDED = 'propercal.report needs {name}; install it with: pip install "propercal[report]"'
 
 
 def page_of(found: Measured, title: str, date: str | None) -> Page:
     """Return all that is said of what was measured."""
-    import propercal
-
     sections = [each for each in _sections(found) if each is not None]
-    return Page(title, _subtitle(found), date, sections, propercal.__version__)
+    return Page(title, _subtitle(found), date, sections, own_version())
 
 
 def _sections(found: Measured) -> Iterator[Section | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import html
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -89,7 +88,9 @@ class Report:
         page = html.escape(self.html)
         title = html.escape(self.title)
         style = "width: 100%; border: 1px solid #999"
-        return f'<iframe title="{title}" srcdoc="{page}" height="{_HEIGHT}" style="{style}"></iframe>'
+        return (
+            f'<iframe title="{title}" srcdoc="{page}" height="{_HEIGHT}" style="{style}"></iframe>'
+        )
 
 
 @with_reading
@@ -228,15 +229,10 @@ def _date(date: object) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     """Write a file that is never seen half done."""
-    number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(number, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        # As any file that a program makes, where the temporary one is for its owner alone.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
+        half.write_text(text, encoding="utf-8", newline="\n")
+        half.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        half.unlink(missing_ok=True)
         raise

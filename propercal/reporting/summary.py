@@ -19,6 +19,7 @@ from propercal.reporting.words import (
     name_of,
     number,
     percent,
+    percents,
     pvalue,
 )
 from propercal.result import Decomposition
@@ -31,7 +32,7 @@ _MOSTLY = 0.8
 RECALIBRATIONS = {
     "temperature": "temperature scaling",
     "isotonic": "isotonic regression of each class",
-    "average": "the average of recalibrations that the estimate itself is made of",
+    "average": "an average of many recalibrations",
 }
 
 
@@ -62,10 +63,10 @@ def lead(found: Measured) -> str:
     inside = f"{level(result.confidence_level)} interval {interval}"
     if ends[0] > 0:
         return f"{whole}, {text} ({inside}) is miscalibration, which a recalibration could remove."
-    return (
-        f"{whole}, {text} ({inside}) is estimated to be miscalibration: "
-        "no more than chance explains."
-    )
+    verdict = "these rows do not show that there is any."
+    if found.test is not None and found.test.pvalue <= _FOUND:
+        verdict = "a test finds that there is some, but how much, these rows hardly tell."
+    return f"{whole}, {text} ({inside}) is estimated to be miscalibration: {verdict}"
 
 
 def _infinite(found: Measured, loss: str) -> str:
@@ -105,24 +106,22 @@ def _everyday(found: Measured) -> Iterator[str]:
     said = found.confidence
     if said is None:
         return
-    low, high = (100 * end for end in said.interval)
-    decimals = decimals_for(high - low)
-    decimals = None if decimals is None else max(decimals, 0)
-    points, ends = estimate(100 * said.gap, (low, high))
+    low, high = said.interval
+    points, ends, means = percents(said.gap, (low, high), said.stated, said.right)
     given = (
-        f"In everyday terms: on average the model was {percent(said.stated)} sure of its first "
-        f"choice, and the first choice was right in {percent(said.right)} of the rows."
+        f"In everyday terms: on average the model was {means[0]} sure of its first choice, and the "
+        f"first choice was right in {means[1]} of the rows."
     )
     if not said.is_sure:
         yield (
-            f"{given} That gap is no more than chance explains (too sure by {points} percentage "
-            f"points, interval {ends}); errors in both directions may cancel in such a mean."
+            f"{given} Chance may explain that gap of {points} (interval {ends}); errors in both "
+            "directions may cancel in such a mean."
         )
         return
     too = "too sure" if said.gap > 0 else "not sure enough"
     if said.gap < 0:
-        points, ends = estimate(-100 * said.gap, (-high, -low))
-    yield f"{given} It is {too}, by {points} percentage points (interval {ends})."
+        points, ends, _ = percents(-said.gap, (-high, -low))
+    yield f"{given} It is {too}, by {points} of the rows (interval {ends})."
 
 
 def _direction(found: Measured) -> Iterator[str]:
@@ -149,13 +148,13 @@ def _test(found: Measured) -> Iterator[str]:
     if test.pvalue <= _FOUND:
         often = f"at most 1 in {round(1 / test.pvalue)}"
         yield (
-            f"A test of calibration rejects it: deviations as clear as these would be seen in "
-            f"{often} of such samples from a calibrated model ({p})."
+            f"A test of calibration fails: a calibrated model would show deviations as clear as "
+            f"these in {often} of such samples ({p})."
         )
         return
     yield (
-        f"A test of calibration does not reject it ({p}): a calibrated model shows such deviations "
-        f"in about {percent(test.pvalue)} of such samples. That does not prove it calibrated."
+        f"A test of calibration is passed ({p}): a calibrated model shows such deviations in about "
+        f"{percent(test.pvalue)} of such samples. That does not prove the predictions calibrated."
     )
 
 
@@ -205,17 +204,18 @@ def _skill(result: Decomposition) -> Iterator[str]:
         return
     low, high = result.interval("skill_score")
     score = float(to_numpy(result.skill_score))
-    text = percent(score)
-    inside = f"interval {percent(low)} to {percent(high)}"
+    text, ends, _ = percents(score, (low, high))
+    inside = f"interval {ends}"
     if low > 0:
         yield (
             f"As predictions go, it saves {text} ({inside}) of the loss of one who knows only how "
             "frequent each class is."
         )
     elif high < 0:
+        worse, ends, _ = percents(-score, (-high, -low))
         yield (
             f"It does worse than one who knows only how frequent each class is, whose loss it "
-            f"exceeds by {percent(-score)} (interval {percent(-high)} to {percent(-low)})."
+            f"exceeds by {worse} (interval {ends})."
         )
     else:
         yield (
@@ -232,6 +232,6 @@ def _groups(found: Measured) -> Iterator[str]:
     n = count(len(found.groups.groups), "group")
     if test.pvalue <= _FOUND:
         off = [name_of(name) for name, each in test.adjusted.items() if each <= _FOUND]
-        yield f"Of {n}, {listed(off)} {'is' if len(off) == 1 else 'are'} miscalibrated ({p})."
+        yield f"Of {n}, {listed(off)} {'is' if len(off) == 1 else 'are'} shown to be miscalibrated ({p})."
     else:
         yield f"Of {n}, none is shown to be miscalibrated ({p}, adjusted for their number)."

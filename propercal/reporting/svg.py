@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from propercal.reporting.content import Figure
+from propercal.reporting.words import without_unseen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -24,9 +25,9 @@ _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": _SALT,
-    "font.size": 9.5,
-    "axes.titlesize": 9.5,
-    "legend.fontsize": 9.0,
+    "font.size": 10.5,
+    "axes.titlesize": 10.5,
+    "legend.fontsize": 9.5,
     "hatch.linewidth": 0.8,
 }
 
@@ -75,6 +76,7 @@ def _for_page(svg: str, key: str, title: str, description: str) -> str:
     svg = re.sub(r'\bid="', f'id="{key}-', svg)
     svg = re.sub(r'href="#', f'href="#{key}-', svg)
     svg = re.sub(r"url\(#", f"url(#{key}-", svg)
+    svg = without_unseen(svg)
     svg = _COLOUR.sub(lambda found: f"var({variable(found[0])})", svg)
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     width, height = (float(each) for each in box.groups()) if box else (340.0, 340.0)
@@ -97,7 +99,9 @@ def variable(colour: str) -> str:
 
 def theme_of(figures: Iterable[Figure]) -> tuple[str, str]:
     """Return declarations of all colours, for the light theme and for the dark one."""
-    names = sorted({each for figure in figures for each in re.findall(r"--c[0-9a-f]{6}", figure.svg)})
+    names = sorted(
+        {each for figure in figures for each in re.findall(r"--c[0-9a-f]{6}", figure.svg)}
+    )
     light = "".join(f"{name}:#{name[3:]};" for name in names)
     dark = "".join(f"{name}:{_in_the_dark(name[3:])};" for name in names)
     return light, dark

@@ -29,15 +29,21 @@ def loss_called(generator: str) -> str:
 
 def name_of(thing: object, longest: int = _LONGEST) -> str:
     """Return a name in one line; what no page can show is written by its number."""
-    line = " ".join(str(thing).split())
-    found = "".join(each if _is_shown(each) else _by_number(each) for each in line)
+    found = without_unseen(" ".join(str(thing).split()))
     if not found:
         return "(no name)"
     half = (longest - 1) // 2
     return found if len(found) <= longest else f"{found[:half]}…{found[-half:]}"
 
 
+def without_unseen(text: str) -> str:
+    """Return a text in which marks that are not seen are written by their number."""
+    return "".join(each if _is_shown(each) else _by_number(each) for each in text)
+
+
 def _is_shown(letter: str) -> bool:
+    if letter == "\n":
+        return True
     return letter not in _TURNING and unicodedata.category(letter) not in _UNSEEN
 
 
@@ -95,8 +101,13 @@ def estimate(value: float, ends: tuple[float, float] | None) -> tuple[str, str]:
     if ends is None or not math.isfinite(value) or not all(map(math.isfinite, ends)):
         return number(value), ""
     decimals = decimals_for(ends[1] - ends[0])
+    return number(value, decimals), between(ends, decimals)
+
+
+def between(ends: tuple[float, float], decimals: int | None) -> str:
+    """Return an interval."""
     low, high = (number(end, decimals) for end in ends)
-    return number(value, decimals), f"{low} to {high}"
+    return f"{low} to {high}"
 
 
 def percent(share: float) -> str:
@@ -113,17 +124,30 @@ def level(confidence_level: float) -> str:
     return f"{100 * confidence_level:.4g}\u00a0%"
 
 
+def percents(
+    share: float, ends: tuple[float, float], *others: float
+) -> tuple[str, str, tuple[str, ...]]:
+    """Return a share, its interval and other shares in as many digits as the interval is worth."""
+    decimals = decimals_for(100 * (ends[1] - ends[0]))
+    decimals = None if decimals is None else min(max(decimals, 0), 2)
+    text, low, high, *more = (number(100 * each, decimals) for each in (share, *ends, *others))
+    signed = (f"{each}\u00a0%" for each in more)
+    return f"{text}\u00a0%", f"{low}\u00a0% to {high}\u00a0%", tuple(signed)
+
+
 def probability(value: float) -> str:
     """Return a probability, never rounded to certainty that it has not."""
     if value in (0.0, 1.0):
         return f"{value:.0f}"
-    for digits in (2, 3, 4, 6, 9):
+    for digits in (2, 3, 4):
         text = f"{value:.{digits}f}"
         if 0 < float(text) < 1:
             return text
-    return f"{value:.1e}".replace("-", "\u2212") if value < 0.5 else "just below 1"
+    return "less than 0.0001" if value < 0.5 else "more than 0.9999"
 
 
 def pvalue(value: float, smallest: float) -> str:
     """Return a p-value, which is no smaller than `smallest`."""
-    return f"p\u00a0\u2264\u00a0{smallest:.3g}" if value <= smallest else f"p\u00a0=\u00a0{value:.3g}"
+    return (
+        f"p\u00a0\u2264\u00a0{smallest:.3g}" if value <= smallest else f"p\u00a0=\u00a0{value:.3g}"
+    )
