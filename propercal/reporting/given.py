@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from propercal._data.messages import bad_value
 from propercal.inference import CalibrationTest, ModelComparison
@@ -18,6 +16,8 @@ from propercal.subgroups import GroupDecomposition
 
 RESULTS = (Decomposition, GroupDecomposition, ModelComparison, CalibrationTest)
 PAGES = (".html", ".htm")
+#: What may be said of files too.
+_OF_FILES = ("from_logits", "pos_label")
 _EXPECTED = "labels and predictions, files of predictions, or results"
 _FIX = 'call report(y_true, y_proba, path="report.html"), or pass files, or results'
 
@@ -48,6 +48,8 @@ class Data:
     class_names: tuple[str, ...] = ()
     """Of a file whose labels count its columns."""
     files: tuple[FileFacts, ...] = ()
+    paired_by: str = ""
+    """In words, how rows of several files were paired."""
 
     @property
     def first(self) -> object:
@@ -62,7 +64,9 @@ class Columns(NamedTuple):
     weight_column: str | None = None
     group_column: str | None = None
     subgroup_column: str | None = None
+    id_column: str | None = None
     drop: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 Found = tuple[Data | None, dict[str, Any]]
@@ -168,123 +172,96 @@ def read_files(
     paths: Sequence[Any], reading: Mapping[str, Any], columns: Columns, **beside: object
 ) -> Data:
     """Return what files hold, each of the predictions of one model for the same rows."""
-    given = [name for name, value in beside.items() if value is not None]
-    if given:
-        raise bad_value(
-            given[0],
-            f"a {type(beside[given[0]]).__name__} beside files",
-            "the name of a column",
-            "name it by group_column= or subgroup_column=",
-        )
-    known = {name: reading[name] for name in ("from_logits", "pos_label") if reading.get(name)}
-    unknown = [
-        name for name, value in reading.items() if value not in (None, False) and name not in known
-    ]
-    if unknown:
-        raise bad_value(
-            unknown[0],
-            "given beside files",
-            "settings of files alone: from_logits, pos_label and names of columns",
-            "read the files yourself, and pass labels and predictions",
-        )
-    read = [_read(path, known, columns) for path in paths]
+    _check_beside_files(reading, beside)
+    # Readers of files are the command line's, which stands above this.
+    matching = import_module("propercal.cli.matching")
+    several = len(paths) > 1
+    known = {name: reading.get(name) for name in _OF_FILES}
+    read = [_read(path, known, columns, find_id=several) for path in paths]
     first, subgroups = read[0]
-    for path, (each, others) in zip(paths[1:], read[1:], strict=True):
-        _check_same_rows(path, (first, subgroups), (each, others), paths[0])
-    names = _names_of(paths)
-    settings = {
-        "from_logits": first.from_logits,
-        "sample_weight": first.sample_weight,
-        "labels": first.labels,
-    }
+    found = matching.matched([each for each, _ in read])
+    models = found.models if several else {"": next(iter(found.models.values()))}
+    said = dict(found.arguments)
+    groups = said.pop("groups", None)
     return Data(
-        first.y_true,
-        {name: each.y_proba for name, (each, _) in zip(names, read, strict=True)},
-        settings,
-        first.groups,
-        None,
-        subgroups,
-        tuple(map(str, first.class_names)) if first.labels is not None else (),
-        tuple(FileFacts(str(path), _size(path)) for path in paths),
+        found.y_true,
+        models,
+        said,
+        groups=groups,
+        blocks=beside["blocks"],
+        subgroups=subgroups,
+        class_names=tuple(map(str, first.class_names)) if first.labels is not None else (),
+        files=tuple(FileFacts(str(path), _size(path)) for path in paths),
+        paired_by=found.paired_by if several else "",
     )
 
 
-def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[Any, Any]:
+def _check_beside_files(reading: Mapping[str, Any], beside: Mapping[str, object]) -> None:
+    """Refuse arguments that are about data in memory."""
+    for name in ("groups", "subgroups"):
+        if beside[name] is not None:
+            raise bad_value(
+                name,
+                f"a {type(beside[name]).__name__} beside files",
+                "the name of a column",
+                "name it by group_column= or subgroup_column=",
+            )
+    for name, value in reading.items():
+        if name not in _OF_FILES and value is not None:
+            raise bad_value(
+                name,
+                f"a {type(value).__name__} beside files",
+                "none: files say so by their columns",
+                "read the files yourself, and pass labels and predictions",
+            )
+
+
+def _read(
+    path: Any, known: Mapping[str, Any], columns: Columns, *, find_id: bool
+) -> tuple[Any, Any]:
     """Return what a file holds, and the subgroup of each row."""
-    # Readers of files are the command line's, which stands above this.
-    files = import_module("propercal.cli.files")
-    settings: dict[str, Any] = {
-        "label_column": columns.label_column,
-        "weight_column": columns.weight_column,
-        **known,
-    }
-    group, subgroup, drop = columns.group_column, columns.subgroup_column, list(columns.drop)
-    if subgroup is None or group is None:
-        found = files.read_predictions(path, group_column=group or subgroup, drop=drop, **settings)
-        return (found, None) if subgroup is None else (_without_groups(found), found.groups)
-    if str(path) == "-":
+    group, subgroup = columns.group_column, columns.subgroup_column
+    if subgroup is None:
+        return _columns_of(path, known, columns, group, (), find_id), None
+    if str(path) != "-":
+        found = _columns_of(path, known, columns, group, (subgroup,), find_id)
+        others = () if group is None else (group,)
+        return found, _columns_of(path, known, columns, subgroup, others, find_id).groups
+    if group is not None:
         raise bad_value(
             "subgroup_column",
             f"{subgroup!r} beside group_column on standard input",
             "one of the two",
             "write the table to a file first",
         )
-    beside = [] if files.holds_arrays(Path(path)) else [subgroup]
-    found = files.read_predictions(path, group_column=group, drop=[*drop, *beside], **settings)
-    beside = [] if files.holds_arrays(Path(path)) else [group]
-    again = files.read_predictions(path, group_column=subgroup, drop=[*drop, *beside], **settings)
-    return found, again.groups
+    found = _columns_of(path, known, columns, subgroup, (), find_id)
+    return replace(found, groups=None), found.groups
 
 
-def _without_groups(found: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(found, groups=None)
-
-
-def _check_same_rows(path: Any, one: tuple[Any, Any], other: tuple[Any, Any], of: Any) -> None:
-    """Refuse files whose rows cannot be the same."""
-    (a, groups_a), (b, groups_b) = one, other
-    parts = {
-        "labels": (a.y_true, b.y_true),
-        "weights": (a.sample_weight, b.sample_weight),
-        "groups": (a.groups, b.groups),
-        "subgroups": (groups_a, groups_b),
-    }
-    for what, (x, y) in parts.items():
-        if not _same(x, y):
-            raise bad_value(
-                "files",
-                f"{path}, whose {what} are not those of {of}, row by row",
-                "predictions of several models for the same rows, in the same order",
-                "bring the rows into one order, or make a report of each file",
-            )
-    for what, (x, y) in {
-        "classes": (a.class_names, b.class_names),
-        "kind of predictions (probabilities or logits)": (a.from_logits, b.from_logits),
-    }.items():
-        if x != y:
-            raise bad_value(
-                "files", f"{path}, whose {what} are not those of {of}", "one for all", "convert it"
-            )
-
-
-def _same(x: Any, y: Any) -> bool:
-    if x is None or y is None:
-        return x is y
-    x, y = np.asarray(x), np.asarray(y)
-    return x.shape == y.shape and bool((x == y).all())
-
-
-def _names_of(paths: Sequence[Any]) -> list[str]:
-    """Return a name for each file: without its folder, where that is enough."""
-    if len(paths) == 1:
-        return [""]
-    short = [Path(path).name for path in paths]
-    names = short if len(set(short)) == len(short) else [str(path) for path in paths]
-    if len(set(names)) < len(names):
-        raise bad_value("files", repr(names), "each file once", "leave the others out")
-    return names
+def _columns_of(
+    path: Any,
+    known: Mapping[str, Any],
+    columns: Columns,
+    group: str | None,
+    others: tuple[str, ...],
+    find_id: bool,  # noqa: FBT001
+) -> Any:
+    """Read a file with one of its columns as groups, and without `others`."""
+    files = import_module("propercal.cli.files")
+    # Arrays have names of their own.
+    table = not files.holds_arrays(Path(path))
+    return files.read_predictions(
+        path,
+        label_column=columns.label_column if table else None,
+        weight_column=columns.weight_column,
+        group_column=group,
+        id_column=columns.id_column,
+        drop=(*columns.drop, *others) if table else (),
+        classes=columns.classes,
+        from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
+        pos_label=known["pos_label"] if table else None,
+        find_id=find_id,
+    )
 
 
 def _size(path: Any) -> int | None:

@@ -45,6 +45,9 @@ def comparison(found: Measured) -> Section | None:
             "small",
         )
     )
+    if found.data is not None and found.data.paired_by:
+        text = f"Rows of the files were paired {found.data.paired_by}; their labels agree."
+        blocks.append(Paragraph(text, "small"))
     if found.name:
         words = f"The sections below are about {name_of(found.name)}, the first of the models."
         blocks.append(Paragraph(words))
@@ -143,8 +146,8 @@ def groups(found: Measured) -> Section | None:
         why = "errors cancel between groups" if beyond else "no more than chance may explain"
         blocks.append(
             Paragraph(
-                f"Within groups the miscalibration is larger than over all rows by "
-                f"{text}{unit.replace(' in', '')}{inside}: {why}."
+                f"Knowing the group adds {text}{unit.replace(' in', '')}{inside} to the "
+                f"miscalibration of all rows: {why}."
             )
         )
     if len(result.groups) <= MOST_GROUPS:

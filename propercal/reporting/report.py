@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -113,7 +114,9 @@ def report(
     weight_column: str | None = None,
     group_column: str | None = None,
     subgroup_column: str | None = None,
-    drop: tuple[str, ...] | list[str] = (),
+    id_column: str | None = None,
+    drop: Sequence[str] = (),
+    classes: Sequence[str] = (),
     progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **reading: Unpack[Reading],
 ) -> Report:
@@ -127,7 +130,7 @@ def report(
         Labels and predictions, ``report(y_true, y_proba)``, as :func:`propercal.decompose` takes
         them, or predictions of several models for the same rows by name, ``{"a": p_a, "b": p_b}``;
         or names of files, as :func:`propercal.cli.files.read_predictions` takes them, several being
-        those of several models for the same rows in the same order; or results of this package (a
+        those of several models for the same rows, matched by ids where they have some; or results of this package (a
         :class:`Decomposition`, :class:`GroupDecomposition`, :class:`ModelComparison` or
         :class:`CalibrationTest`, a list of these, or a mapping from names): then the page has what
         they know. A last string that ends in .html is the path.
@@ -145,7 +148,7 @@ def report(
     date : str or datetime.date, optional
         What the page says of when it was made, "today" being the date; nothing by default, so that
         equal data give equal bytes.
-    label_column, weight_column, group_column, drop
+    label_column, weight_column, group_column, id_column, drop, classes
         Columns of files, as in :func:`propercal.cli.files.read_predictions`.
     subgroup_column : str, optional
         Column, or array, of files that has the subgroups.
@@ -192,7 +195,15 @@ def report(
     seed = check_random_state(random_state)
     asked = Asked(as_generator(generator), as_notion(notion), as_method(method), level, seed)
     day = _date(date)
-    columns = Columns(label_column, weight_column, group_column, subgroup_column, tuple(drop))
+    columns = Columns(
+        label_column,
+        weight_column,
+        group_column,
+        subgroup_column,
+        id_column,
+        tuple(drop),
+        tuple(classes),
+    )
     beside = {"groups": groups, "blocks": blocks, "subgroups": subgroups}
     of_data, results = read_given(given, dict(reading), columns, **beside)
     found = measure_results(results) if of_data is None else measure_data(of_data, asked)
