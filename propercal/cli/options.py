@@ -140,6 +140,15 @@ def rows() -> Parent:
     return parent
 
 
+def subgroup_column(group: Any) -> None:
+    """Add the flag that names groups of rows to compare with each other."""
+    _column(
+        group,
+        "--subgroup-column",
+        "column, or array of an npz file, of groups of rows to compare, such as sexes or sites",
+    )
+
+
 def loss(*, several: bool = True, default: str = "log") -> Parent:
     """Return flags of what is estimated."""
     from propercal._data.notions import as_notion

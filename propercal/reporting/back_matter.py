@@ -27,10 +27,14 @@ def limits(found: Measured) -> Section:
     """Return what the page cannot see."""
     result = found.result
     texts = [
-        "It speaks of rows like these. Where the world, the population or the model changes, "
-        "predictions that were calibrated may no longer be so.",
-        "Calibrated is not the same as good: whoever predicts the frequency of each class for "
-        "every row is calibrated, and knows nothing.",
+        (
+            "It speaks of rows like these. Where the world, the population or the model changes, "
+            "predictions that were calibrated may no longer be so."
+        ),
+        (
+            "Calibrated is not the same as good: whoever predicts the frequency of each class for "
+            "every row is calibrated, and knows nothing."
+        ),
     ]
     if result.n_groups is None:
         texts.append(
@@ -67,29 +71,39 @@ def glossary(found: Measured) -> Section:
     pairs = [
         (
             "Loss",
-            f"What a prediction costs, here by the {loss}{unit}: nothing if it was certain and "
-            "right, the more the less probable it made what happened.",
+            (
+                f"What a prediction costs, here by the {loss}{unit}: nothing if it was certain and "
+                "right, the more the less probable it made what happened."
+            ),
         ),
         (
             "Miscalibration",
-            "Of all rows with the same prediction, the outcomes should be as frequent as it says. "
-            "Miscalibration (calibration error) is the part of the loss that is due to those that "
-            "are not.",
+            (
+                "Of all rows with the same prediction, the outcomes should be as frequent as it "
+                "says. Miscalibration (calibration error) is the part of the loss that is due to "
+                "those that are not."
+            ),
         ),
         (
             "Recalibration",
-            "A rule, learnt from labelled rows, that turns predictions into better ones without "
-            "looking at anything else, such as temperature scaling.",
+            (
+                "A rule, learnt from labelled rows, that turns predictions into better ones "
+                "without looking at anything else, such as temperature scaling."
+            ),
         ),
         (
             f"{level(result.confidence_level)} interval",
-            "If the whole were repeated with other rows from the same source, about "
-            f"{level(result.confidence_level)} of such intervals would hold the truth.",
+            (
+                "If the whole were repeated with other rows from the same source, about "
+                f"{level(result.confidence_level)} of such intervals would hold the truth."
+            ),
         ),
         (
             "p-value",
-            "How probable it is that chance alone, with a calibrated model, shows as much as was "
-            "found. Small values speak against calibration; large ones prove nothing.",
+            (
+                "How probable it is that chance alone, with a calibrated model, shows as much as "
+                "was found. Small values speak against calibration; large ones prove nothing."
+            ),
         ),
     ]
     return Section("words", "Five words", [Terms(pairs)])

@@ -244,7 +244,7 @@ def _columns_of(
     columns: Columns,
     group: str | None,
     others: tuple[str, ...],
-    find_id: bool,  # noqa: FBT001
+    find_id: bool,
 ) -> Any:
     """Read a file with one of its columns as groups, and without `others`."""
     files = import_module("propercal.cli.files")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from propercal._array import to_numpy
 from propercal._data.groups import SMALLEST_NUMBER, validate_groups
 from propercal._data.messages import held_warnings
-from propercal._data.notions import Notion, as_notion
+from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names
 from propercal._data.repetitions import look_for_repetitions
@@ -102,9 +102,14 @@ def measure_data(data: Data, asked: Asked) -> Measured:
         few = _too_few(predictions, asked)
         with part(0.5):
             _measure_terms(found, data, asked, few)
-        for measure in (_measure_reliability, _measure_parts, _measure_test, _measure_groups):
+        for measure in (
+            lambda: _measure_reliability(found, data, asked),
+            lambda: _measure_parts(found, asked, few),
+            lambda: _measure_test(found, data, asked),
+            lambda: _measure_groups(found, data, asked, few),
+        ):
             with part(0.4):
-                measure(found, data, asked, few)
+                measure()
     found.costly = costly_rows(found.result, predictions)
     found.direction = _direction(found.result)
     found.warnings = all_in_plain_words(messages)
@@ -188,7 +193,7 @@ def _measure_terms(found: Measured, data: Data, asked: Asked, few: str) -> None:
         found.results = dict(found.comparisons[0].models)
         if fitted:
             return
-    assert found.predictions is not None  # noqa: S101  # what was read before
+    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
     method = Losses() if few else asked.method
     of_one = decompositions(
         found.predictions, asked.notion, method, [asked.generator], asked.confidence_level
@@ -196,8 +201,8 @@ def _measure_terms(found: Measured, data: Data, asked: Asked, few: str) -> None:
     found.results[found.name] = of_one[0][1]
 
 
-def _measure_reliability(found: Measured, data: Data, asked: Asked, few: str) -> None:
-    assert found.predictions is not None  # noqa: S101  # what was read before
+def _measure_reliability(found: Measured, data: Data, asked: Asked) -> None:
+    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
     if found.predictions.multilabel:
         found.absent["reliability"] = (
             "Several classes may occur in a row, so that there is no first choice to look at."
@@ -220,9 +225,9 @@ def _measure_reliability(found: Measured, data: Data, asked: Asked, few: str) ->
     found.reliability = _unless_refused(found, "reliability", diagram)
 
 
-def _measure_parts(found: Measured, data: Data, asked: Asked, few: str) -> None:
+def _measure_parts(found: Measured, asked: Asked, few: str) -> None:
     """Measure classes, and what recalibrations save."""
-    assert found.predictions is not None  # noqa: S101  # what was read before
+    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
     predictions = found.predictions
     if few:
         found.absent |= {"recalibration": few, "classes": few}
@@ -255,7 +260,7 @@ def _measure_parts(found: Measured, data: Data, asked: Asked, few: str) -> None:
     found.classes = parts or []
 
 
-def _measure_test(found: Measured, data: Data, asked: Asked, few: str) -> None:
+def _measure_test(found: Measured, data: Data, asked: Asked) -> None:
     found.test = _unless_refused(
         found,
         "test",

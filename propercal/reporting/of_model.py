@@ -137,7 +137,7 @@ def reliability(found: Measured) -> Section:
 
 def _bins(found: Measured) -> Iterator[Block]:
     dataset = found.reliability
-    assert dataset is not None  # noqa: S101  # as its caller has seen
+    assert dataset is not None  # as its caller has seen  # noqa: S101  # as callers have seen
     rows = []
     names = ("prediction", "frequency", "lower", "upper", "count")
     columns = (dataset[f"bin_{name}"].values.tolist() for name in names)
@@ -295,8 +295,8 @@ def costly(found: Measured) -> Section | None:
             note = f"had been given {probability(each.given)}" if each.given is not None else ""
             cells.append(Cell(name_of(called), note))
         if each.first_choice is not None and each.stated is not None:
-            words = name_of(found.class_called(each.first_choice))
-            cells.append(Cell(words, f"at {probability(each.stated)}"))
+            choice = name_of(found.class_called(each.first_choice))
+            cells.append(Cell(choice, f"at {probability(each.stated)}"))
         rows.append(cells)
     head = ["Row", *(["Number"] if named else []), "Loss", "What occurred", "First choice"]
     width = max(map(len, rows))

@@ -159,7 +159,7 @@ def groups(found: Measured) -> Section | None:
 
 
 def _of_test(found: Measured) -> str:
-    assert found.groups is not None  # noqa: S101  # as its caller has seen
+    assert found.groups is not None  # as its caller has seen  # noqa: S101  # as callers have seen
     test = found.groups.test
     p = pvalue(test.pvalue, 1 / (test.n_resamples + 1))
     n = count(len(found.groups.groups), "group")
@@ -168,4 +168,5 @@ def _of_test(found: Measured) -> str:
     alpha = 1 - found.groups.whole.confidence_level
     if test.pvalue <= alpha:
         return f"Of {n}, {worst} shows most clearly that it is miscalibrated ({p}); {end}."
-    return f"None of {n} is shown to be miscalibrated; {worst} comes closest ({p}). {end[0].upper()}{end[1:]}."
+    nothing = f"None of {n} is shown to be miscalibrated; {worst} comes closest ({p})"
+    return f"{nothing}; {end}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import html
 import os
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._progress import with_progress
 from propercal.generators.registry import GeneratorLike, as_generator
-from propercal.methods import MethodLike, as_method
+from propercal.methods import Method, MethodLike, as_method
 from propercal.reporting.given import Columns, read_given, split_path
 from propercal.reporting.measured import Asked, Measured, measure_data, measure_results
 from propercal.reporting.page import as_html, check_packages, page_of
@@ -109,7 +109,7 @@ def report(
     confidence_level: float = 0.95,
     random_state: Any = 0,
     title: str | None = None,
-    date: str | datetime.date | None = None,
+    date: str | dt.date | None = None,
     label_column: str | None = None,
     weight_column: str | None = None,
     group_column: str | None = None,
@@ -130,10 +130,10 @@ def report(
         Labels and predictions, ``report(y_true, y_proba)``, as :func:`propercal.decompose` takes
         them, or predictions of several models for the same rows by name, ``{"a": p_a, "b": p_b}``;
         or names of files, as :func:`propercal.cli.files.read_predictions` takes them, several being
-        those of several models for the same rows, matched by ids where they have some; or results of this package (a
-        :class:`Decomposition`, :class:`GroupDecomposition`, :class:`ModelComparison` or
-        :class:`CalibrationTest`, a list of these, or a mapping from names): then the page has what
-        they know. A last string that ends in .html is the path.
+        those of several models for the same rows, matched by ids where they have some; or results
+        of this package (a :class:`Decomposition`, :class:`GroupDecomposition`,
+        :class:`ModelComparison` or :class:`CalibrationTest`, a list of these, or a mapping from
+        names): then the page has what they know. A last string that ends in .html is the path.
     path : str or path-like, optional
         Where the page is written; a page that is there is replaced. By default nowhere.
     generator, notion, method, groups, blocks, confidence_level, progress
@@ -193,7 +193,8 @@ def report(
     check_packages()
     level = check_confidence_level(confidence_level)
     seed = check_random_state(random_state)
-    asked = Asked(as_generator(generator), as_notion(notion), as_method(method), level, seed)
+    chosen = _method(method, seed)
+    asked = Asked(as_generator(generator), as_notion(notion), chosen, level, seed)
     day = _date(date)
     columns = Columns(
         label_column,
@@ -218,7 +219,8 @@ def _made(found: Measured, title: str | None, date: str | None, path: Path | Non
             "a result with terms beside it",
             "pass labels and predictions, or a Decomposition too",
         )
-    called = "Calibration report" if title is None else title
+    given: object = title
+    called = "Calibration report" if given is None else given
     if not isinstance(called, str) or not called.strip():
         raise bad_value("title", repr(title), "a text", "leave it out for the usual one")
     text = as_html(page_of(found, called, date))
@@ -227,14 +229,21 @@ def _made(found: Measured, title: str | None, date: str | None, path: Path | Non
     return Report(text, (lead(found), *sentences(found)), found.warnings, called, path)
 
 
+def _method(method: MethodLike, seed: Any) -> Method:
+    """Return the method; folds of one that is named are dealt by the seed of the page."""
+    chosen = as_method(method)
+    draws = isinstance(method, str) and chosen.corrects_bias
+    return as_method(method, random_state=seed) if draws else chosen
+
+
 def _date(date: object) -> str | None:
     if date is None:
         return None
-    if isinstance(date, datetime.date):
+    if isinstance(date, dt.date):
         return date.isoformat()[:10]
     if not isinstance(date, str):
         raise bad_value("date", repr(date), 'a text, a date, or "today"', "leave it out for none")
-    today = datetime.datetime.now(tz=datetime.UTC).astimezone().date()
+    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
     return {"today": today.isoformat()}.get(date, date)
 
 

@@ -232,6 +232,7 @@ def _groups(found: Measured) -> Iterator[str]:
     n = count(len(found.groups.groups), "group")
     if test.pvalue <= _FOUND:
         off = [name_of(name) for name, each in test.adjusted.items() if each <= _FOUND]
-        yield f"Of {n}, {listed(off)} {'is' if len(off) == 1 else 'are'} shown to be miscalibrated ({p})."
+        are = "is" if len(off) == 1 else "are"
+        yield f"Of {n}, {listed(off)} {are} shown to be miscalibrated ({p})."
     else:
         yield f"Of {n}, none is shown to be miscalibrated ({p}, adjusted for their number)."

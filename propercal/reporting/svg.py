@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from propercal.reporting.content import Figure
 from propercal.reporting.words import without_unseen
@@ -22,7 +22,7 @@ _DARK_INK, _DARK_PAPER = 0xE8, 0x1B
 #: By how much of the way to white a colour is lighter there.
 _LIGHTER = 0.4
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
-_STYLE = {
+_STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": _SALT,
     "font.size": 10.5,
@@ -41,7 +41,7 @@ def plain_style() -> Iterator[None]:
         # Fonts lack letters of some names; the page's own have them.
         warnings.simplefilter("ignore")
         mpl.rcdefaults()
-        mpl.rcParams.update(_STYLE)
+        mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
 
 

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2")
-pytest.importorskip("matplotlib")
-pytest.importorskip("tornado")
-sklearn = pytest.importorskip("sklearn")
-
 import propercal
 from theory_tests.book import browser
 from theory_tests.book.test_in_browser import contrast, luminance
+
+for name in ("jinja2", "matplotlib", "tornado", "sklearn"):
+    pytest.importorskip(name)
 
 pytestmark = pytest.mark.skipif(browser.program() is None, reason="no Chromium is installed here")
 

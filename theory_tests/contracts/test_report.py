@@ -6,6 +6,7 @@ import csv
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("jinja2")
-pytest.importorskip("matplotlib")
-
 import propercal
 from propercal.reporting.report import Report
 from propercal.simulation import TemperatureScaledSimplex
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
 
 #: Elements that have no end.
 VOID = {"meta", "link", "br", "img", "hr", "input", "path", "use", "rect"}
@@ -268,15 +269,15 @@ def test_models_are_compared(sample: tuple[Any, Any, Any]) -> None:
 def test_results_make_a_page(kind: str, sample: tuple[Any, Any, Any]) -> None:
     y, p, p_true = sample
     result = propercal.decompose(y, p)
-    given: Any = {
+    makers: dict[str, Callable[[], Any]] = {
         "one": lambda: result,
         "list": lambda: propercal.decompose(y, p, generator=["log", "brier"]),
         "mapping": lambda: {"a": result, "b": propercal.decompose(y, p_true)},
         "groups": lambda: propercal.decompose_groups(y, p, groups=np.arange(300) % 3, n_resamples=99),
         "models": lambda: propercal.compare_models(y, {"a": p, "b": p_true}),
         "saved": lambda: type(result).from_dict(result.to_dict()),
-    }[kind]()
-    page = propercal.report(given)
+    }
+    page = propercal.report(makers[kind]())
     check(page)
     assert "A result does not keep the predictions" in text_of(page)
     assert ("The rows that cost most" in page.html) == (kind in ("one", "list", "mapping", "groups"))

@@ -100,8 +100,10 @@ def _page(options: argparse.Namespace) -> Report:
 
     settings = flags.given(options, *flags.METHOD_FLAGS)
     name = settings.pop("method", "debiased")
-    seed = settings.pop("random_state", None)
-    beside = {} if seed is None else {"random_state": seed}
+    beside = {"random_state": settings.pop("random_state")} if "random_state" in settings else {}
+    chosen = as_method(name, **settings)
+    if beside and chosen.corrects_bias:
+        chosen = as_method(name, **settings, **beside)
     columns = {
         "label_column": options.label_column,
         "weight_column": options.weight_column,
@@ -116,15 +118,8 @@ def _page(options: argparse.Namespace) -> Report:
     return propercal.report(
         options.files,
         generator=options.generator or "log",
-        method=as_method(name, **settings, **_where_drawn(name, beside)),
+        method=chosen,
         **columns,
         **beside,
         **flags.given(options, "notion", "blocks", "level", "progress", "title", "date"),
     )
-
-
-def _where_drawn(name: str, beside: dict[str, int]) -> dict[str, int]:
-    """Return the seed for a method that draws."""
-    from propercal.methods import METHODS
-
-    return beside if METHODS[name].corrects_bias else {}
