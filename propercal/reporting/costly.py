@@ -43,8 +43,13 @@ class Costly(NamedTuple):
     n: int
 
 
-def costly_rows(result: Decomposition, predictions: Predictions | None) -> Costly | None:
-    """Return the rows of the largest losses; None if the result has not kept its rows."""
+def costly_rows(
+    result: Decomposition, predictions: Predictions | None, row_names: Sequence[Any] | None = None
+) -> Costly | None:
+    """Return the rows of the largest losses; None if the result has not kept its rows.
+
+    `row_names` are names of all rows, where a file has them.
+    """
     if result._kept_rows is None:
         return None
     rows = result.contributions()
@@ -64,6 +69,8 @@ def costly_rows(result: Decomposition, predictions: Predictions | None) -> Costl
             label = labels[i]
         name = None if names is None else names(i)
         number = int(rows["row"].values[i])
+        if row_names is not None:
+            name = str(row_names[number])
         found.append(CostlyRow(number, name, float(loss[i]), label, given, first, stated))
     return Costly(found, share, len(loss))
 

@@ -47,6 +47,8 @@ class Data:
     """Rows that are to be compared with each other."""
     class_names: tuple[str, ...] = ()
     """Of a file whose labels count its columns."""
+    row_names: Any = None
+    """What a file calls its rows."""
     files: tuple[FileFacts, ...] = ()
     paired_by: str = ""
     """In words, how rows of several files were paired."""
@@ -177,7 +179,7 @@ def read_files(
     matching = import_module("propercal.cli.matching")
     several = len(paths) > 1
     known = {name: reading.get(name) for name in _OF_FILES}
-    read = [_read(path, known, columns, find_id=several) for path in paths]
+    read = [_read(path, known, columns) for path in paths]
     first, subgroups = read[0]
     found = matching.matched([each for each, _ in read])
     models = found.models if several else {"": next(iter(found.models.values()))}
@@ -191,6 +193,7 @@ def read_files(
         blocks=beside["blocks"],
         subgroups=subgroups,
         class_names=tuple(map(str, first.class_names)) if first.labels is not None else (),
+        row_names=first.ids,
         files=tuple(FileFacts(str(path), _size(path)) for path in paths),
         paired_by=found.paired_by if several else "",
     )
@@ -216,17 +219,15 @@ def _check_beside_files(reading: Mapping[str, Any], beside: Mapping[str, object]
             )
 
 
-def _read(
-    path: Any, known: Mapping[str, Any], columns: Columns, *, find_id: bool
-) -> tuple[Any, Any]:
+def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[Any, Any]:
     """Return what a file holds, and the subgroup of each row."""
     group, subgroup = columns.group_column, columns.subgroup_column
     if subgroup is None:
-        return _columns_of(path, known, columns, group, (), find_id), None
+        return _columns_of(path, known, columns, group, ()), None
     if str(path) != "-":
-        found = _columns_of(path, known, columns, group, (subgroup,), find_id)
+        found = _columns_of(path, known, columns, group, (subgroup,))
         others = () if group is None else (group,)
-        return found, _columns_of(path, known, columns, subgroup, others, find_id).groups
+        return found, _columns_of(path, known, columns, subgroup, others).groups
     if group is not None:
         raise bad_value(
             "subgroup_column",
@@ -234,7 +235,7 @@ def _read(
             "one of the two",
             "write the table to a file first",
         )
-    found = _columns_of(path, known, columns, subgroup, (), find_id)
+    found = _columns_of(path, known, columns, subgroup, ())
     return replace(found, groups=None), found.groups
 
 
@@ -244,7 +245,6 @@ def _columns_of(
     columns: Columns,
     group: str | None,
     others: tuple[str, ...],
-    find_id: bool,
 ) -> Any:
     """Read a file with one of its columns as groups, and without `others`."""
     files = import_module("propercal.cli.files")
@@ -260,7 +260,7 @@ def _columns_of(
         classes=columns.classes,
         from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
         pos_label=known["pos_label"] if table else None,
-        find_id=find_id,
+        find_id=True,
     )
 
 

@@ -110,7 +110,7 @@ def measure_data(data: Data, asked: Asked) -> Measured:
         ):
             with part(0.4):
                 measure()
-    found.costly = costly_rows(found.result, predictions)
+    found.costly = costly_rows(found.result, predictions, data.row_names)
     found.direction = _direction(found.result)
     found.warnings = all_in_plain_words(messages)
     return found

@@ -19,7 +19,7 @@ from propercal.reporting.words import (
     name_of,
     number,
     percent,
-    percents,
+    in_hundredths,
     pvalue,
 )
 from propercal.result import Decomposition
@@ -107,21 +107,21 @@ def _everyday(found: Measured) -> Iterator[str]:
     if said is None:
         return
     low, high = said.interval
-    points, ends, means = percents(said.gap, (low, high), said.stated, said.right)
+    points, ends, means = in_hundredths(said.gap, (low, high), said.stated, said.right)
     given = (
-        f"In everyday terms: on average the model was {means[0]} sure of its first choice, and the "
-        f"first choice was right in {means[1]} of the rows."
+        f"In everyday terms: on average the model was {means[0]}\u00a0% sure of its first choice, and the "
+        f"first choice was right in {means[1]}\u00a0% of the rows."
     )
     if not said.is_sure:
         yield (
-            f"{given} Chance may explain that gap of {points} (interval {ends}); errors in both "
-            "directions may cancel in such a mean."
+            f"{given} Chance may explain that gap of {points} percentage points (interval {ends}); "
+            "errors in both directions may cancel in such a mean."
         )
         return
     too = "too sure" if said.gap > 0 else "not sure enough"
     if said.gap < 0:
-        points, ends, _ = percents(-said.gap, (-high, -low))
-    yield f"{given} It is {too}, by {points} of the rows (interval {ends})."
+        points, ends, _ = in_hundredths(-said.gap, (-high, -low))
+    yield f"{given} It is {too}, by {points} percentage points (interval {ends})."
 
 
 def _direction(found: Measured) -> Iterator[str]:
@@ -204,23 +204,23 @@ def _skill(result: Decomposition) -> Iterator[str]:
         return
     low, high = result.interval("skill_score")
     score = float(to_numpy(result.skill_score))
-    text, ends, _ = percents(score, (low, high))
-    inside = f"interval {ends}"
+    text, ends, _ = in_hundredths(score, (low, high))
+    inside = f"interval {ends}\u00a0%"
     if low > 0:
         yield (
-            f"As predictions go, it saves {text} ({inside}) of the loss of one who knows only how "
+            f"As predictions go, it saves {text}\u00a0% ({inside}) of the loss of one who knows only how "
             "frequent each class is."
         )
     elif high < 0:
-        worse, ends, _ = percents(-score, (-high, -low))
+        worse, ends, _ = in_hundredths(-score, (-high, -low))
         yield (
             f"It does worse than one who knows only how frequent each class is, whose loss it "
-            f"exceeds by {worse} (interval {ends})."
+            f"exceeds by {worse}\u00a0% (interval {ends}\u00a0%)."
         )
     else:
         yield (
             f"It is not shown to be better than the bare frequency of each class, of whose loss it "
-            f"saves {text} ({inside})."
+            f"saves {text}\u00a0% ({inside})."
         )
 
 

@@ -124,15 +124,14 @@ def level(confidence_level: float) -> str:
     return f"{100 * confidence_level:.4g}\u00a0%"
 
 
-def percents(
+def in_hundredths(
     share: float, ends: tuple[float, float], *others: float
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Return a share, its interval and other shares in as many digits as the interval is worth."""
+    """Return 100 times a share, its interval and others, in digits that the interval is worth."""
     decimals = decimals_for(100 * (ends[1] - ends[0]))
-    decimals = None if decimals is None else min(max(decimals, 0), 2)
+    decimals = 1 if decimals is None else min(max(decimals, 0), 2)
     text, low, high, *more = (number(100 * each, decimals) for each in (share, *ends, *others))
-    signed = (f"{each}\u00a0%" for each in more)
-    return f"{text}\u00a0%", f"{low}\u00a0% to {high}\u00a0%", tuple(signed)
+    return text, f"{low} to {high}", tuple(more)
 
 
 def probability(value: float) -> str:

@@ -83,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
             page = _page(options)
             write(options.output, page.html.encode("utf-8"))
     except FAULTS as error:
-        for note in [*notes, reason(error)]:
+        where = getattr(error, "filename", None)
+        for note in [*notes, reason(error) if where is None else f"{where}: {reason(error)}"]:
             say_plainly(note)
         return FAILED
     for sentence in page.summary:
