@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 from collections.abc import Mapping
@@ -148,7 +149,9 @@ def _of_result(found: Measured) -> dict[str, str]:
     if result.n_groups is not None:
         pairs["Groups of rows that depend on each other"] = grouped(result.n_groups)
     if result.kernel_rows is not None:
-        pairs["Kernel"] = f"{result.kernel}, bandwidth {result.bandwidth:.4g}"
+        used = math.isfinite(result.bandwidth)
+        width = f"{result.kernel}, bandwidth {result.bandwidth:.4g}"
+        pairs["Kernel correction"] = width if used else "none"
         pairs["Rows that the kernel sums over"] = grouped(result.kernel_rows)
     if result.training_rows is not None:
         pairs["Rows that recalibrations are fitted to"] = grouped(result.training_rows)

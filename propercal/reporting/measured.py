@@ -102,14 +102,13 @@ def measure_data(data: Data, asked: Asked) -> Measured:
         few = _too_few(predictions, asked)
         with part(0.5):
             _measure_terms(found, data, asked, few)
-        for measure in (
-            lambda: _measure_reliability(found, data, asked),
-            lambda: _measure_parts(found, asked, few),
-            lambda: _measure_test(found, data, asked),
-            lambda: _measure_groups(found, data, asked, few),
-        ):
-            with part(0.4):
-                measure()
+        with part(0.3):
+            _measure_reliability(found, data, asked)
+        with part(0.5):
+            _measure_parts(found, asked, few)
+        with part(0.6):
+            _measure_test(found, data, asked)
+        _measure_groups(found, data, asked, few)
     found.costly = costly_rows(found.result, predictions, data.row_names)
     found.direction = _direction(found.result)
     found.warnings = all_in_plain_words(messages)

@@ -164,7 +164,7 @@ def _bins(found: Measured) -> Iterator[Block]:
         frozenset({0}),
     )
     if left_out:
-        text = f"{count(left_out, 'row')} in lines of fewer than {_FEWEST} rows are left out."
+        text = f"Left out: {count(left_out, 'row')} in lines of fewer than {_FEWEST} rows."
         yield Paragraph(text, "small")
 
 
@@ -292,7 +292,7 @@ def costly(found: Measured) -> Section | None:
         if each.label is not None:
             known = each.given is not None
             called = found.class_called(each.label) if known else each.label
-            note = f"had been given {probability(each.given)}" if each.given is not None else ""
+            note = f"was given {probability(each.given)}" if each.given is not None else ""
             cells.append(Cell(name_of(called), note))
         if each.first_choice is not None and each.stated is not None:
             choice = name_of(found.class_called(each.first_choice))

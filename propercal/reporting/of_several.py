@@ -69,6 +69,7 @@ def _of_term(found: ModelComparison) -> list[Block]:
         rank = ranks[name]
         places = str(rank.lower) if rank.lower == rank.upper else f"{rank.lower} to {rank.upper}"
         may = "may be the best" if name in best else "is not the best"
+        may = "is the best" if best == (name,) else may
         rows.append([Cell(name_of(name), may), Cell(text), Cell(ends), Cell(places)])
     blocks: list[Block] = [
         Paragraph(_verdict(found, called)),

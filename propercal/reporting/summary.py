@@ -13,13 +13,13 @@ from propercal.reporting.words import (
     count,
     decimals_for,
     estimate,
+    in_hundredths,
     level,
     listed,
     loss_called,
     name_of,
     number,
     percent,
-    in_hundredths,
     pvalue,
 )
 from propercal.result import Decomposition
@@ -64,9 +64,13 @@ def lead(found: Measured) -> str:
     if ends[0] > 0:
         return f"{whole}, {text} ({inside}) is miscalibration, which a recalibration could remove."
     verdict = "these rows do not show that there is any."
-    if found.test is not None and found.test.pvalue <= _FOUND:
+    if _is_rejected(found):
         verdict = "a test finds that there is some, but how much, these rows hardly tell."
     return f"{whole}, {text} ({inside}) is estimated to be miscalibration: {verdict}"
+
+
+def _is_rejected(found: Measured) -> bool:
+    return found.test is not None and found.test.pvalue <= _FOUND
 
 
 def _infinite(found: Measured, loss: str) -> str:
@@ -114,8 +118,8 @@ def _everyday(found: Measured) -> Iterator[str]:
     )
     if not said.is_sure:
         yield (
-            f"{given} Chance may explain that gap of {points} percentage points (interval {ends}); "
-            "errors in both directions may cancel in such a mean."
+            f"{given} Chance may explain that gap of {points} percentage points (interval "
+            f"{ends}); errors in both directions may cancel in such a mean."
         )
         return
     too = "too sure" if said.gap > 0 else "not sure enough"
@@ -161,7 +165,7 @@ def _test(found: Measured) -> Iterator[str]:
 def _unseen(found: Measured) -> Iterator[str]:
     result = found.result
     ends = _ends(result, "calibration_error")
-    if ends is None or ends[0] > 0 or math.isnan(result.detection_floor):
+    if ends is None or ends[0] > 0 or math.isnan(result.detection_floor) or _is_rejected(found):
         return
     _, unit = _loss(result)
     yield (

@@ -21,6 +21,8 @@ _SALT = "propercal"
 _DARK_INK, _DARK_PAPER = 0xE8, 0x1B
 #: By how much of the way to white a colour is lighter there.
 _LIGHTER = 0.4
+#: Inches about a figure.
+_MARGIN = 0.12
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -59,6 +61,9 @@ def drawn(
 
     with plain_style():
         canvas = New(figsize=size, layout="constrained")
+        engine: Any = canvas.get_layout_engine()
+        # Letters of the page may be wider than those that room was made for.
+        engine.set(w_pad=_MARGIN, h_pad=_MARGIN / 2)
         draw(canvas)
         written = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -118,9 +118,13 @@ def test_a_page_is_sound(made: Report) -> None:
     assert look.tags["table"] >= 5
 
 
-def test_equal_data_give_equal_bytes(sample: tuple[Any, Any, Any], made: Report) -> None:
+def test_equal_data_give_equal_bytes_whatever_the_settings_of_matplotlib_are(sample: tuple[Any, Any, Any], made: Report) -> None:
+    import matplotlib as mpl
+
     y, p, _ = sample
-    assert propercal.report(y, p).html == made.html
+    with mpl.rc_context({"font.size": 20, "svg.fonttype": "path", "axes.facecolor": "red"}):
+        assert propercal.report(y, p).html == made.html
+        assert mpl.rcParams["font.size"] == 20
     assert re.search(r"20\d\d-\d\d-\d\d", made.html) is None
 
 
@@ -152,29 +156,39 @@ def test_stated_confidence_is_that_of_the_first_choice(sample: tuple[Any, Any, A
     assert abs(float(right) - 100 * (p.argmax(axis=1) == y).mean()) <= 0.5
 
 
-@pytest.mark.parametrize("where", ["classes", "models", "groups", "rows", "title"])
-def test_names_are_text(where: str, sample: tuple[Any, Any, Any]) -> None:
+@pytest.fixture(scope="module")
+def small() -> tuple[Any, Any, Any]:
+    return TemperatureScaledSimplex(3).sample(100, random_state=0)
+
+
+def test_names_of_classes_and_rows_are_text(small: tuple[Any, Any, Any]) -> None:
     pandas = pytest.importorskip("pandas")
-    y, p, _ = sample
-    options: dict[str, Any] = {}
-    data: tuple[Any, Any] = (y, p)
-    if where == "classes":
-        names = HOSTILE[:3]
-        data = (np.array(names, dtype=object)[y].tolist(), pandas.DataFrame(p, columns=names))
-    elif where == "models":
-        data = (y, {HOSTILE[0]: p, HOSTILE[1]: p[:, [0, 2, 1]]})
-    elif where == "groups":
-        options["subgroups"] = np.array(HOSTILE)[np.arange(300) % 5]
-    elif where == "rows":
-        data = (y, pandas.DataFrame(p, index=[f"{HOSTILE[i % 5]}{i}" for i in range(300)]))
-    else:
-        options["title"] = HOSTILE[0]
-    page = propercal.report(*data, **options)
+    y, p, _ = small
+    names = HOSTILE[:3]
+    table = pandas.DataFrame(p, columns=names, index=[f"{HOSTILE[i % 5]}{i}" for i in range(len(y))])
+    labels = pandas.Series(np.array(names, dtype=object)[y], index=table.index)
+    page = propercal.report(labels, table, title=HOSTILE[0])
     look = check(page)
-    assert "alert(1)" in " ".join(look.words)
+    words = " ".join(look.words)
+    assert words.count(HOSTILE[0]) > 5
+    assert HOSTILE[3] in words
+    assert HOSTILE[4] in words
     assert "<script" not in page.html
-    if where == "classes":
-        assert "a\\u{7}b\\u{202e}" in page.html
+    assert "a\\u{7}b\\u{202e}" in page.html
+
+
+def test_names_of_models_and_groups_are_text(small: tuple[Any, Any, Any]) -> None:
+    y, p, p_true = small
+    groups = np.array([HOSTILE[0], HOSTILE[2], HOSTILE[3]])[np.arange(len(y)) % 3]
+    page = propercal.report(y, {HOSTILE[0]: p, HOSTILE[1]: p_true}, subgroups=groups)
+    look = check(page)
+    words = " ".join(look.words)
+    assert HOSTILE[0] in words
+    assert HOSTILE[1] in words
+    assert HOSTILE[3] in words
+    assert "<script" not in page.html
+    assert "By loss, " in text_of(page)
+    assert page.summary[0].startswith(f"{HOSTILE[0]}: of the log loss")
 
 
 def test_infinite_losses_are_said() -> None:
@@ -188,7 +202,7 @@ def test_infinite_losses_are_said() -> None:
     assert "would have made the loss finite" in " ".join(page.summary)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 19, 20])
+@pytest.mark.parametrize("n", [2, 19, 20])
 def test_few_rows(n: int) -> None:
     y, p, _ = TemperatureScaledSimplex(3).sample(n, random_state=1)
     page = propercal.report(y, p)
@@ -198,33 +212,25 @@ def test_few_rows(n: int) -> None:
         assert f"There are {n} rows" in text_of(page)
 
 
-def test_a_class_that_never_occurs() -> None:
-    y, p, _ = TemperatureScaledSimplex(4).sample(200, random_state=2)
-    keep = y != 2
-    page = propercal.report(y[keep], p[keep])
-    check(page)
-    assert "never" in text_of(page)
-
-
-def test_one_label_alone() -> None:
-    rng = np.random.default_rng(0)
-    page = propercal.report(np.zeros(60, dtype=int), rng.dirichlet([2.0, 2.0], 60))
+def test_one_label_alone_in_two_columns() -> None:
+    page = propercal.report(np.zeros(30, dtype=int), np.random.default_rng(0).dirichlet([2.0, 2.0], 30))
     check(page)
 
 
 def test_the_first_classes_are_listed_and_the_rest_counted() -> None:
-    y, p, _ = TemperatureScaledSimplex(24).sample(150, random_state=3)
+    y, p, _ = TemperatureScaledSimplex(22).sample(40, random_state=3)
     page = propercal.report(y, p)
     check(page)
-    assert "4 more classes together add" in text_of(page)
+    assert "2 more classes together add" in text_of(page)
+    assert "never" in text_of(page)
 
 
 def test_small_groups_are_put_together() -> None:
-    y, p, _ = TemperatureScaledSimplex(2).sample(400, random_state=4)
-    groups = np.array([f"g{min(i % 40, 12)}" for i in range(400)])
+    y, p, _ = TemperatureScaledSimplex(2).sample(120, random_state=4)
+    groups = np.array([f"g{min(i % 12, 3)}" for i in range(120)])
     page = propercal.report(y, p, subgroups=groups)
     check(page)
-    assert "12 groups with few rows were put together" in text_of(page)
+    assert "3 groups with few rows were put together" in text_of(page)
 
 
 def test_groups_that_cannot_be_shown_say_why() -> None:
@@ -236,44 +242,34 @@ def test_groups_that_cannot_be_shown_say_why() -> None:
 
 def test_several_labels_a_row() -> None:
     rng = np.random.default_rng(5)
-    p = rng.beta(2, 2, (200, 3))
-    y = (rng.random((200, 3)) < p).astype(int)
+    p = rng.beta(2, 2, (60, 3))
+    y = (rng.random((60, 3)) < p).astype(int)
     page = propercal.report(y, p, notion="classwise")
     check(page)
     assert "no first choice" in text_of(page)
 
 
-@pytest.mark.parametrize("notion", ["classwise", "top-label"])
-def test_other_notions_and_losses(notion: str, sample: tuple[Any, Any, Any]) -> None:
-    y, p, _ = sample
-    check(propercal.report(y, p, notion=notion, generator="brier"))
+def test_another_notion_and_loss(small: tuple[Any, Any, Any]) -> None:
+    y, p, _ = small
+    check(propercal.report(y, p, notion="top-label", generator="brier"))
 
 
-def test_a_published_method_has_no_interval(sample: tuple[Any, Any, Any]) -> None:
-    y, p, _ = sample
+def test_a_published_method_has_no_interval(small: tuple[Any, Any, Any]) -> None:
+    y, p, _ = small
     page = propercal.report(y, p, method=propercal.methods.Risk(bandwidth=0.05))
     check(page)
     assert "states no interval" in page.summary[0]
 
 
-def test_models_are_compared(sample: tuple[Any, Any, Any]) -> None:
-    y, p, p_true = sample
-    page = propercal.report(y, {"sharp": p, "true": p_true})
-    check(page)
-    words = text_of(page)
-    assert "By loss, true is the best" in words
-    assert page.summary[0].startswith("sharp: of the log loss")
-
-
 @pytest.mark.parametrize("kind", ["one", "list", "mapping", "groups", "models", "saved"])
-def test_results_make_a_page(kind: str, sample: tuple[Any, Any, Any]) -> None:
-    y, p, p_true = sample
+def test_results_make_a_page(kind: str, small: tuple[Any, Any, Any]) -> None:
+    y, p, p_true = small
     result = propercal.decompose(y, p)
     makers: dict[str, Callable[[], Any]] = {
         "one": lambda: result,
         "list": lambda: propercal.decompose(y, p, generator=["log", "brier"]),
         "mapping": lambda: {"a": result, "b": propercal.decompose(y, p_true)},
-        "groups": lambda: propercal.decompose_groups(y, p, groups=np.arange(300) % 3, n_resamples=99),
+        "groups": lambda: propercal.decompose_groups(y, p, groups=np.arange(100) % 3, n_resamples=99),
         "models": lambda: propercal.compare_models(y, {"a": p, "b": p_true}),
         "saved": lambda: type(result).from_dict(result.to_dict()),
     }
@@ -292,30 +288,33 @@ def write(path: Path, y: Any, p: Any, **more: Any) -> Path:
     return path
 
 
-def test_files(tmp_path: Path, sample: tuple[Any, Any, Any]) -> None:
-    y, p, p_true = sample
-    site = ["<north>" if i % 2 else "south" for i in range(len(y))]
-    a, b = write(tmp_path / "a&b.csv", y, p, site=site), write(tmp_path / "b.csv", y, p_true, site=site)
+def test_files(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
+    y, p, p_true = small
+    site, names = ["<north>" if i % 2 else "south" for i in range(len(y))], np.array([f"row{i}" for i in range(len(y))])
+    order = np.random.default_rng(0).permutation(len(y))
+    a = write(tmp_path / "a&b.csv", y, p, site=site, id=names)
+    b = write(tmp_path / "b.csv", y[order], p_true[order], site=np.array(site)[order], id=names[order])
     page = propercal.report(a, b, tmp_path / "page.html", subgroup_column="site")
     check(page)
     words = text_of(page)
     assert page.path == tmp_path / "page.html"
     assert page.path.read_text(encoding="utf-8") == page.html
-    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".part"] == []
-    assert "a&b.csv" in words
-    assert f"{a.stat().st_size:,} bytes".replace(",", " ") in words
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a&b.csv", "b.csv", "page.html"]
+    assert f"{a.stat().st_size:,} bytes".replace(",", " " if a.stat().st_size >= 10_000 else "") in words
+    assert "paired by their ids" in words
     assert "<north>" in words
-    one = propercal.report(a, subgroup_column="site", group_column=None, drop=[])
-    alone = propercal.report(y, p, subgroups=np.array(site))
-    assert one.summary == alone.summary
-    assert "c1" in text_of(one)
+    assert "c1" in words
+    worst = int(np.argmin(p[np.arange(len(y)), y]))
+    assert f"row{worst} {worst}" in words
+    alone = propercal.report(y, {"a&b.csv": p, "b.csv": p_true}, subgroups=np.array(site))
+    assert page.summary == alone.summary
 
 
-def test_files_of_other_rows_are_refused(tmp_path: Path, sample: tuple[Any, Any, Any]) -> None:
-    y, p, _ = sample
+def test_files_of_other_rows_are_refused(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
+    y, p, _ = small
     order = np.random.default_rng(0).permutation(len(y))
     a, b = write(tmp_path / "a.csv", y, p), write(tmp_path / "b.csv", y[order], p[order])
-    with pytest.raises(ValueError, match="row by row"):
+    with pytest.raises(ValueError, match="labels differ"):
         propercal.report(a, b)
 
 
@@ -338,32 +337,23 @@ def test_what_cannot_be_used_is_refused(arguments: Any, options: Any, said: str)
         propercal.report(*arguments, **options)
 
 
-def test_a_date_only_if_asked(sample: tuple[Any, Any, Any]) -> None:
-    result = propercal.decompose(*sample[:2])
+def test_a_date_only_if_asked(small: tuple[Any, Any, Any]) -> None:
+    result = propercal.decompose(*small[:2])
     assert "2026-11-29" in propercal.report(result, date="2026-11-29").html
     assert re.search(r"20\d\d-\d\d-\d\d", propercal.report(result, date="today").html)
 
 
-def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path, sample: tuple[Any, Any, Any]) -> None:
-    result = propercal.decompose(*sample[:2])
+def test_a_page_that_cannot_be_written_leaves_nothing(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
+    result = propercal.decompose(*small[:2])
     with pytest.raises(OSError, match="No such file"):
         propercal.report(result, path=tmp_path / "none" / "page.html")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, sample: tuple[Any, Any, Any]) -> None:
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, small: tuple[Any, Any, Any]) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r'pip install "propercal\[report\]"'):
-        propercal.report(*sample[:2])
-
-
-def test_settings_of_matplotlib_change_nothing(made: Report, sample: tuple[Any, Any, Any]) -> None:
-    import matplotlib as mpl
-
-    y, p, _ = sample
-    with mpl.rc_context({"font.size": 20, "svg.fonttype": "path", "axes.facecolor": "red"}):
-        assert propercal.report(y, p).html == made.html
-        assert mpl.rcParams["font.size"] == 20
+        propercal.report(*small[:2])
 
 
 def test_a_notebook_shows_the_page(made: Report) -> None:
