@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from propercal._array import to_numpy
 from propercal.reporting import figures
-from propercal.reporting.classes import ranked
+from propercal.reporting.classes import ClassPart, ranked
 from propercal.reporting.content import (
     Block,
     Cell,
@@ -223,54 +223,51 @@ def classes(found: Measured) -> Section | None:
         if "classes" not in found.absent or found.result.n_classes == 2:
             return None
         return Section("classes", "Classes", [Paragraph(found.absent["classes"])])
-    shown, total = parts[:MOST_CLASSES], sum(each.error for each in parts)
-    rows = []
-    largest = max((abs(x.error) for x in shown if math.isfinite(x.error)), default=0.0)
-    widths = [each.interval[1] - each.interval[0] for each in shown if each.interval is not None]
-    decimals = decimals_for(float(np.median(widths))) if widths else None
-    for each in shown:
-        text = number(each.error, decimals)
-        ends = "" if each.interval is None else between(each.interval, decimals)
-        bar = max(each.error, 0.0) / largest if largest > 0 else None
-        rows.append(
-            [
-                Cell(name_of(found.class_called(each.number))),
-                Cell(text, ends, bar if bar is not None and math.isfinite(bar) else None),
-                Cell(percent(each.predicted)),
-                Cell(percent(each.share), _occurred(each.n_occurred)),
-            ]
-        )
+    shown, rest = parts[:MOST_CLASSES], parts[MOST_CLASSES:]
+    unit = f"\u00a0{found.result.units}" if found.result.units else ""
     text = (
         "Each class against all others: what it adds to the class-wise calibration error, the "
-        f"largest first. They add up to {number(total)}"
-        + (f"\u00a0{found.result.units}" if found.result.units else "")
-        + ". Each interval is for its class alone."
+        f"largest first. They add up to {number(sum(each.error for each in parts))}{unit}. Each "
+        "interval is for its class alone."
     )
+    confidence = level(found.result.confidence_level)
     blocks: list[Block] = [Paragraph(text)]
     blocks += _figure(figures.classes_figure(found, shown))
     blocks.append(
         Table(
             "Classes by what they add to the error",
-            (
-                "Class",
-                f"Added, {level(found.result.confidence_level)} interval",
-                "Predicted",
-                "Occurred",
-            ),
-            rows,
+            ("Class", f"Added, {confidence} interval", "Predicted", "Occurred"),
+            _rows_of_classes(found, shown),
         )
     )
-    if len(parts) > len(shown):
-        rest = parts[len(shown) :]
+    if rest:
         added = sum(each.error for each in rest)
-        blocks.append(
-            Paragraph(
-                f"{count(len(rest), 'more class', 'more classes')} together add {number(added)}; "
-                f"none of them adds more than {number(rest[0].error)}.",
-                "small",
-            )
+        text = (
+            f"{count(len(rest), 'more class', 'more classes')} together add {number(added)}; "
+            f"none of them adds more than {number(rest[0].error)}."
         )
+        blocks.append(Paragraph(text, "small"))
     return Section("classes", "Classes", blocks)
+
+
+def _rows_of_classes(found: Measured, shown: Sequence[ClassPart]) -> list[list[Cell]]:
+    widths = [each.interval[1] - each.interval[0] for each in shown if each.interval is not None]
+    decimals = decimals_for(float(np.median(widths))) if widths else None
+    largest = max((each.error for each in shown if math.isfinite(each.error)), default=0.0)
+    rows = []
+    for each in shown:
+        text = number(each.error, decimals)
+        ends = "" if each.interval is None else between(each.interval, decimals)
+        known = largest > 0 and math.isfinite(each.error)
+        rows.append(
+            [
+                Cell(name_of(found.class_called(each.number))),
+                Cell(text, ends, max(each.error, 0.0) / largest if known else None),
+                Cell(percent(each.predicted)),
+                Cell(percent(each.share), _occurred(each.n_occurred)),
+            ]
+        )
+    return rows
 
 
 def _occurred(n: int) -> str:

@@ -113,8 +113,8 @@ def _everyday(found: Measured) -> Iterator[str]:
     low, high = said.interval
     points, ends, means = in_hundredths(said.gap, (low, high), said.stated, said.right)
     given = (
-        f"In everyday terms: on average the model was {means[0]}\u00a0% sure of its first choice, and the "
-        f"first choice was right in {means[1]}\u00a0% of the rows."
+        f"In everyday terms: on average the model was {means[0]}\u00a0% sure of its first choice, "
+        f"and the first choice was right in {means[1]}\u00a0% of the rows."
     )
     if not said.is_sure:
         yield (
@@ -212,8 +212,8 @@ def _skill(result: Decomposition) -> Iterator[str]:
     inside = f"interval {ends}\u00a0%"
     if low > 0:
         yield (
-            f"As predictions go, it saves {text}\u00a0% ({inside}) of the loss of one who knows only how "
-            "frequent each class is."
+            f"As predictions go, it saves {text}\u00a0% ({inside}) of the loss of one who knows "
+            "only how frequent each class is."
         )
     elif high < 0:
         worse, ends, _ = in_hundredths(-score, (-high, -low))
