@@ -174,7 +174,7 @@ def recalibration(found: Measured) -> Section:
     if not found.savings:
         return Section(key, title, [Paragraph(found.absent.get(key, "Nothing was measured."))])
     result = found.result
-    unit = f" in {result.units}" if result.units else ""
+    unit = f" ({result.units})" if result.units else ""
     risk = float(to_numpy(result.risk))
     rows = []
     for each in sorted(found.savings, key=lambda x: (math.isnan(x.saved), -x.saved)):
@@ -197,7 +197,7 @@ def recalibration(found: Measured) -> Section:
             f"Intervals hold together ({level(result.confidence_level)})."
         ),
         Table(
-            f"Loss saved by recalibration{unit}, a prediction",
+            f"Loss saved by recalibration, per prediction{unit}",
             ("Recalibration", "Saved", "Interval"),
             rows,
         ),

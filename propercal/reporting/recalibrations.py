@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -63,7 +64,9 @@ def savings(
     rows: dict[str, tuple[Floats, float | None]] = {}
     if whole and not predictions.multilabel:
         for name in steps(list(_MAPS)):
-            rows[name] = _saved_by(_MAPS[name], predictions, generator, random_state)
+            # A map that needs a package that is not there is left out.
+            with contextlib.suppress(ImportError):
+                rows[name] = _saved_by(_MAPS[name], predictions, generator, random_state)
     own = _own(result)
     if own is not None:
         rows["average"] = own, None

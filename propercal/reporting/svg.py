@@ -63,7 +63,7 @@ def drawn(
         canvas = New(figsize=size, layout="constrained")
         engine: Any = canvas.get_layout_engine()
         # Letters of the page may be wider than those that room was made for.
-        engine.set(w_pad=_MARGIN, h_pad=_MARGIN / 2)
+        engine.set(w_pad=_MARGIN, h_pad=_MARGIN)
         draw(canvas)
         written = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import propercal
+from propercal.cli.command import main
 from propercal.reporting import figures
 from propercal.reporting.content import Figure
 from propercal.reporting.report import Report
@@ -330,6 +331,27 @@ def test_files(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
     assert f"row{worst} {worst}" in words
     alone = propercal.report(y, {"a&b.csv": p, "b.csv": p_true}, subgroups=np.array(site))
     assert page.summary == alone.summary
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_the_command(tmp_path: Path, small: tuple[Any, Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    y, p, _ = small
+    file, page = write(tmp_path / "a.csv", y, p), tmp_path / "page.html"
+    arguments = ["report", str(file), "-o", str(page), "--title", "A <b>", "--seed", "3", "--n-folds", "4", "--level", "0.9"]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    expected = propercal.report(file, title="A <b>", random_state=3, confidence_level=0.9, method=propercal.methods.Debiased(n_folds=4, random_state=3))
+    assert out.splitlines() == [" ".join(each.split()) for each in expected.summary]
+    assert err.splitlines()[-1] == f"propercal: the page is {page}"
+    assert page.read_text(encoding="utf-8") == expected.html
+    assert main(arguments) == 1
+    assert "--force" in capsys.readouterr().err
+    assert main([*arguments, "--force"]) == 0
+    assert main(["report", str(tmp_path / "b.csv"), "-o", str(tmp_path / "b.html")]) == 1
+    assert "b.csv: No such file" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(file), "-o", str(file)])
+    assert file.read_text(encoding="utf-8").startswith("label")
 
 
 def test_files_of_other_rows_are_refused(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
