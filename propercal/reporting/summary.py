@@ -37,7 +37,11 @@ RECALIBRATIONS = {
 
 
 def lead(found: Measured) -> str:
-    """Return the sentence that says what was measured."""
+    """Return the sentence that says what was measured, and whether to rely on it."""
+    return _measured(found) + (" Mind the cautions below." if found.warnings else "")
+
+
+def _measured(found: Measured) -> str:
     result = found.result
     who = f"{name_of(found.name)}: of" if found.name else "Of"
     loss, unit = _loss(result)
