@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from propercal._interrupts import raise_again
@@ -142,6 +143,14 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
             parser.refuse_others(others)
         parser.print_help(sys.stderr)
         return None
+    if (
+        others
+        and hasattr(options, "files")
+        and all(each == "-" or each[:1] != "-" for each in others)
+    ):
+        # Files may stand between flags, which argparse does not know.
+        options.files += [Path(each) for each in others]
+        others = []
     if others:
         chosen: _Parser = commands.choices[options.command]
         chosen.refuse_others(others)

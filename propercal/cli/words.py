@@ -49,10 +49,10 @@ _CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
 _UNDERSCORED = re.compile(
     rf"\b({'|'.join(name for name in (*FLAGS, *DATA) if '_' in name)})\b(?!\s*[=(]\s*\()"
 )
-_OF_RECALIBRATORS = re.compile(r"^X(?= (?:=|has|have) )")
+_OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")
 #: What Python calls by one name, and people by a plural.
 _PLURAL = {"has": "have", "holds": "hold", "is": "are"}
-_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|^X) ({'|'.join(_PLURAL)})\b")
+_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|(?<![^ ])X) ({'|'.join(_PLURAL)})\b")
 
 
 def in_words(message: str) -> str:
@@ -62,7 +62,7 @@ def in_words(message: str) -> str:
     message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
     message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)
     message = _UNDERSCORED.sub(lambda m: FLAGS.get(m[1]) or DATA[m[1]], message)
-    return _OF_RECALIBRATORS.sub("predictions", message)
+    return _OF_RECALIBRATORS.sub(r"\1predictions", message)
 
 
 def _flag(name: str, value: str) -> str:

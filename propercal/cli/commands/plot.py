@@ -17,9 +17,10 @@ from propercal.cli.each_file import (
     collected_warnings,
     data_of,
     read,
+    with_names,
 )
 from propercal.cli.formats import listed
-from propercal.cli.output import reason, say_plainly
+from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:
@@ -117,10 +118,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         with collected_warnings(notes):
             check_new(options.output, options.files, force=options.force)
-            files = [read(path, options, find_id=True) for path in options.files]
+            files = [with_names(read(path, options, find_id=True)) for path in options.files]
             write(options.output, _content(kind, files, options))
     except FAULTS as error:
-        notes.append(reason(error))
+        notes.append(named_reason(error))
         code = FAILED
     for note in notes:
         say_plainly(note)

@@ -215,12 +215,12 @@ def _print(path: Path, found: list[_Found], rows: list[dict[str, Any]]) -> None:
             value, ends = _error(each.terms)
             interval = ", ".join(map(end_of_interval, ends))
             error = f"  {number(value):>10}  {interval:>16}"
-        gates = "".join(f", fails {gate}" for gate in row["failed_gates"])
         name = f"  {shown(each.test.generator.name)}"
         print(
-            f"{name:<16} {row['pvalue']:>8.4g}  {row['statistic']:>9.4g}{error}  "
-            f"{row['verdict']}{gates}"
+            f"{name:<16} {row['pvalue']:>8.4g}  {row['statistic']:>9.4g}{error}  {row['verdict']}"
         )
         largest = max(each.test.components, key=lambda part: each.test.components[part])
         if row["rejected"] and math.isfinite(row["statistic"]):
             print(f"    the largest part of the statistic is {largest!r}")
+        if row["failed_gates"]:
+            print(f"    FAILS {' and '.join(row['failed_gates'])}")
