@@ -128,8 +128,6 @@ def test_other_rows_are_refused(capsys: Captured) -> None:
     assert "labels differ from those of sharp.csv in 1 of 150 rows, at row 7" in refused(capsys, "compare", "sharp.csv", "wrong.csv")
     whole.rename(columns={"emu": "elk"}).replace("emu", "elk").to_csv("elk.csv", index=False)
     assert "class columns" in refused(capsys, "compare", "sharp.csv", "elk.csv")
-    np.savez("logits.npz", labels=Y, logits=np.log(TRUE))
-    assert "logits beside probabilities" in refused(capsys, "compare", "true.npz", "logits.npz")
 
 
 def test_columns_of_arrays_are_matched_by_the_names_of_classes(capsys: Captured) -> None:
@@ -138,6 +136,20 @@ def test_columns_of_arrays_are_matched_by_the_names_of_classes(capsys: Captured)
     (found,) = ran(capsys, "compare", "a.npz", "--term", "risk", "moved.npz")
     difference = propercal.paired_difference(Y, SHARP, TRUE, term="risk").difference
     assert found["pairs"][0]["difference"] == pytest.approx(difference, rel=1e-12)
+
+
+def test_logits_beside_probabilities(capsys: Captured) -> None:
+    np.savez("logits.npz", labels=Y, logits=np.log(SHARP) + 3.0)
+    zero = TRUE.copy()
+    zero[:3] = np.eye(3)[Y[:3]]
+    np.savez("zero.npz", labels=Y, probs=zero)
+    for first, second in (("logits.npz", "zero.npz"), ("zero.npz", "logits.npz")):
+        (found,) = ran(capsys, "compare", first, second, "--term", "risk")
+        models = {"logits.npz": SHARP, "zero.npz": zero}
+        difference = propercal.paired_difference(Y, models[first], models[second], term="risk").difference
+        assert found["pairs"][0]["difference"] == pytest.approx(difference, rel=1e-9)
+    np.savez("half.npz", labels=Y, probs=TRUE / 2)
+    assert refused(capsys, "compare", "logits.npz", "half.npz").startswith("propercal: half.npz: predictions = ")
 
 
 def test_weights_and_groups_of_pairs_must_agree(capsys: Captured) -> None:

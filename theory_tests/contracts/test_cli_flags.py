@@ -27,16 +27,16 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def help_of(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "200")
     return parser_of(name).format_help()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_help_has_examples_and_exit_codes_in_100_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_help_has_examples_and_exit_codes_in_88_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = help_of(name, monkeypatch)
     assert "\nExamples:\n  " in text
     assert "\nExit codes: 0 done; 1 " in text
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) <= 88
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -197,3 +197,9 @@ def test_the_marker_of_argcomplete_is_where_it_looks() -> None:
     root = Path(command.__file__).parents[1]
     for path in (root / "__main__.py", root / "cli" / "__init__.py"):
         assert "PYTHON_ARGCOMPLETE_OK" in path.read_text(encoding="utf-8")[:1024]
+
+
+def test_the_book_shows_the_help_of_every_command() -> None:
+    page = Path(__file__).resolve().parents[2] / "book" / "api" / "command_line.md"
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"\n!propercal {name} --help\n" not in text] == []

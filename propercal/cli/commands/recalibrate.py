@@ -38,8 +38,8 @@ A map should not be judged by the rows that it was fitted to: apply it to others
 _EXAMPLES = """\
   propercal recalibrate validation.csv --save-map map.json
   propercal recalibrate --map map.json --apply test.csv -o recalibrated.csv
-  propercal recalibrate val.npz --recalibrator isotonic --smoothed --apply test.npz -o new.npz
-  zcat new.csv.gz | propercal recalibrate --map map.json --apply - > recalibrated.csv
+  propercal recalibrate val.npz --recalibrator isotonic --apply test.npz -o new.npz
+  zcat new.csv.gz | propercal recalibrate --map map.json --apply - > out.csv
 """
 
 

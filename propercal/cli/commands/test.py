@@ -32,17 +32,19 @@ Test whether predicted probabilities are calibrated: were they, a statistic as l
 with the probability p.
 
 Two gates end the command with exit code 3, for a script that must fail on drift:
-  --fail-if-rejected             p is at most 1 - LEVEL. Of calibrated predictions a share of 1 -
-                                 LEVEL is rejected, at most, for each file and generator.
-  --max-calibration-error X      the interval of the calibration error, at LEVEL, lies above X: the
-                                 error is larger than X beyond what chance explains. This one needs
-                                 20 rows, and is for predictions that need not be perfect.
+  --fail-if-rejected         p is at most 1 - LEVEL. Of calibrated predictions a share of
+                             1 - LEVEL is rejected, at most, for each file and generator.
+  --max-calibration-error X  the interval of the calibration error, at LEVEL, lies above
+                             X: the error is larger beyond what chance explains. This
+                             one needs 20 rows, and is for predictions that need not be
+                             perfect.
+
 With the same --seed (0 by default) the same file gives the same p. A file that fails gives exit
 code 1 in any case.
 
 {flags.FILES}"""
 _EXAMPLES = """\
-  propercal test today.csv --label-column outcome --fail-if-rejected --level 0.99
+  propercal test today.csv --label-column outcome --fail-if-rejected --level .99
   propercal test a.npz b.npz --notion top-label --max-calibration-error 0.02
   propercal test visits.csv --group-column patient --format json
 """
