@@ -8,11 +8,13 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import propercal
 from propercal.cli.command import COMMANDS, main
@@ -292,12 +294,33 @@ def test_figures_that_cannot_be_drawn(capsys: Captured) -> None:
 # ---------------------------------------------------------------- study new
 
 
-def test_a_new_study_runs_as_it_is(capsys: Captured) -> None:
-    pytest.importorskip("h5netcdf")
+def test_a_new_study_is_one_of_the_engine(capsys: Captured) -> None:
+    pytest.importorskip("matplotlib")
     assert main(["study", "new", "my_bias"]) == 0
     assert "my_bias.py is written" in capsys.readouterr().out
     assert main(["study", "new", "my_bias"]) == 1
-    assert "exists already" in capsys.readouterr().err
+    assert "my_bias.py: exists already" in capsys.readouterr().err
+    module = types.ModuleType("my_bias")
+    sys.modules["my_bias"] = module
+    try:
+        exec(compile(Path("my_bias.py").read_text(encoding="utf-8"), "my_bias.py", "exec"), vars(module))  # noqa: S102
+    finally:
+        del sys.modules["my_bias"]
+    study, factors = module.STUDY, module.Design(sample_size=(20, 40), replicates=2)
+    cells = factors.cells()
+    assert len(cells) == 4
+    errors = [study.measure(factors, cell, np.random.SeedSequence(i))["error"] for i, cell in enumerate(cells)]
+    coordinates = {"sample_size": [20, 40], "replicate": [0, 1]}
+    summary = xr.Dataset({"error": (tuple(coordinates), np.reshape(errors, (2, 2)))}, coordinates)
+    assert "n =     20  root mean squared error" in study.text(summary)
+    assert list(study.figures(summary)) == ["my_bias"]
+    assert study.figures(summary)["my_bias"]().axes[0].get_xlabel() == "rows n"
+
+
+@pytest.mark.slow
+def test_a_new_study_runs_as_it_is() -> None:
+    pytest.importorskip("h5netcdf")
+    assert main(["study", "new", "my_bias"]) == 0
     root = Path(__file__).resolve().parents[2]
     fast = ["--tiny", "--workers", "1", "--replicates", "2", "--sample-size", "20", "40", "--output", "out"]
     run = subprocess.run(

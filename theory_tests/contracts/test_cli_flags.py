@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.cli import command, options, output, words
+from propercal.cli import command, completion, options, output, words
 from propercal.cli.command import COMMANDS, main
 
 Captured = pytest.CaptureFixture[str]
@@ -179,9 +179,7 @@ def test_a_shell_completes_commands_flags_values_and_columns(tmp_path: Path) -> 
     (tmp_path / "p.csv").write_text("outcome,ill,patient\n1,.5,a\n", encoding="utf-8")
     root = Path(__file__).resolve().parents[2]
     for line, expected in {
-        "propercal deco": {"decompose "},
         "propercal decompose p.csv --label-column o": {"outcome "},
-        "propercal decompose p.csv --notion top": {"top-label "},
     }.items():
         answer = tmp_path / "answer"
         environment = {
@@ -191,6 +189,26 @@ def test_a_shell_completes_commands_flags_values_and_columns(tmp_path: Path) -> 
         run = subprocess.run([sys.executable, "-m", "propercal"], cwd=tmp_path, env=environment, check=False, capture_output=True)
         assert run.returncode == 0
         assert set(answer.read_text(encoding="utf-8").split("\n")) == expected
+
+
+def test_commands_and_values_are_completed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    argcomplete = pytest.importorskip("argcomplete")
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    parser, _ = command._parser([])
+    finder = argcomplete.CompletionFinder(parser)
+    for before, prefix, expected in (
+        ([], "deco", ["decompose"]),
+        (["test", "p.csv", "--notion"], "top", ["top-label"]),
+        (["decompose", "p.csv", "--generator"], "bri", ["brier"]),
+        (["compare", "--id"], "--id", ["--id-column"]),
+    ):
+        found = finder._get_completions(["propercal", *before], prefix, "", None)
+        assert [each.strip() for each in found] == expected
+    np.savez(tmp_path / "p.npz", labels=[0, 1], probs=[0.2, 0.3])
+    (tmp_path / "p.jsonl").write_text('{"a": 1, "b": 2}\n', encoding="utf-8")
+    files = [tmp_path / "p.npz", tmp_path / "p.jsonl", tmp_path / "none.csv"]
+    found = completion.columns_of_files(parsed_args=argparse.Namespace(files=files))
+    assert found == ["labels", "probs", "a", "b"]
 
 
 def test_the_marker_of_argcomplete_is_where_it_looks() -> None:

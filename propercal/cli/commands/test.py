@@ -45,7 +45,7 @@ code 1 in any case.
 {flags.FILES}"""
 _EXAMPLES = """\
   propercal test day.csv --label-column outcome --fail-if-rejected --level .99
-  propercal test a.npz b.npz --notion top-label --max-calibration-error 0.02
+  propercal test a.npz b.npz --notion top-label --max-calibration-error .02
   propercal test visits.csv --group-column patient --format json
 """
 _BRIEF = ("file", "generator", "n_samples", "pvalue", "statistic", "calibration_error", "verdict")
