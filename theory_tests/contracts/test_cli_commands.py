@@ -306,13 +306,13 @@ def test_a_new_study_is_one_of_the_engine(capsys: Captured) -> None:
         exec(compile(Path("my_bias.py").read_text(encoding="utf-8"), "my_bias.py", "exec"), vars(module))  # noqa: S102
     finally:
         del sys.modules["my_bias"]
-    study, factors = module.STUDY, module.Design(sample_size=(20, 40), replicates=2)
+    study, factors = module.STUDY, module.Design(sample_size=(100, 200), replicates=2)
     cells = factors.cells()
     assert len(cells) == 4
     errors = [study.measure(factors, cell, np.random.SeedSequence(i))["error"] for i, cell in enumerate(cells)]
-    coordinates = {"sample_size": [20, 40], "replicate": [0, 1]}
+    coordinates = {"sample_size": [100, 200], "replicate": [0, 1]}
     summary = xr.Dataset({"error": (tuple(coordinates), np.reshape(errors, (2, 2)))}, coordinates)
-    assert "n =     20  root mean squared error" in study.text(summary)
+    assert "n =    100  root mean squared error" in study.text(summary)
     assert list(study.figures(summary)) == ["my_bias"]
     assert study.figures(summary)["my_bias"]().axes[0].get_xlabel() == "rows n"
 

@@ -32,8 +32,8 @@ Test whether predicted probabilities are calibrated: were they, a statistic as l
 with the probability p.
 
 Two gates end the command with exit code 3, for a script that must fail on drift:
-  --fail-if-rejected         p is at most 1 - LEVEL. Of calibrated predictions a share of
-                             1 - LEVEL is rejected, at most, for each file and generator.
+  --fail-if-rejected         p is at most 1 - LEVEL. Of calibrated predictions 1 - LEVEL
+                             are rejected, at most, for each file and generator.
   --max-calibration-error X  the interval of the calibration error, at LEVEL, lies above
                              X: the error is larger beyond what chance explains. This
                              one needs 20 rows, and is for predictions that need not be
