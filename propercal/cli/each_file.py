@@ -35,7 +35,7 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
         id_column=options.id_column,
         drop=options.drop if named else (),
         classes=options.classes,
-        from_logits=options.from_logits and (named or path.suffix.lower() != ".npz"),
+        from_logits=options.from_logits and named,
         pos_label=options.pos_label if named else None,
         find_id=find_id,
     )
