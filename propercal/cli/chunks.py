@@ -136,12 +136,11 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
 
 
 def _chunk(path: Path, table: pd.DataFrame, columns: Columns) -> Chunk:
-    """Return rows of a table with the names of classes; what labels mean is for others to settle."""
+    """Return rows of a table with names of classes; what labels mean is for others to settle."""
     import pandas as pd
 
     names = list(table.columns)
     columns.check_drop(path, names)
-    columns.check_named(path, names)
     label = find_label_column(path, names, columns.label)
     labels = [text_of(value) for value in table[label]]
     if "" in labels:
@@ -151,16 +150,19 @@ def _chunk(path: Path, table: pd.DataFrame, columns: Columns) -> Chunk:
         )
     lists = [key for key in ("probs", "logits") if key in names and _is_list(table[key].iloc[0])]
     if lists:
-        proba: Any = np.array(table[lists[0]].tolist(), dtype=np.float64)
+        numbers = np.array(table[lists[0]].tolist(), dtype=np.float64)
+        named = list(columns.classes) or [str(i) for i in range(numbers.shape[1])]
+        proba: Any = pd.DataFrame(numbers, columns=named)
         return Chunk(values_of(labels), proba, lists[0] == "logits")
+    columns.check_named(path, names)
     apart = (label, columns.id_among(names), *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
     check_classes(path, classes, labels)
-    numbers = {name: numbers_of(path, table, name) for name in classes}
+    found = {name: numbers_of(path, table, name) for name in classes}
     if len(classes) == 1:
-        proba = pd.Series(numbers[classes[0]], name=classes[0])
+        proba = pd.Series(found[classes[0]], name=classes[0])
     else:
-        proba = pd.DataFrame(numbers)
+        proba = pd.DataFrame(found)
     return Chunk(values_of(labels), proba, columns.from_logits)
 
 

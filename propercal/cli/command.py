@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from propercal._interrupts import raise_again
@@ -118,7 +119,7 @@ class _Parser(argparse.ArgumentParser):
         """Refuse arguments that the command does not have."""
         flags = [flag for action in self._actions for flag in action.option_strings]
         wrong = next((each for each in others if each.startswith("-")), "")
-        nearest = _nearest(wrong.partition("=")[0], flags)
+        nearest = _nearest(wrong.partition("=")[0], flags, 0.8)
         self.error(f"unrecognized arguments: {' '.join(others)}{nearest}")
 
 
@@ -127,8 +128,8 @@ def _called(action: argparse.Action) -> str:
     return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6) if name else []
+def _nearest(name: str, names: Sequence[str], cutoff: float = 0.6) -> str:
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=cutoff) if name else []
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -143,6 +144,14 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
             parser.refuse_others(others)
         parser.print_help(sys.stderr)
         return None
+    if (
+        others
+        and hasattr(options, "files")
+        and all(each == "-" or each[:1] != "-" for each in others)
+    ):
+        # Files may stand between flags, which argparse does not know.
+        options.files += [Path(each) for each in others]
+        others = []
     if others:
         chosen: _Parser = commands.choices[options.command]
         chosen.refuse_others(others)

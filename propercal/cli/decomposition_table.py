@@ -97,10 +97,10 @@ def _notes(results: Sequence[Decomposition]) -> list[str]:
 
 
 def _bandwidths(results: Sequence[Decomposition]) -> str:
+    if all(math.isinf(result.bandwidth) for result in results):
+        return "no kernel correction"
     found = {
-        result.generator.name: "none (no kernel correction)"
-        if math.isinf(result.bandwidth)
-        else f"{result.bandwidth:.4g}"
+        result.generator.name: "none" if math.isinf(result.bandwidth) else f"{result.bandwidth:.4g}"
         for result in results
     }
     if len(set(found.values())) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +35,7 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
         id_column=options.id_column,
         drop=options.drop if named else (),
         classes=options.classes,
-        from_logits=options.from_logits and (named or path.suffix.lower() != ".npz"),
+        from_logits=options.from_logits and named,
         pos_label=options.pos_label if named else None,
         find_id=find_id,
     )
@@ -87,3 +88,13 @@ def collected_warnings(notes: list[str]) -> Iterator[None]:
                 note = f"warning: {warning.message}"
                 if note not in notes and not issubclass(warning.category, developers):
                     notes.append(note)
+
+
+def with_names(data: PredictionFile) -> PredictionFile:
+    """Return the same with labels as the names of their classes, for figures to show."""
+    if data.labels is None or len(data.class_names) < 2 or data.y_true.ndim != 1:
+        return data
+    import numpy as np
+
+    names = np.array(data.class_names, dtype=object)
+    return dataclasses.replace(data, y_true=names[data.y_true], labels=data.class_names)

@@ -59,7 +59,7 @@ class PredictionFile:
         Weights of rows, shape (n,), where a column or an array was named.
     groups : numpy.ndarray or None
         Groups of rows, the same.
-    labels : tuple of int or None
+    labels : tuple or None
         0 to k − 1, to be passed on, where the file says of which column each label is; None where
         labels count columns, perhaps from 1.
     ids : numpy.ndarray or None
@@ -73,7 +73,7 @@ class PredictionFile:
     class_names: tuple[str, ...]
     sample_weight: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
-    labels: tuple[int, ...] | None = None
+    labels: tuple[Any, ...] | None = None
     ids: npt.NDArray[Any] | None = None
 
 

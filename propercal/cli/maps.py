@@ -104,10 +104,6 @@ class RecalibrationMap:
 
         try:
             found = json.loads(read_text(path, packed=False))
-            if found["format"] != FORMAT:
-                raise ValueError(f"its format is {found['format']!r}")
-            if found["format_version"] != VERSION:
-                raise ValueError(f"its format has version {found['format_version']}, not {VERSION}")
             return cls._of(found)
         except OSError:
             raise
@@ -121,6 +117,8 @@ class RecalibrationMap:
 
     @classmethod
     def _of(cls, found: Mapping[str, Any]) -> RecalibrationMap:
+        if (form := (found["format"], found["format_version"])) != (FORMAT, VERSION):
+            raise ValueError(f"its format is {form}")
         kind, k, names = found["recalibrator"], found["n_columns"], found["class_names"]
         if kind not in RECALIBRATORS:
             raise ValueError(f"recalibrator {kind!r}")

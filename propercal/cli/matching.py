@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
+from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal.cli.files import PredictionFile
 from propercal.cli.formats import listed
@@ -37,6 +39,7 @@ class Matched(NamedTuple):
 
 def matched(files: Sequence[PredictionFile]) -> Matched:
     """Match files, or raise a ValueError that names the first that does not fit."""
+    files = _alike(files)
     first, *others = files
     proba = [first.y_proba, *(_in_order_of(first, other) for other in others)]
     says = {
@@ -67,12 +70,6 @@ def names_of(paths: Sequence[Path]) -> list[str]:
 
 def _in_order_of(first: PredictionFile, other: PredictionFile) -> npt.NDArray[Any]:
     """Return the predictions of `other` in the order of `first`, or raise."""
-    if other.from_logits != first.from_logits:
-        kinds = ("probabilities", "logits")
-        raise ValueError(
-            f"{other.path}: {kinds[other.from_logits]} beside {kinds[first.from_logits]} in "
-            f"{first.path}: expected both alike; write one of them anew."
-        )
     rows = _rows(first, other)
     columns = _columns(first, other)
     _check_labels(first, other, rows, columns)
@@ -87,6 +84,28 @@ def _in_order_of(first: PredictionFile, other: PredictionFile) -> npt.NDArray[An
             )
     proba = other.y_proba[rows]
     return proba if columns is None else proba[:, columns]
+
+
+def _alike(files: Sequence[PredictionFile]) -> list[PredictionFile]:
+    """Return files of which all hold logits, or all probabilities.
+
+    Logarithms of probabilities are logits, whereas probabilities of logits may round to 0 or 1.
+    """
+    if len({data.from_logits for data in files}) == 1:
+        return list(files)
+    return [data if data.from_logits else _as_logits(data) for data in files]
+
+
+def _as_logits(data: PredictionFile) -> PredictionFile:
+    try:
+        # This checks them, too.
+        found = validate(data.y_true, data.y_proba, labels=data.labels)
+    except ValueError as error:
+        raise ValueError(f"{data.path}: {error}") from error
+    scores = np.asarray(found.log_prob)
+    if data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1:
+        scores = scores[:, 1] - scores[:, 0]
+    return dataclasses.replace(data, y_proba=scores, from_logits=True)
 
 
 def _rows(first: PredictionFile, other: PredictionFile) -> npt.NDArray[np.intp]:

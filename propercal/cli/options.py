@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from propercal.cli.arguments import (
 )
 from propercal.cli.codes import EXIT_CODES
 from propercal.cli.completion import columns_of_files
-from propercal.cli.output import WIDTH
 
+#: Columns of help.
+HELP_WIDTH = 88
 #: How results are printed.
 FORMATS = ("table", "json", "csv", "markdown")
 NOTIONS = ("canonical", "classwise", "top-label")
@@ -29,14 +31,16 @@ NOTIONS = ("canonical", "classwise", "top-label")
 #: What a FILE is, for every command that reads one.
 FILES = """\
 FILE is one of
-  .npz                   the array 'labels', and one of 'probs' (n, k), 'logits' (n, k) or
-                         'confidence' (n,)
-  .npy                   one of these, by its name (test_probs.npy); its labels are beside it, with
-                         'labels' in that place (test_labels.npy)
-  .csv, .tsv, .parquet   a label column and one column of probabilities per class; a label is the
-                         name of its class column, or an integer that counts those columns from 0
-  .jsonl                 an object a line: a label, and a number per class or a list 'probs'
-  -                      standard input: csv, tsv, jsonl or npz, as its first bytes say
+  .npz     the array "labels", and one of "probs" (n, k), "logits" (n, k) or
+           "confidence" (n,)
+  .npy     one of these, by its name (test_probs.npy); its labels are beside it, with
+           "labels" in that place (test_labels.npy)
+  .csv, .tsv, .parquet
+           a label column and one column of probabilities per class; a label is the name
+           of its class column, or an integer that counts those columns from 0
+  .jsonl   an object a line: a label, and a number per class or a list "probs"
+  -        standard input: csv, tsv, jsonl or npz, as its first bytes say
+
 Tables of text, and standard input, may be packed by gzip (.csv.gz).
 """
 
@@ -44,11 +48,23 @@ Parent = argparse.ArgumentParser
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as what is printed, unless the terminal is narrower."""
+    """Paragraphs as wide as a page, or as a narrower terminal; lines that are indented stay."""
 
     def __init__(self, prog: str, **options: Any) -> None:
-        columns = shutil.get_terminal_size(fallback=(WIDTH, 24)).columns
-        super().__init__(prog, width=min(WIDTH, columns), max_help_position=30, **options)
+        columns = shutil.get_terminal_size(fallback=(HELP_WIDTH, 24)).columns
+        super().__init__(prog, width=min(HELP_WIDTH, columns), max_help_position=30, **options)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        prose: list[str] = []
+        for line in [*text.splitlines(), ""]:
+            if line[:1].strip():
+                prose.append(line)
+                continue
+            lines += textwrap.wrap(" ".join(prose), width)
+            prose = []
+            lines.append(line)
+        return "".join(f"{indent}{line}\n" for line in lines)
 
 
 def new_command(
@@ -266,11 +282,11 @@ def output() -> Parent:
         const="json",
         help="the same as --format json",
     )
-    progress(parent)
+    progress(group)
     return parent
 
 
-def progress(parser: argparse.ArgumentParser) -> None:
+def progress(parser: Any) -> None:
     """Add the flag that hides progress."""
     parser.add_argument(
         "--no-progress",
@@ -281,7 +297,7 @@ def progress(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def force(parser: argparse.ArgumentParser) -> None:
+def force(parser: Any) -> None:
     """Add the flag that allows to overwrite."""
     parser.add_argument("--force", action="store_true", help="overwrite a file that exists")
 

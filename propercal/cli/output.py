@@ -33,6 +33,13 @@ def reason(error: BaseException) -> str:
     return str(error) or "not enough memory"
 
 
+def named_reason(error: BaseException) -> str:
+    """Return what an error says, after the file that one of the system is about."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return reason(error)
+
+
 def say(path: object, note: str) -> None:
     """Print one line on standard error that names the file once."""
     line = one_line(in_words(note.removeprefix(f"{path}: ")))

@@ -46,16 +46,16 @@ _VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|[^\s,;:()]*[^\s,;:().]|\.\.\."""
 #: Names of flags and of arguments beside each other: the first are enough.
 _BOTH = re.compile(r"(?:\w+(?:, | or ))*\w+ \((--[^()]*?) on the command line\)")
 #: An argument and its value, as errors begin and as calls have it.
-_BEGINS = re.compile(rf"(^|: )({_NAMES}) = ({_VALUE})?")
-_CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})")
+_BEGINS = re.compile(rf"(^|: )(?!labels)({_NAMES}) = ({_VALUE})?")
+_CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
 #: Names that are no words of English.
 _UNDERSCORED = re.compile(
     rf"\b({'|'.join(name for name in (*FLAGS, *DATA) if '_' in name)})\b(?!\s*[=(]\s*\()"
 )
-_OF_RECALIBRATORS = re.compile(r"^X(?= (?:=|has|have) )")
+_OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")
 #: What Python calls by one name, and people by a plural.
 _PLURAL = {"has": "have", "holds": "hold", "is": "are"}
-_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|^X) ({'|'.join(_PLURAL)})\b")
+_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|(?<![^ ])X) ({'|'.join(_PLURAL)})\b")
 
 
 def in_words(message: str) -> str:
@@ -63,15 +63,18 @@ def in_words(message: str) -> str:
     message = _BOTH.sub(r"\1", message)
     message = _SINGULAR.sub(lambda m: f"{m[1]} {_PLURAL[m[2]]}", message)
     message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
-    message = _CALLED.sub(lambda m: _flag(m[1], m[2]), message)
+    message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)
     message = _UNDERSCORED.sub(lambda m: FLAGS.get(m[1]) or DATA[m[1]], message)
-    return _OF_RECALIBRATORS.sub("predictions", message)
+    return _OF_RECALIBRATORS.sub(r"\1predictions", message)
 
 
 def _flag(name: str, value: str) -> str:
-    """Return a flag with its value; one that is set by its presence has none."""
+    """Return a flag with its value; one that is set by its presence has none.
+
+    Nor is a list shown: such a flag is repeated.
+    """
     flag = FLAGS[name]
     plain = value.strip("\"'") if value[:1] in "\"'" and " " not in value else value
-    if plain in ("True", "False", "...", ""):
+    if plain in ("True", "False", "...", "") or plain.startswith("["):
         return flag
     return f"{flag} {plain}"

@@ -9,7 +9,7 @@ from propercal.cli import options as flags
 from propercal.cli.arguments import known, whole_number
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings, read
-from propercal.cli.output import print_records, reason, say_plainly
+from propercal.cli.output import named_reason, print_records, say_plainly
 
 if TYPE_CHECKING:
     from propercal import ModelComparison
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         with collected_warnings(notes):
             found, paired_by = _compared(options)
     except FAULTS as error:
-        for note in [*notes, reason(error)]:
+        for note in [*notes, named_reason(error)]:
             say_plainly(note)
         return FAILED
     if options.format == "table":

@@ -149,7 +149,13 @@ def _read_state(options: argparse.Namespace) -> CalibrationMonitor | None:
 def _of_bytes(content: bytes, options: argparse.Namespace) -> CalibrationMonitor:
     from propercal import CalibrationMonitor
 
-    return CalibrationMonitor.from_bytes(content, generator=options.generator)
+    try:
+        return CalibrationMonitor.from_bytes(content, generator=options.generator)
+    except ValueError as error:
+        said = str(error).removeprefix("data = ").partition("; ")[0].rstrip(".")
+        raise ValueError(
+            f"{options.state}: no state of propercal monitor ({said}): name another file."
+        ) from error
 
 
 def _write_state(monitor: CalibrationMonitor | None, options: argparse.Namespace) -> None:
@@ -178,7 +184,8 @@ def _updated(
         if path == _STANDARD:
             _write_state(monitor, options)
         if _alarmed(monitor) and not before:
-            say(path, f"alarm by row {monitor.n_samples - 1}")
+            rows = [each for each in (monitor.alarm_row, monitor.drift_row) if each is not None]
+            say(path, f"alarm at row {min(rows)}")
             sys.stderr.flush()
             if options.stop_at_alarm:
                 break

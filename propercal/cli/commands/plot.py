@@ -17,9 +17,10 @@ from propercal.cli.each_file import (
     collected_warnings,
     data_of,
     read,
+    with_names,
 )
 from propercal.cli.formats import listed
-from propercal.cli.output import reason, say_plainly
+from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _ABOUT_KINDS = """\
 Kinds of figures (--kind):
   reliability     what occurred against what was predicted, with bands (one file)
   panels          the same for each class (one file, up to 12 classes)
-  decomposition   bars of the terms with intervals (up to 6 bars: files, or generators of a file)
+  decomposition   bars of the terms with intervals (up to 6 files or generators)
   murphy          mean elementary scores by threshold (up to 6 files)
   triptych        reliability, Murphy and ROC side by side (up to 6 files)
   mcb-dsc         discrimination against miscalibration (any number of files)
@@ -61,7 +62,7 @@ equal bytes.
 _EXAMPLES = """\
   propercal plot test.csv -o reliability.svg
   propercal plot a.npz b.npz --kind murphy --event cat -o murphy.png
-  propercal plot a.npz --kind decomposition --generator log --generator brier -o terms.pdf
+  propercal plot a.npz b.npz --kind decomposition --generator brier -o terms.pdf
 """
 
 
@@ -117,10 +118,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         with collected_warnings(notes):
             check_new(options.output, options.files, force=options.force)
-            files = [read(path, options, find_id=True) for path in options.files]
+            files = [with_names(read(path, options, find_id=True)) for path in options.files]
             write(options.output, _content(kind, files, options))
     except FAULTS as error:
-        notes.append(reason(error))
+        notes.append(named_reason(error))
         code = FAILED
     for note in notes:
         say_plainly(note)
@@ -148,7 +149,7 @@ def _content(kind: _Kind, files: list[PredictionFile], options: argparse.Namespa
     return stream.getvalue()
 
 
-def _event(data: PredictionFile, options: argparse.Namespace) -> dict[str, int]:
+def _event(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
     """Return the number of the column of the class that is shown."""
     if options.event is None:
         return {}

@@ -11,7 +11,7 @@ from propercal.cli import formats
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS, collected_warnings, read
-from propercal.cli.output import reason, say_plainly
+from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ A map should not be judged by the rows that it was fitted to: apply it to others
 _EXAMPLES = """\
   propercal recalibrate validation.csv --save-map map.json
   propercal recalibrate --map map.json --apply test.csv -o recalibrated.csv
-  propercal recalibrate val.npz --recalibrator isotonic --smoothed --apply test.npz -o new.npz
-  zcat new.csv.gz | propercal recalibrate --map map.json --apply - > recalibrated.csv
+  propercal recalibrate val.npz --recalibrator isotonic --apply test.npz -o new.npz
+  zcat new.csv.gz | propercal recalibrate --map map.json --apply - > out.csv
 """
 
 
@@ -93,17 +93,11 @@ def run(options: argparse.Namespace) -> int:
     except FAULTS as error:
         if isinstance(error, BrokenPipeError):
             raise
-        notes.append(f"{_place(error)}{reason(error)}")
+        notes.append(named_reason(error))
         code = FAILED
     for note in notes:
         say_plainly(note)
     return code
-
-
-def _place(error: BaseException) -> str:
-    """Return the file that an error of the system is about."""
-    named = isinstance(error, OSError) and error.strerror and error.filename
-    return f"{error.filename}: " if named else ""  # type: ignore[attr-defined]
 
 
 def _check(options: argparse.Namespace) -> None:

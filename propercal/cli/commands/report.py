@@ -19,11 +19,12 @@ SUMMARY = "make a page of HTML that a person reads: sentences, figures and table
 
 _PAGE = Path("report.html")
 _ABOUT = f"""\
-Make one page of HTML that can be sent as it is: what was measured in sentences, the loss and its
-parts with intervals, a reliability diagram, classes, groups, what recalibration would save on rows
-that took no part in its fit, the rows that cost most, and what it cannot see. It asks no host for
-anything. Of several files, those of several models for the same rows, models are compared and the
-first is shown in detail; files are matched as by propercal compare.
+Make one page of HTML that can be sent as it is: what was measured in sentences, the
+loss and its parts with intervals, a reliability diagram, classes, groups, what
+recalibration would save on rows that took no part in its fit, the rows that cost most,
+and what it cannot see. It asks no host for anything. Several files are those of several
+models for the same rows: models are compared, and the first is shown in detail; files
+are matched as by propercal compare.
 
 Its first sentences are printed. Equal data make equal bytes, if no date is asked for.
 
@@ -31,7 +32,7 @@ Its first sentences are printed. Equal data make equal bytes, if no date is aske
 _EXAMPLES = """\
   propercal report test.csv
   propercal report test.csv --generator brier --subgroup-column sex -o clinic.html
-  propercal report new.csv old.csv --id-column visit --title "Which model?" --date today --force
+  propercal report new.csv old.csv --id-column visit --title "Which?" --date today
 """
 
 

@@ -10,17 +10,17 @@ from typing import Any
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS
-from propercal.cli.output import reason, say_plainly, shown
+from propercal.cli.output import named_reason, say_plainly, shown
 from propercal.cli.study_skeleton import skeleton
 from propercal.cli.writing import check_new, write
 
 SUMMARY = "begin a Monte Carlo study of your own"
 
 _ABOUT = """\
-Write NAME.py, a study that runs as it is: it asks how far the calibration error of a simulated model
-is from the truth, as the sample grows. Change what varies, what is measured and what is claimed;
-the engine does the rest (random numbers, workers, a journal from which an interrupted run goes on,
-the dataset, the table, the figure).
+Write NAME.py, a study that runs as it is: it asks how far the calibration error of a simulated
+model is from the truth, as the sample grows. Change what varies, what is measured and what is
+claimed; the engine does the rest (random numbers, workers, a journal from which an interrupted run
+goes on, the dataset, the table, the figure).
 """
 _EXAMPLES = """\
   propercal study new my_bias
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         check_new(path, (), force=options.force)
         write(path, skeleton(options.name).encode())
     except FAULTS as error:
-        say_plainly(reason(error))
+        say_plainly(named_reason(error))
         return FAILED
     print(f"{shown(path)} is written; run it by: python {shown(path)} --tiny --workers 1")
     return DONE

@@ -32,18 +32,20 @@ Test whether predicted probabilities are calibrated: were they, a statistic as l
 with the probability p.
 
 Two gates end the command with exit code 3, for a script that must fail on drift:
-  --fail-if-rejected             p is at most 1 - LEVEL. Of calibrated predictions a share of 1 -
-                                 LEVEL is rejected, at most, for each file and generator.
-  --max-calibration-error X      the interval of the calibration error, at LEVEL, lies above X: the
-                                 error is larger than X beyond what chance explains. This one needs
-                                 20 rows, and is for predictions that need not be perfect.
+  --fail-if-rejected         p is at most 1 - LEVEL. Of calibrated predictions 1 - LEVEL
+                             are rejected, at most, for each file and generator.
+  --max-calibration-error X  the interval of the calibration error, at LEVEL, lies above
+                             X: the error is larger beyond what chance explains. This
+                             one needs 20 rows, and is for predictions that need not be
+                             perfect.
+
 With the same --seed (0 by default) the same file gives the same p. A file that fails gives exit
 code 1 in any case.
 
 {flags.FILES}"""
 _EXAMPLES = """\
-  propercal test today.csv --label-column outcome --fail-if-rejected --level 0.99
-  propercal test a.npz b.npz --notion top-label --max-calibration-error 0.02
+  propercal test day.csv --label-column outcome --fail-if-rejected --level .99
+  propercal test a.npz b.npz --notion top-label --max-calibration-error .02
   propercal test visits.csv --group-column patient --format json
 """
 _BRIEF = ("file", "generator", "n_samples", "pvalue", "statistic", "calibration_error", "verdict")
@@ -215,12 +217,12 @@ def _print(path: Path, found: list[_Found], rows: list[dict[str, Any]]) -> None:
             value, ends = _error(each.terms)
             interval = ", ".join(map(end_of_interval, ends))
             error = f"  {number(value):>10}  {interval:>16}"
-        gates = "".join(f", fails {gate}" for gate in row["failed_gates"])
         name = f"  {shown(each.test.generator.name)}"
         print(
-            f"{name:<16} {row['pvalue']:>8.4g}  {row['statistic']:>9.4g}{error}  "
-            f"{row['verdict']}{gates}"
+            f"{name:<16} {row['pvalue']:>8.4g}  {row['statistic']:>9.4g}{error}  {row['verdict']}"
         )
         largest = max(each.test.components, key=lambda part: each.test.components[part])
         if row["rejected"] and math.isfinite(row["statistic"]):
             print(f"    the largest part of the statistic is {largest!r}")
+        if row["failed_gates"]:
+            print(f"    FAILS {' and '.join(row['failed_gates'])}")
