@@ -25,7 +25,7 @@ _PARTS = {
     "risk": "loss",
     "calibration_error": "miscali-\nbration",
     "refinement": "what\nis left",
-    "sharpness": "infor-\nmation",
+    "sharpness": "what\nit tells",
     "uncertainty": "loss without\na model",
 }
 #: Models that are drawn side by side, and letters of a name on an axis.
@@ -122,7 +122,7 @@ def _has_a_sign(handle: Any) -> bool:
 
 def _event(found: Measured) -> str:
     """Return what the probability is of, as a clause."""
-    assert found.reliability is not None  # as its caller has seen  # noqa: S101  # as callers have seen
+    assert found.reliability is not None  # noqa: S101  # as its caller has seen
     if found.predictions is None or found.predictions.n_classes > 2:
         return "the first choice is right"
     return f"{name_of(found.class_called(1), _LETTERS)} occurs"
@@ -130,7 +130,7 @@ def _event(found: Measured) -> str:
 
 def _of_reliability(found: Measured) -> str:
     dataset = found.reliability
-    assert dataset is not None  # as its caller has seen  # noqa: S101  # as callers have seen
+    assert dataset is not None  # noqa: S101  # as its caller has seen
     said, curve = dataset["prediction"].values, dataset["curve"].values
     low, high = dataset["consistency_lower"].values, dataset["consistency_upper"].values
     n = dataset["count"].values

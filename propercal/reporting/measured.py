@@ -192,7 +192,7 @@ def _measure_terms(found: Measured, data: Data, asked: Asked, few: str) -> None:
         found.results = dict(found.comparisons[0].models)
         if fitted:
             return
-    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
+    assert found.predictions is not None  # noqa: S101  # what was read before
     method = Losses() if few else asked.method
     of_one = decompositions(
         found.predictions, asked.notion, method, [asked.generator], asked.confidence_level
@@ -201,7 +201,7 @@ def _measure_terms(found: Measured, data: Data, asked: Asked, few: str) -> None:
 
 
 def _measure_reliability(found: Measured, data: Data, asked: Asked) -> None:
-    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
+    assert found.predictions is not None  # noqa: S101  # what was read before
     if found.predictions.multilabel:
         found.absent["reliability"] = (
             "Several classes may occur in a row, so that there is no first choice to look at."
@@ -226,7 +226,7 @@ def _measure_reliability(found: Measured, data: Data, asked: Asked) -> None:
 
 def _measure_parts(found: Measured, asked: Asked, few: str) -> None:
     """Measure classes, and what recalibrations save."""
-    assert found.predictions is not None  # what was read before  # noqa: S101  # as callers have seen
+    assert found.predictions is not None  # noqa: S101  # what was read before
     predictions = found.predictions
     if few:
         found.absent |= {"recalibration": few, "classes": few}

@@ -45,7 +45,7 @@ _TERMS: Mapping[str, tuple[str, str]] = {
         "calibration error: what a recalibration could remove of the loss",
     ),
     "refinement": ("What is left", "refinement: the loss of the best recalibration"),
-    "sharpness": ("Information", "sharpness: what the predictions tell of the outcomes"),
+    "sharpness": ("What it tells", "sharpness: the information of predictions on outcomes"),
     "uncertainty": (
         "Loss without a model",
         "uncertainty: that of predicting the frequency of each class, for every row",
@@ -97,8 +97,8 @@ def terms(found: Measured) -> Section:
         rows.append([Cell(called, meaning), Cell(text), Cell(ends or "none")])
     blocks: list[Block] = [
         Paragraph(
-            "Loss = miscalibration + what is left, and what is left = loss without a model − "
-            "information. Lines on bars are intervals."
+            "Loss = miscalibration + what is left, and what is left = loss without a model − what "
+            "it tells. Lines on bars are intervals."
         ),
         *_figure(figures.terms_figure(found)),
         Table(
@@ -137,7 +137,7 @@ def reliability(found: Measured) -> Section:
 
 def _bins(found: Measured) -> Iterator[Block]:
     dataset = found.reliability
-    assert dataset is not None  # as its caller has seen  # noqa: S101  # as callers have seen
+    assert dataset is not None  # noqa: S101  # as its caller has seen
     rows = []
     names = ("prediction", "frequency", "lower", "upper", "count")
     columns = (dataset[f"bin_{name}"].values.tolist() for name in names)

@@ -27,7 +27,7 @@ _CALLED = {
     "risk": "loss",
     "calibration_error": "miscalibration",
     "refinement": "what is left after recalibration",
-    "sharpness": "information",
+    "sharpness": "what it tells",
 }
 
 
@@ -155,12 +155,12 @@ def groups(found: Measured) -> Section | None:
         figure = figures.groups_figure(found)
         blocks += [] if figure is None else [figure]
     head = ("Group", "Loss", "Miscalibration, interval", "Adjusted p")
-    blocks.append(Table(f"Groups{unit}", head, rows))
+    blocks.append(Table(f"Groups, values{unit}" if unit else "Groups", head, rows))
     return Section("groups", "Groups", blocks)
 
 
 def _of_test(found: Measured) -> str:
-    assert found.groups is not None  # as its caller has seen  # noqa: S101  # as callers have seen
+    assert found.groups is not None  # noqa: S101  # as its caller has seen
     test = found.groups.test
     p = pvalue(test.pvalue, 1 / (test.n_resamples + 1))
     n = count(len(found.groups.groups), "group")
@@ -168,6 +168,10 @@ def _of_test(found: Measured) -> str:
     end = "p-values are adjusted for the number of groups, so that the worst of many is no surprise"
     alpha = 1 - found.groups.whole.confidence_level
     if test.pvalue <= alpha:
-        return f"Of {n}, {worst} shows most clearly that it is miscalibrated ({p}); {end}."
+        off = sum(each <= alpha for each in test.adjusted.values())
+        alone = sum(each <= test.pvalue for each in test.adjusted.values()) == 1
+        most = f", {worst} most clearly" if alone and off > 1 else f": {worst}" if alone else ""
+        are = "is" if off == 1 else "are"
+        return f"Of {n}, {off} {are} shown to be miscalibrated{most} ({p}); {end}."
     nothing = f"None of {n} is shown to be miscalibrated; {worst} comes closest ({p})"
     return f"{nothing}; {end}."
