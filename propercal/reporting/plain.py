@@ -134,6 +134,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"alone in a bin",
+        (
+            "Some rows are alone in their bin, so that the share of each class among all other rows was "
+            "used for them."
+        ),
+    ),
+    (
         r"is nothing beside the largest",
         "Some weights are so small beside the largest that they were counted as 0.",
     ),

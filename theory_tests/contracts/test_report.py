@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 import sys
@@ -16,8 +17,9 @@ import pytest
 
 import propercal
 from propercal.cli.command import main
-from propercal.reporting import figures
+from propercal.reporting import figures, words
 from propercal.reporting.content import Figure
+from propercal.reporting.plain import in_plain_words
 from propercal.reporting.report import Report
 from propercal.simulation import TemperatureScaledSimplex
 
@@ -105,8 +107,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures take half of the time, and are the same for most of what is measured."""
 
     def drawn(key: str, *_: object, title: str, description: str, caption: str) -> Figure:
-        words = f'<title id="{key}-title"></title><desc id="{key}-words"></desc>'
-        svg = f'<svg role="img" aria-labelledby="{key}-title {key}-words">{words}</svg>'
+        inside = f'<title id="{key}-title"></title><desc id="{key}-words"></desc>'
+        svg = f'<svg role="img" aria-labelledby="{key}-title {key}-words">{inside}</svg>'
         return Figure(key, svg, title, description, caption)
 
     monkeypatch.setattr(figures, "drawn", drawn)
@@ -184,10 +186,10 @@ def test_names_of_classes_and_rows_are_text(small: tuple[Any, Any, Any]) -> None
     labels = pandas.Series(np.array(names, dtype=object)[y], index=table.index)
     page = propercal.report(labels, table, title=HOSTILE[0])
     look = check(page)
-    words = " ".join(look.words)
-    assert words.count(HOSTILE[0]) > 5
-    assert HOSTILE[3] in words
-    assert HOSTILE[4] in words
+    text = " ".join(look.words)
+    assert text.count(HOSTILE[0]) > 5
+    assert HOSTILE[3] in text
+    assert HOSTILE[4] in text
     assert "<script" not in page.html
     assert "a\\u{7}b\\u{202e}" in page.html
 
@@ -197,10 +199,10 @@ def test_names_of_models_and_groups_are_text(small: tuple[Any, Any, Any]) -> Non
     groups = np.array([HOSTILE[0], HOSTILE[2], HOSTILE[3]])[np.arange(len(y)) % 3]
     page = propercal.report(y, {HOSTILE[0]: p, HOSTILE[1]: p_true}, subgroups=groups)
     look = check(page)
-    words = " ".join(look.words)
-    assert HOSTILE[0] in words
-    assert HOSTILE[1] in words
-    assert HOSTILE[3] in words
+    text = " ".join(look.words)
+    assert HOSTILE[0] in text
+    assert HOSTILE[1] in text
+    assert HOSTILE[3] in text
     assert "<script" not in page.html
     assert "By loss, " in text_of(page)
     assert page.summary[0].startswith(f"{HOSTILE[0]}: of the log loss")
@@ -319,16 +321,16 @@ def test_files(tmp_path: Path, small: tuple[Any, Any, Any]) -> None:
     b = write(tmp_path / "b.csv", y[order], p_true[order], site=np.array(site)[order], id=names[order])
     page = propercal.report(a, b, tmp_path / "page.html", subgroup_column="site")
     check(page)
-    words = text_of(page)
+    text = text_of(page)
     assert page.path == tmp_path / "page.html"
     assert page.path.read_text(encoding="utf-8") == page.html
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a&b.csv", "b.csv", "page.html"]
-    assert f"{a.stat().st_size:,} bytes".replace(",", " " if a.stat().st_size >= 10_000 else "") in words
-    assert "paired by their ids" in words
-    assert "<north>" in words
-    assert "c1" in words
+    assert f"{a.stat().st_size:,} bytes".replace(",", " " if a.stat().st_size >= 10_000 else "") in text
+    assert "paired by their ids" in text
+    assert "<north>" in text
+    assert "c1" in text
     worst = int(np.argmin(p[np.arange(len(y)), y]))
-    assert f"row{worst} {worst}" in words
+    assert f"row{worst} {worst}" in text
     alone = propercal.report(y, {"a&b.csv": p, "b.csv": p_true}, subgroups=np.array(site))
     assert page.summary == alone.summary
 
@@ -407,3 +409,73 @@ def test_a_notebook_shows_the_page(made: Report) -> None:
     assert "srcdoc=" in shown
     assert "<script" not in shown
     assert str(made) == "\n".join(made.summary)
+
+
+#: Rooms whose warnings a report passes on.
+ROOMS = ("_data", "_methods", "_kernels", "diagrams", "inference", "subgroups")
+
+
+def literal(node: ast.expr) -> str | None:
+    """A message with an example for everything that is filled in; None if it is made elsewhere."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else example(part) for part in node.values)
+    return None
+
+
+def example(part: ast.expr) -> str:
+    assert isinstance(part, ast.FormattedValue)
+    if ast.unparse(part.value) == "found":
+        return "only 3 rows had"
+    return "7%" if part.format_spec is not None and "%" in ast.unparse(part.format_spec) else "7"
+
+
+def warnings_of_the_package() -> list[str]:
+    package = Path(propercal.__file__).parent
+    calls = [
+        node
+        for room in ROOMS
+        for path in sorted((package / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "warn"
+    ]
+    return [text for call in calls if (text := literal(call.args[0])) is not None]
+
+
+@pytest.mark.parametrize("message", warnings_of_the_package())
+def test_every_warning_has_plain_words(message: str) -> None:
+    said = in_plain_words(message)
+    if message.startswith("groups 7"):
+        assert said
+        return
+    assert said != message[:1].upper() + message[1:]
+    for word in ("sample_weight", "y_proba", "y_true", "groups=", "labels=", "from_logits", "r̂", "lower_bound", "recalibrator", "bandwidth="):
+        assert word not in said
+    assert said.endswith((".", ")"))
+
+
+def test_warnings_of_groups_name_them() -> None:
+    few = "only 3 rows had an outcome of predicted probability at most 1/2: with fewer than 5 such events neither the log"
+    assert in_plain_words(f"groups ['a', 'b']: {few}") == f"{in_plain_words(few)} (Groups: a, b.)"
+    assert "only 3 rows" in in_plain_words(few)
+    assert in_plain_words("something new") == "Something new"
+
+
+@pytest.mark.parametrize(("value", "ends", "said"), [
+    (0.07912, (0.0371, 0.1352), ("0.079", "0.037 to 0.135")),
+    (0.003, (0.0, 0.0123), ("0.003", "0.000 to 0.012")),
+    (-0.0004, (0.0, 0.0123), ("0.000", "0.000 to 0.012")),
+    (123456.0, (120000.0, 130000.0), ("123456", "120000 to 130000")),
+    (float("inf"), (0.0, 1.0), ("infinite", "")),
+    (float("nan"), None, ("unknown", "")),
+    (0.5, (0.5, 0.5), ("0.500", "0.500 to 0.500")),
+    (-1.5, (-2.0, -1.0), ("−1.5", "−2.0 to −1.0")),
+])
+def test_numbers_have_the_digits_that_their_interval_is_worth(value: float, ends: Any, said: tuple[str, str]) -> None:
+    assert words.estimate(value, ends) == said
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.0, "0"), (1.0, "1"), (0.934, "0.93"), (0.9996, "0.9996"), (0.99999, "more than 0.9999"), (1e-9, "less than 0.0001")])
+def test_probabilities_are_not_rounded_to_certainty(value: float, said: str) -> None:
+    assert words.probability(value) == said
