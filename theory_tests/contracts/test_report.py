@@ -295,7 +295,7 @@ def test_results_make_a_page(kind: str, small: tuple[Any, Any, Any]) -> None:
         "mapping": lambda: {"a": result, "b": propercal.decompose(y, p_true)},
         "groups": lambda: propercal.decompose_groups(y, p, groups=np.arange(100) % 2, generator="brier", n_resamples=99),
         "models": lambda: propercal.compare_models(y, {"a": p, "b": p_true}),
-        "saved": lambda: type(result).from_dict(result.to_dict()),
+        "saved": lambda: type(result).from_xarray(result.to_xarray()),
     }
     page = propercal.report(makers[kind]())
     check(page)
