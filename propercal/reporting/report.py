@@ -184,7 +184,7 @@ def report(
     --------
     >>> from propercal import report
     >>> from propercal.simulation import TemperatureScaledSimplex
-    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(500, random_state=0)
+    >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(60, random_state=0)
     >>> found = report(y_true, y_proba)
     >>> found.html.startswith("<!DOCTYPE html>")
     True
