@@ -136,7 +136,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"alone in a bin",
         (
-            "Some rows are alone in their bin, so that the share of each class among all others was "
+            "Some rows are alone in their bin, and the share of each class among all others was "
             "used for them."
         ),
     ),
