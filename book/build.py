@@ -87,6 +87,8 @@ def main() -> int:
     done = subprocess.run(command, check=False)
     if done.returncode:
         return done.returncode
+    example = [sys.executable, "-m", "book.example_report", str(PAGES.parent)]
+    subprocess.run(example, cwd=ROOT, check=True)
     stamp.write_text(now)
     print(f"{time.perf_counter() - began:.0f} s. Open {PAGES.relative_to(ROOT)} in a browser.")
     return 0

@@ -36,6 +36,7 @@ from propercal.inference import (
     upper_bound,
 )
 from propercal.monitor import CalibrationMonitor
+from propercal.reporting import report
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
@@ -77,6 +78,7 @@ __all__ = [
     "paired_difference",
     "refinement",
     "reliability",
+    "report",
     "select_bandwidth",
     "sharpness",
     "spiegelhalter_test",
