@@ -52,9 +52,7 @@ class Table:
 
     def _heads(self, result: Decomposition) -> dict[str, str]:
         return {head: head for head in _HEADS} | {
-            "interval": f"{result.confidence_level:.0%} interval"
-            if result.confidence_level >= 0.1
-            else "interval"
+            "interval": f"{100 * result.confidence_level:.4g}% interval"
         }
 
     def _print_row(self, name: str, cells: dict[str, str], has_interval: bool) -> None:

@@ -167,6 +167,20 @@ def test_weights_and_groups_of_pairs_must_agree(capsys: Captured) -> None:
     assert "weights of rows differ" in refused(capsys, "compare", "a.csv", "c.csv", *flags)
 
 
+def test_an_infinite_loss_is_said_in_every_format(capsys: Captured) -> None:
+    zero = SHARP.copy()
+    zero[5] = np.eye(3)[(Y[5] + 1) % 3]
+    np.savez("zero.npz", labels=Y, probs=zero)
+    for form in ("table", "json", "csv", "markdown"):
+        assert main(["compare", "sharp.npz", "zero.npz", "--term", "risk", "--format", form]) == 0
+        shown = capsys.readouterr()
+        assert "inf" in shown.out.lower()
+        assert "infinite at row 5" in shown.err or "at row 5: an outcome" in shown.err
+    for arguments, code in ((["decompose"], 0), (["test", "--n-resamples", "19", "--max-calibration-error", "1"], 3), (["monitor"], 3)):
+        (record,) = ran(capsys, *arguments, "zero.npz", code=code)
+        assert "Infinity" in json.dumps(record)
+
+
 def test_one_file_cannot_be_compared(capsys: Captured) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["compare", "sharp.csv"])

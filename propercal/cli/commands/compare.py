@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from propercal.cli import options as flags
@@ -13,6 +14,7 @@ from propercal.cli.output import named_reason, print_records, say_plainly
 
 if TYPE_CHECKING:
     from propercal import ModelComparison
+    from propercal.inference.model_comparison import ModelPair
 
 SUMMARY = "compare models on the same rows: differences, ranks, which may be the best"
 
@@ -127,7 +129,7 @@ def _record(found: ModelComparison, options: argparse.Namespace, paired_by: str)
             "second": pair.second,
             "difference": pair.difference,
             "standard_error": pair.standard_error,
-            "interval": list(pair.interval()),
+            "interval": _interval(pair),
             "pvalue": pair.pvalue,
             "simultaneous_interval": list(pair.simultaneous_interval),
             "familywise_pvalue": pair.familywise_pvalue,
@@ -146,6 +148,11 @@ def _record(found: ModelComparison, options: argparse.Namespace, paired_by: str)
         "models": _rows(found, options),
         "pairs": pairs,
     }
+
+
+def _interval(pair: ModelPair) -> list[float]:
+    """Return the interval of a difference, NaN where that is infinite."""
+    return list(pair.interval()) if math.isfinite(pair.difference) else [math.nan, math.nan]
 
 
 def _rows(found: ModelComparison, options: argparse.Namespace) -> list[dict[str, Any]]:

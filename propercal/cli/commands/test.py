@@ -202,7 +202,7 @@ def _print_header(found: _Found, options: argparse.Namespace) -> None:
     drawn = f"{found.test.n_resamples} label sets drawn"
     print(f"test of {found.test.notion} calibration, {drawn}")
     level = 0.95 if options.level is None else options.level
-    error = f"  {'cal. error':>10}  {f'{level:.4g} interval':>16}" if found.terms else ""
+    error = f"  {'cal. error':>10}  {f'{100 * level:.4g}% interval':>16}" if found.terms else ""
     print(f"{'loss':<16} {'p':>8}  {'statistic':>9}{error}  verdict")
 
 
