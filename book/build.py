@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ PAGES = BUILD / "html" / "index.html"
 def digest() -> str:
     """Return a digest of all that pages read beside their own text."""
     files = [*ROOT.glob("propercal/**/*.py"), *ROOT.glob("studies/*.py"), *BOOK.glob("*.py")]
+    files += BOOK.glob("pictures/*.py")
     files += ROOT.glob("studies/reference/*")
     found = hashlib.sha256(sys.version.encode())
     for path in sorted(files):
@@ -43,6 +45,7 @@ def execute() -> None:
     from jupyter_cache.base import CacheBundleIn
     from jupyter_cache.executors.utils import single_nb_execution
     from myst_nb.core.read import myst_nb_reader_plugin
+    from traitlets.config import Config
 
     cache = get_cache(str(BUILD / ".jupyter_cache"))
     paths = [
@@ -52,9 +55,17 @@ def execute() -> None:
     ]
     notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
 
+    # A kernel that listens on a port warns that others may listen too; these are files of one user.
+    private = Config({"KernelManager": {"transport": "ipc"}})
+    done = count(1)
+
     def run(path: Path) -> Any:
-        notebook = notebooks[path]
-        return single_nb_execution(notebook, cwd=str(path.parent), timeout=120, allow_errors=False)
+        found = single_nb_execution(
+            notebooks[path], str(path.parent), 120, allow_errors=False, config=private
+        )
+        name = path.relative_to(BOOK).with_suffix("")
+        print(f"{next(done)} of {len(paths)}: {name}, {found.time:.0f} s", flush=True)
+        return found
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, result in zip(paths, pool.map(run, paths), strict=True):

@@ -1,0 +1,88 @@
+"""Nothing on a page is cut off: formulas, code, outputs, tables and pictures, as a browser lays them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from theory_tests.book import browser
+from theory_tests.book.sources import HTML
+from theory_tests.book.test_in_browser import PAGES, served
+
+pytestmark = [
+    pytest.mark.skipif(not (HTML / "index.html").exists(), reason="the book is not built; `make book` does so"),
+    pytest.mark.skipif(browser.program() is None, reason="no Chromium is installed here"),
+]
+
+#: Everything that is wider than an ancestor shows, after all that is folded has been opened.
+CUT_OFF = """
+(async () => {
+  document.querySelectorAll('.bd-article details').forEach(d => { d.open = true; });
+  await new Promise(done => requestAnimationFrame(() => setTimeout(done, 30)));
+  const found = [];
+  const things = ['mjx-container > svg', 'pre', 'table', 'img'].map(t => `.bd-article ${t}`).join(', ');
+  for (const thing of document.querySelectorAll(things)) {
+    const box = thing.getBoundingClientRect();
+    if (!box.width) continue;
+    const right = thing.matches('pre') ? box.left + thing.clientLeft + thing.scrollWidth : box.right;
+    const from = thing.matches('pre') ? thing : thing.parentElement;
+    for (let around = from; !around.matches('.bd-article'); around = around.parentElement) {
+      const style = getComputedStyle(around);
+      if (style.overflowX === 'visible' || style.display.startsWith('inline')) continue;
+      const outer = around.getBoundingClientRect();
+      const hidden = right - (outer.left + around.clientLeft + around.clientWidth);
+      if (hidden > 1.5) {
+        const borders = parseFloat(style.borderTopWidth) + parseFloat(style.borderBottomWidth);
+        const bar = around.offsetHeight - around.clientHeight - borders;
+        const text = (thing.textContent || thing.getAttribute('src') || thing.closest('.math')?.textContent || '').trim();
+        found.push({what: thing.nodeName, by: Math.round(hidden), bar: bar >= 4, text: text.slice(0, 60)});
+        break;
+      }
+    }
+  }
+  return found;
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(HTML) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[browser.Page]:
+    with browser.opened() as found:
+        yield found
+
+
+def cut_off(page: browser.Page, address: str, width: int) -> dict[str, list[dict[str, object]]]:
+    page.resize(width)
+    found = {}
+    for name in PAGES:
+        page.open(address + name)
+        if cut := page.evaluate(CUT_OFF):
+            found[name] = cut
+    return found
+
+
+def test_nothing_scrolls_on_a_wide_window(page: browser.Page, address: str) -> None:
+    assert cut_off(page, address, 1400) == {}
+
+
+def test_what_scrolls_on_a_narrow_window_shows_a_bar(page: browser.Page, address: str) -> None:
+    found = cut_off(page, address, 400)
+    without = {name: bad for name, all_of in found.items() if (bad := [each for each in all_of if not each["bar"]])}
+    assert without == {}
+    assert not any(each["what"] == "IMG" for all_of in found.values() for each in all_of)
+
+
+def test_an_overflow_is_seen(page: browser.Page) -> None:
+    """One of each kind is reported, whether or not it has a bar, and what fits is not."""
+    page.resize(400)
+    wide = "<pre style='overflow-x: {}'>" + "x" * 200 + "</pre>"
+    html = f"<div class=bd-article>{wide.format('hidden')}{wide.format('scroll')}<pre>short</pre></div>"
+    page.open(f"data:text/html,{html}")
+    assert [each["what"] for each in page.evaluate(CUT_OFF)] == ["PRE", "PRE"]
