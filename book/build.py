@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -55,14 +56,19 @@ def execute() -> None:
     ]
     notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
 
-    # A kernel that listens on a port warns that others may listen too; these are files of one user.
-    private = Config({"KernelManager": {"transport": "ipc"}})
     done = count(1)
 
     def run(path: Path) -> Any:
-        found = single_nb_execution(
-            notebooks[path], str(path.parent), 120, allow_errors=False, config=private
-        )
+        # A kernel warns where it listens on ports of the machine: these are files of one user.
+        with tempfile.TemporaryDirectory() as folder:
+            private = {"transport": "ipc", "ip": str(Path(folder) / "kernel")}
+            found = single_nb_execution(
+                notebooks[path],
+                str(path.parent),
+                120,
+                allow_errors=False,
+                config=Config({"KernelManager": private}),
+            )
         name = path.relative_to(BOOK).with_suffix("")
         print(f"{next(done)} of {len(paths)}: {name}, {found.time:.0f} s", flush=True)
         return found

@@ -1,1 +1,1 @@
-"""Pictures of the derivations, one module each with a function `draw`; `book/_ext/pictures.py` draws them."""
+"""Pictures of the derivations, one module each, which `book/_ext/pictures.py` draws."""

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 #: The kept dataset of the study on the rate, and the cell that is shown.
 KEPT = Path(__file__).resolve().parents[2] / "studies" / "reference" / "bias_rate.nc"
-CELL = {"generator": "log", "notion": "classwise", "method": "risk", "n_classes": 2, "bandwidth": 0.02}
+CELL = {
+    "generator": "log",
+    "notion": "classwise",
+    "method": "risk",
+    "n_classes": 2,
+    "bandwidth": 0.02,
+}
 
 
 def draw() -> Figure:

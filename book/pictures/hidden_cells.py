@@ -30,7 +30,14 @@ def draw() -> Figure:
     axis.plot((np.arange(N_BINS) + 0.5) / N_BINS, share, "o", color=RED)
     note = {"arrowprops": {"arrowstyle": "-", "color": GREY, "lw": 0.8}, "ha": "left"}
     box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
-    axis.annotate("what a sample shows:\ncalibrated", (0.25, share[2]), (0.03, 0.62), color=RED, bbox=box, **note)
+    axis.annotate(
+        "what a sample shows:\ncalibrated",
+        (0.25, share[2]),
+        (0.03, 0.62),
+        color=RED,
+        bbox=box,
+        **note,
+    )
     axis.text(0.03, 0.9, "what happens, cell by cell: 0 or 1", color=BLUE, bbox=box)
     axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="prediction", ylabel="rate of the event")
     axis.set_xticks([0, 0.5, 1])

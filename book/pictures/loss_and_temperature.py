@@ -29,8 +29,18 @@ def draw() -> Figure:
     axis.plot(inverse, [loss(b) for b in inverse], color=BLUE)
     axis.plot(best, loss(best), "o", color=RED)
     axis.plot(1, loss(1.0), "o", color=GREY)
-    axis.annotate("best temperature", (best, loss(best)), (0, -14), textcoords="offset points", color=RED, ha="center", va="top")
-    axis.annotate("as predicted", (1, loss(1.0)), (10, -10), textcoords="offset points", color=GREY, va="top")
+    axis.annotate(
+        "best temperature",
+        (best, loss(best)),
+        (0, -14),
+        textcoords="offset points",
+        color=RED,
+        ha="center",
+        va="top",
+    )
+    axis.annotate(
+        "as predicted", (1, loss(1.0)), (10, -10), textcoords="offset points", color=GREY, va="top"
+    )
     axis.set(xlabel="inverse temperature", ylabel="log loss")
     axis.set_ylim(loss(best) - 0.1, None)
     return figure

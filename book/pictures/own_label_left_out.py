@@ -28,7 +28,9 @@ def draw() -> Figure:
     shape = beta_kernel(g[[ROW]], x, BANDWIDTH)[0]
     axis.fill_between(x, 0, 0.8 * shape / shape.max(), color=PALE, lw=0)
     others = np.arange(36) != ROW
-    axis.scatter(g[others], y[others], s=4 + 70 * weight[others] / weight.max(), color=BLUE, zorder=3)
+    axis.scatter(
+        g[others], y[others], s=4 + 70 * weight[others] / weight.max(), color=BLUE, zorder=3
+    )
     axis.plot(g[ROW], y[ROW], "o", mfc="white", mec=RED, ms=9, zorder=4)
     axis.plot(g[ROW], estimate, "D", color=RED, ms=7)
     axis.text(g[ROW] + 0.03, estimate, r"estimate $\hat r_h$", color=RED, va="center")

@@ -38,5 +38,7 @@ def draw() -> Figure:
     axis.text(0.98 * top, 0.58 * top, "difference\nof one row", color=RED, ha="right", va="top")
     axis.text(0.4 * top, 0.2 * top, "one dot a row", color=BLUE)
     axis.text(0.5 * top, 0.55 * top, "equal losses", color=GREY, ha="right")
-    axis.set(xlim=(0, top), ylim=(0, top), xlabel="loss of the first model", ylabel="loss of the second")
+    axis.set(
+        xlim=(0, top), ylim=(0, top), xlabel="loss of the first model", ylabel="loss of the second"
+    )
     return figure

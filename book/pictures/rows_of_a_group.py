@@ -28,7 +28,10 @@ def standard_error(copies: int, *, grouped: bool) -> float:
 
 def draw() -> Figure:
     figure, axis = canvas(3.0)
-    for grouped, colour, says in ((True, BLUE, "copies named as groups"), (False, RED, "copies taken for rows")):
+    for grouped, colour, says in (
+        (True, BLUE, "copies named as groups"),
+        (False, RED, "copies taken for rows"),
+    ):
         error = np.array([standard_error(int(copies), grouped=grouped) for copies in COPIES])
         axis.plot(COPIES, error, "o-", color=colour, ms=4)
         place = (3.2, error[1] - 0.004) if grouped else (3.2, error[2] + 0.002)

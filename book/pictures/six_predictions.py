@@ -28,7 +28,9 @@ def triangle(axis: Axes) -> None:
     axis.fill(*corners.T, facecolor="none", edgecolor=GREY, lw=1.2)
     for (x, y), name in zip(corners, "123", strict=True):
         place = {"va": "bottom"} if y > 0 else {"va": "top"}
-        axis.text(x, y + (0.02 if y > 0 else -0.02), f"class {name}", color=GREY, ha="center", **place)
+        axis.text(
+            x, y + (0.02 if y > 0 else -0.02), f"class {name}", color=GREY, ha="center", **place
+        )
     axis.set(xlim=(-0.12, 1.12), ylim=(-0.1, 0.97), aspect="equal")
     axis.set_axis_off()
 

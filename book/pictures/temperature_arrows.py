@@ -29,5 +29,10 @@ def draw() -> Figure:
     x, y = plane(np.full((1, 3), 1 / 3))[0]
     axis.plot(x, y, "+", color=GREY, ms=12, mew=2)
     axis.annotate("uniform", (0.93, 0.62), color=GREY, ha="center")
-    axis.annotate("", (x + 0.03, y + 0.01), (0.86, 0.62), arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.8})
+    axis.annotate(
+        "",
+        (x + 0.03, y + 0.01),
+        (0.86, 0.62),
+        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.8},
+    )
     return figure

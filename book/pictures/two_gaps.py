@@ -36,7 +36,7 @@ def terms() -> Terms:
     """Return the numbers of the table beside the picture."""
     brier = as_generator("brier")
     base = np.full(3, SHARE @ HAPPENS)
-    loss = [brier.loss(pairs(PREDICTED), np.full(3, y)) for y in (0, 1)]
+    loss = [brier.loss(pairs(PREDICTED), pairs(np.full(3, y))) for y in (0, 1)]
     return Terms(
         float(SHARE @ ((1 - HAPPENS) * loss[0] + HAPPENS * loss[1])),
         float(SHARE @ brier.divergence(pairs(HAPPENS), pairs(PREDICTED))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_both_estimates_converge_where_the_map_jumps() -> None:
         assert np.mean(of_mean) < 1.15 * bound(n, bandwidth), n
         errors.append((np.mean(of_mean), np.mean(of_estimates)))
     # The bound falls like n^(−1/3), by 2.5 between the sizes.
-    for before, after in zip(errors, errors[1:], strict=False):
+    for before, after in itertools.pairwise(errors):
         assert after[0] < before[0] / 2
         assert after[1] < before[1] / 1.5
     assert errors[-1][1] < 0.01
