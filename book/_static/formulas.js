@@ -1,13 +1,16 @@
 // A formula that is wider than its place: in the text it gets a line of its own, and on a narrow
 // window all formulas shrink, down to what can still be read. What is wider yet scrolls.
 (() => {
-  const SMALLEST = 0.6;
+  const SMALLEST = 0.55;
   const NARROW = 700;
   const width = (formula) => formula.querySelector("svg")?.getBoundingClientRect().width ?? 0;
   const shrink = (formula, room) => {
-    const found = width(formula);
-    if (window.innerWidth < NARROW && room && found > room) {
-      formula.style.fontSize = `${100 * Math.max(SMALLEST, (0.98 * room) / found)}%`;
+    if (window.innerWidth >= NARROW || !room) return;
+    const size = parseFloat(getComputedStyle(formula).fontSize);
+    // A unit of width is a rounded one, so that one step does not do.
+    for (let share = 1; share > SMALLEST && width(formula) > room; ) {
+      share = Math.max(SMALLEST, Math.min(0.95 * share, (share * room) / width(formula)));
+      formula.style.fontSize = `${size * share}px`;
     }
   };
   const mark = () => {
