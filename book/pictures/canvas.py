@@ -20,7 +20,7 @@ PALE = "#d9d9d9"
 
 #: Inches. A window of 400 px shows this at four fifths of its size, in type that can still be read.
 WIDTH = 4.8
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 11,
     "axes.labelsize": 11,
     "xtick.labelsize": 10,

@@ -29,7 +29,7 @@ def statistics() -> np.ndarray:
 def draw() -> Figure:
     observed, *others = statistics()
     figure, axis = canvas(3.1)
-    axis.hist(others, np.arange(0, 15.25, 0.25), color=GREY, alpha=0.55)
+    axis.hist(others, list(np.arange(0, 15.25, 0.25)), color=GREY, alpha=0.55)
     axis.axvline(observed, color=RED)
     as_large = sum(other >= observed for other in others)
     axis.text(observed - 0.2, 260, "observed labels", color=RED, ha="right")

@@ -24,7 +24,7 @@ def expected(n_rows: int) -> np.ndarray:
         deviations = np.sqrt(np.bincount(number, variance, n_bins))
         return float(np.sqrt(2 / np.pi) * deviations.sum())
 
-    return np.array([of_bins(n_bins) for n_bins in BINS])
+    return np.array([of_bins(int(n_bins)) for n_bins in BINS])
 
 
 def draw() -> Figure:

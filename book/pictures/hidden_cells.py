@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,10 @@ def draw() -> Figure:
     axis.plot([0, 1], [0, 1], "--", color=GREY, lw=1.2)
     share = happens.reshape(N_BINS, -1).mean(axis=1)
     axis.plot((np.arange(N_BINS) + 0.5) / N_BINS, share, "o", color=RED)
-    note = {"arrowprops": {"arrowstyle": "-", "color": GREY, "lw": 0.8}, "ha": "left"}
+    note: dict[str, Any] = {
+        "arrowprops": {"arrowstyle": "-", "color": GREY, "lw": 0.8},
+        "ha": "left",
+    }
     box = {"facecolor": "white", "edgecolor": "none", "pad": 2}
     axis.annotate(
         "what a sample shows:\ncalibrated",

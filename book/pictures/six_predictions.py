@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ HAPPENS = np.array([[2, 2, 6], [0, 7, 3], [2, 2, 6], [4, 5, 1], [7, 0, 3], [5, 4
 
 def plane(p: np.ndarray) -> np.ndarray:
     """(n, 2) places in a triangle of points (n, 3) of the simplex."""
-    return p @ np.array([[0, 0], [1, 0], [0.5, np.sqrt(3) / 2]])
+    found: np.ndarray = p @ np.array([[0, 0], [1, 0], [0.5, np.sqrt(3) / 2]])
+    return found
 
 
 def triangle(axis: Axes) -> None:
@@ -27,10 +28,9 @@ def triangle(axis: Axes) -> None:
     corners = plane(np.eye(3))
     axis.fill(*corners.T, facecolor="none", edgecolor=GREY, lw=1.2)
     for (x, y), name in zip(corners, "123", strict=True):
-        place = {"va": "bottom"} if y > 0 else {"va": "top"}
-        axis.text(
-            x, y + (0.02 if y > 0 else -0.02), f"class {name}", color=GREY, ha="center", **place
-        )
+        up = 1 if y > 0 else -1
+        side = "bottom" if y > 0 else "top"
+        axis.text(x, y + 0.02 * up, f"class {name}", color=GREY, ha="center", va=side)
     axis.set(xlim=(-0.12, 1.12), ylim=(-0.1, 0.97), aspect="equal")
     axis.set_axis_off()
 
@@ -42,7 +42,7 @@ def draw() -> Figure:
     for tail, head in zip(tails, heads, strict=True):
         arrow(axis, tail, head, RED)
     axis.plot(*tails.T, "o", color=BLUE)
-    beside = {"textcoords": "offset points"}
+    beside: dict[str, Any] = {"textcoords": "offset points"}
     axis.annotate("predicted", tails[2], (6, 6), color=BLUE, **beside)
     axis.annotate("what happens", heads[1], (6, 0), color=RED, **beside)
     return figure

@@ -54,7 +54,8 @@ def murphy(
 
     .. math::
 
-        S_\theta(g, y) &= \theta\, 1[y = 0,\, g > \theta] + (1 - \theta)\, 1[y = 1,\, g < \theta], \\
+        S_\theta(g, y) &= \theta\, 1[y = 0,\, g > \theta]
+        + (1 - \theta)\, 1[y = 1,\, g < \theta], \\
         L_F(g, y) + F(y) &= \int_0^1 S_\theta(g, y)\, f''(\theta)\, d\theta,
 
     with f(p) = F(1 − p, p), and half of a term where g = θ. It is the regret of who acts where the

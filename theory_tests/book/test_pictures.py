@@ -54,7 +54,7 @@ def test_pictures_are_quick_and_their_words_are_legible(name: str) -> None:
     with canvas.style():
         began = time.process_time()
         figure = canvas.drawn(name)
-        FigureCanvasAgg(figure).draw()
+        FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
         assert time.process_time() - began < 3
         words = [text for text in _texts(figure) if text.get_text().strip() and text.get_visible()]
         # The extent of an annotation includes its arrow.

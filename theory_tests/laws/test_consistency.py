@@ -25,7 +25,8 @@ def kernel(targets: np.ndarray, sources: np.ndarray, bandwidth: float) -> np.nda
 
     target, _, log_scale = features(targets)
     source = features(sources)[1]
-    return np.exp(target @ source + log_scale[:, None])
+    values: np.ndarray = np.exp(target @ source + log_scale[:, None])
+    return values
 
 
 @pytest.mark.parametrize("bandwidth", [1e-2, 1e-3, 1e-4])
