@@ -25,6 +25,13 @@ CUT_OFF = """
   for (const thing of document.querySelectorAll(things)) {
     const box = thing.getBoundingClientRect();
     if (!box.width) continue;
+    const own = getComputedStyle(thing);
+    if (thing.matches('pre') && own.whiteSpace === 'pre-wrap') {
+      // Prose may wrap. A row of a table that does is as good as cut off.
+      const room = (thing.clientWidth - 2 * parseFloat(own.paddingLeft)) / (0.6 * parseFloat(own.fontSize));
+      const broken = thing.textContent.split('\\n').find(line => line.length > room + 2 && (line.trim().match(/ {2,}/g) || []).length > 2);
+      if (broken) found.push({what: 'ROW', by: broken.length - Math.round(room), bar: false, text: broken.slice(0, 60)});
+    }
     const right = thing.matches('pre') ? box.left + thing.clientLeft + thing.scrollWidth : box.right;
     const from = thing.matches('pre') ? thing : thing.parentElement;
     for (let around = from; !around.matches('.bd-article'); around = around.parentElement) {
@@ -83,6 +90,7 @@ def test_an_overflow_is_seen(page: browser.Page) -> None:
     """One of each kind is reported, whether or not it has a bar, and what fits is not."""
     page.resize(400)
     wide = "<pre style='overflow-x: {}'>" + "x" * 200 + "</pre>"
-    html = f"<div class=bd-article>{wide.format('hidden')}{wide.format('scroll')}<pre>short</pre></div>"
-    page.open(f"data:text/html,{html}")
-    assert [each["what"] for each in page.evaluate(CUT_OFF)] == ["PRE", "PRE"]
+    wrapped = "<pre style='white-space: pre-wrap'>{}</pre>"
+    parts = [wide.format("hidden"), wide.format("scroll"), "<pre>short</pre>", wrapped.format("word " * 50), wrapped.format("1.25   " * 20)]
+    page.open(f"data:text/html,<div class=bd-article>{''.join(parts)}</div>")
+    assert [each["what"] for each in page.evaluate(CUT_OFF)] == ["PRE", "PRE", "ROW"]
