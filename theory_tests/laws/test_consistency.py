@@ -1,4 +1,4 @@
-"""The published estimates converge for two classes if the bandwidth falls slowly enough, whatever E[Y | g] is."""
+"""The published estimates converge away from the boundary if the bandwidth falls slowly enough, whatever E[Y | g] is."""
 
 from __future__ import annotations
 
@@ -86,3 +86,28 @@ def test_both_estimates_converge_where_the_map_jumps() -> None:
         assert after[0] < before[0] / 2
         assert after[1] < before[1] / 1.5
     assert errors[-1][1] < 0.01
+
+
+def test_both_estimates_converge_for_three_classes() -> None:
+    """Predictions are uniform on a small triangle, on two parts of which other classes are likely."""
+    law = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    errors = []
+    for n in (200, 3200):
+        rng = np.random.default_rng(n)
+        p = 0.15 + 0.55 * rng.dirichlet(np.ones(3), n)
+        r = law[(p[:, 0] > p[:, 1]).astype(int)]
+        y = (rng.random(n)[:, None] > r.cumsum(axis=1)).sum(axis=1)
+        # n γ, which is n γ^((k − 1)/2), grows like √n.
+        bandwidth = 0.5 * n**-0.5
+        smooth = np.asarray(propercal.conditional_mean(y, p, bandwidth=bandwidth))
+        # The divergences at the sample have its noise, and no estimate of them has less.
+        truth = (r * np.log(r / p)).sum(axis=1).mean()
+        direct = propercal.decompose(y, p, method="direct", bandwidth=bandwidth, notion="canonical").calibration_error
+        errors.append((np.abs(smooth - r).mean(), abs(direct - truth)))
+        # The mean value theorem: the gradient in r is log(r/p), between r and its estimate.
+        steepest = max(np.abs(np.log(r / p)).max(), np.abs(np.log(smooth / p)).max())
+        assert errors[-1][1] <= steepest * np.abs(smooth - r).sum(axis=1).mean()
+    (first, before), (last, after) = errors
+    # Smoothing falls like √γ, by 2, and noise like 1/√(n γ), by 2.
+    assert last < first / 1.7
+    assert after < before / 1.5
