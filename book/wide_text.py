@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 #: Characters of output that fit a window of 1400 px.
-WIDTH = 100
+WIDTH = 90
 #: What begins a row of a table is repeated with each part of it: words, in one of so many columns.
 _LEADING = 5
 _GAP = re.compile(r" {2,}")
