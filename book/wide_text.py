@@ -71,7 +71,7 @@ def _columns(table: list[str]) -> list[slice]:
     """
     length = max(map(len, table))
     rows = [row.ljust(length + 2) for row in table]
-    enough = 0.9 * len(rows)
+    enough = 0.8 * len(rows)
     blank = [sum(row[i] == " " for row in rows) >= enough for i in range(length + 2)]
     heads = {match.start() for match in _GAP.finditer(table[0])}
     ends = {i for i in range(1, length) if blank[i] and not blank[i - 1]}
