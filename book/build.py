@@ -38,7 +38,7 @@ def digest() -> str:
 
 
 def execute() -> None:
-    """Execute the pages that hold code, into the cache that the build reads.
+    """Execute the pages that hold code and changed, into the cache that the build reads.
 
     The build itself would take one after the other. It meets a page that fails again, and says why.
     """
@@ -49,13 +49,20 @@ def execute() -> None:
     from traitlets.config import Config
 
     cache = get_cache(str(BUILD / ".jupyter_cache"))
-    paths = [
-        path
+    notebooks = {
+        path: myst_nb_reader_plugin(str(path))
         for path in sorted(BOOK.glob("*/*.md"))
         if "\nfile_format: mystnb\n" in path.read_text(encoding="utf-8")
-    ]
-    notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
+    }
 
+    def is_kept(path: Path) -> bool:
+        try:
+            cache.match_cache_notebook(notebooks[path])
+        except KeyError:
+            return False
+        return True
+
+    paths = [path for path in notebooks if not is_kept(path)]
     done = count(1)
 
     def run(path: Path) -> Any:
@@ -98,8 +105,7 @@ def main() -> int:
         "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    if fresh:
-        execute()
+    execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]
     done = subprocess.run(command, check=False)
     if done.returncode:
