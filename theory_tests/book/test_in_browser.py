@@ -75,14 +75,6 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     assert formulas > 500
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_no_page_is_wider_than_the_window(page: browser.Page, address: str, width: int) -> None:
-    page.resize(width)
-    for name in [*PAGES, KINDS[-1]]:
-        page.open(address + name)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: str) -> None:
     """A contrast of 4.5 between text and background, on one page of each kind."""
