@@ -1,11 +1,14 @@
 # Two commands do everything on a fresh machine: `make study` and `make test`.
 
 PYTHON ?= python3
+# For the environment without optional packages, which needs no torch and so comes soonest to a new Python.
+BASE_PYTHON ?= $(PYTHON)
 VENV ?= .venv
 # The build of torch on PyPI for Linux brings CUDA along (several GB). Name torch's own index of CPU
 # builds here, as its installation page gives it, where pip is not set up to find them.
 TORCH_INDEX ?=
 PYTEST_ARGS ?= -n 2 --dist worksteal
+PYTHONS ?= $(PYTHON)
 STUDY_ARGS ?= --quick
 BENCHMARK_ARGS ?= --quick
 CHAOS_ARGS ?=
@@ -16,7 +19,7 @@ pip := $(bin)/python -m pip install --quiet --disable-pip-version-check --constr
 packaging := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants chaos fuzz benchmark book dist clean
+.PHONY: help study studies test test-all lint types unit slow unit-and-slow test-base test-minimum coverage coverage-report mutants chaos fuzz benchmark book dist extras clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
@@ -25,12 +28,13 @@ help:
 	@echo "make test-all   the same, and the tests that take more than 5 s each"
 	@echo "make coverage   run all tests and count the lines and branches that they reach"
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
-	@echo "make dist       build the wheel and the sdist, install the wheel in an empty environment and use it"
+	@echo "make dist       build and check wheel and sdist, install the wheel in an empty environment and use it"
+	@echo "make extras     install the wheel with each of its extras, by each Python of PYTHONS, and use it (a quarter of an hour)"
 	@echo "make mutants    break the package in small ways and count what the tests notice (an hour)"
 	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (two minutes; CHAOS_ARGS=--full takes a quarter of an hour)"
 	@echo "make fuzz       give each reader 100 000 mutated files (an hour; FUZZ_EXAMPLES=1000 for fewer)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
-	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
+	@echo "make book       build the book: derivations, results, guides and reference (three minutes on two cores; it says how long it took)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
 	@echo
 	@echo "PYTHON=$(PYTHON)  VENV=$(VENV)  STUDY_ARGS='$(STUDY_ARGS)'  PYTEST_ARGS='$(PYTEST_ARGS)'  TORCH_INDEX=$(TORCH_INDEX)"
@@ -59,6 +63,11 @@ $(VENV)/.test-installed: $(packaging) $(VENV)/.torch-installed
 $(VENV)/.mutation-installed: $(packaging) $(VENV)/.test-installed
 	$(pip) --editable ".[mutation]"
 	@touch $@
+
+# What tests, book and dist need, in one go.
+$(VENV)/.all-installed: $(packaging) $(VENV)/.torch-installed
+	$(pip) --editable ".[test,torch,book,dist]"
+	@touch $@ $(addprefix $(VENV)/.,study-installed studies-installed test-installed book-installed dist-installed)
 
 study: $(VENV)/.study-installed
 	$(bin)/python studies/bias_rate.py $(STUDY_ARGS)
@@ -93,9 +102,12 @@ unit: $(VENV)/.test-installed
 slow: $(VENV)/.test-installed
 	$(pytest) -m slow
 
+unit-and-slow: $(VENV)/.test-installed
+	$(pytest)
+
 coverage:
 	rm -rf build/coverage
-	$(MAKE) unit slow COVERAGE=1
+	$(MAKE) unit-and-slow COVERAGE=1
 	$(MAKE) coverage-report
 
 coverage-report: $(VENV)/.test-installed
@@ -104,11 +116,11 @@ coverage-report: $(VENV)/.test-installed
 	$(bin)/coverage json --quiet -o build/coverage/report.json
 	$(bin)/python .ci/coverage_floor.py build/coverage/report.json
 
-# Two environments of their own. PYTHON names another interpreter, for instance PYTHON=python3.13 VENV=.venv-3.13.
+# Two environments of their own. PYTHON names another interpreter (BASE_PYTHON for the second alone), for instance PYTHON=python3.13 VENV=.venv-3.13.
 core_tests = $(settings) HYPOTHESIS_PROFILE=mutants $(1)/bin/python -m pytest -q -r fE @.ci/core-tests.txt $(PYTEST_ARGS)
 
 $(VENV)-base/.installed: $(packaging)
-	$(PYTHON) -m venv $(VENV)-base
+	$(BASE_PYTHON) -m venv $(VENV)-base
 	$(VENV)-base/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[testing]" pytest pytest-xdist
 	@touch $@
 
@@ -126,14 +138,19 @@ test-minimum: $(VENV)-minimum/.installed
 	$(call core_tests,$(VENV)-minimum)
 
 $(VENV)/.dist-installed: $(packaging) | $(bin)/python
-	$(pip) "build>=1.2"
+	$(pip) "build>=1.2" "twine>=6.1"
 	@touch $@
 
 # `build` makes the wheel from the sdist.
 dist: $(VENV)/.dist-installed
 	rm -rf dist
 	$(bin)/python -m build --outdir dist
+	$(bin)/python -m twine check --strict dist/*
 	PYTHON=$(bin)/python .ci/installed
+
+# Takes long, and asks the index for every extra: no part of `make test`.
+extras: dist
+	.ci/extras $(PYTHONS)
 
 # Takes long, so it is no part of `make test`. MUTANTS: patterns of the mutants to run, if not all.
 mutants: $(VENV)/.mutation-installed

@@ -21,9 +21,7 @@ PATH = Path(__file__).resolve().parent / "images" / "readme.png"
 
 def main() -> None:
     mpl.use("agg")
-    x, y = make_classification(
-        6000, n_features=8, n_informative=3, n_redundant=5, class_sep=0.7, random_state=3
-    )
+    x, y = make_classification(6000, n_features=8, n_informative=3, n_redundant=5, random_state=3)
     proba = GaussianNB().fit(x[::3], y[::3]).predict_proba(x)
     scaling = TemperatureScaling().fit(proba[1::3], y[1::3])
     y_true, before = y[2::3], proba[2::3]

@@ -5,9 +5,11 @@ which it could not. :func:`decompose` estimates both for any proper loss.
 """
 
 import propercal._interrupts  # noqa: F401 (before what takes long)
+from propercal._accessor import install_accessors
 from propercal._aliases import install
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
+from propercal._results.several import Results
 from propercal.classical import (
     CalibrationSlope,
     ExpectedCalibrationError,
@@ -34,11 +36,13 @@ from propercal.inference import (
     upper_bound,
 )
 from propercal.monitor import CalibrationMonitor
+from propercal.reporting import report
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
 
 install()
+install_accessors()
 
 __version__ = "0.1.0"
 
@@ -57,6 +61,7 @@ __all__ = [
     "ModelComparison",
     "PairedDifference",
     "PairedDifferences",
+    "Results",
     "SpiegelhalterTest",
     "calibration_error",
     "calibration_slope",
@@ -73,6 +78,7 @@ __all__ = [
     "paired_difference",
     "refinement",
     "reliability",
+    "report",
     "select_bandwidth",
     "sharpness",
     "spiegelhalter_test",

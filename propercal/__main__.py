@@ -1,4 +1,5 @@
 """Run the command line with ``python -m propercal``."""
+# PYTHON_ARGCOMPLETE_OK
 
 import sys
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -62,10 +63,26 @@ def as_mapping(result: Decomposition) -> dict[str, Any]:
     }
 
 
+def of_json(saved: object, generator: object) -> dict[str, Any]:
+    """Return the fields of a result from text of JSON."""
+    if not isinstance(saved, str | bytes | bytearray):
+        raise _no_result(f"a {type(saved).__name__}", "text; from_dict reads what is parsed")
+    try:
+        parsed = json.loads(saved)
+    except ValueError as error:
+        raise _no_result(f"text that is no JSON ({error})", "what to_json() wrote") from error
+    return of_mapping(parsed, generator)
+
+
 def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
     """Return the fields of a result from what :func:`as_mapping` made."""
     if not isinstance(saved, Mapping):
-        raise _no_result(f"a {type(saved).__name__}", "a dictionary, such as json.loads(...) gives")
+        raise _no_result(f"a {type(saved).__name__}", "an object, such as json.loads(...) gives")
+    if "format_version" not in saved and "n_infinite_loss_rows" in saved:
+        raise _no_result(
+            "the flat numbers of to_dict(), which are for logs",
+            "what json.loads makes of to_json(), which has all that intervals are made from",
+        )
     _check_version(saved.get("format_version"))
     rows = _field(saved, "infinite_loss_rows")
     if not isinstance(rows, list | tuple):
@@ -175,7 +192,7 @@ def _written(value: Any) -> Any:
 def _field(saved: Mapping[str, Any], name: str) -> Any:
     """Return what is written under a name, or raise."""
     if name not in saved:
-        raise _no_result(f"a result without {name!r}", "all that to_dict() or to_xarray() wrote")
+        raise _no_result(f"a result without {name!r}", "all that to_json() or to_xarray() wrote")
     return saved[name]
 
 
@@ -211,7 +228,7 @@ def _numbers(saved: Mapping[str, Any], name: str) -> dict[str, float]:
 
 def _no_result(found: str, expected: str, name: str | None = None) -> ValueError:
     argument = "saved" if name is None else f"saved[{name!r}]"
-    return bad_value(argument, found, expected, "pass what to_dict() or to_xarray() returned")
+    return bad_value(argument, found, expected, "pass what to_json() or to_xarray() returned")
 
 
 def _python(value: Any) -> Any:

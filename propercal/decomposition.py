@@ -15,6 +15,7 @@ from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level
 from propercal._methods.completion import decompositions
 from propercal._progress import steps, with_progress
+from propercal._results.several import Results, one_or_several
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.methods import (
     Debiased,
@@ -56,7 +57,7 @@ def decompose(  # type: ignore[overload-overlap]
     generator: Sequence[GeneratorLike],
     method: MethodLike = ...,
     **options: Unpack[DataOptions],
-) -> list[Decomposition]: ...
+) -> Results[Decomposition]: ...
 @overload
 def decompose(  # type: ignore[overload-overlap]
     y_true: object,
@@ -65,7 +66,7 @@ def decompose(  # type: ignore[overload-overlap]
     generator: GeneratorLike = ...,
     method: Sequence[MethodLike],
     **options: Unpack[DataOptions],
-) -> list[Decomposition]: ...
+) -> Results[Decomposition]: ...
 @overload
 def decompose(
     y_true: object,
@@ -74,7 +75,7 @@ def decompose(
     generator: Sequence[GeneratorLike],
     method: Sequence[MethodLike],
     **options: Unpack[DataOptions],
-) -> list[list[Decomposition]]: ...
+) -> Results[Results[Decomposition]]: ...
 @with_settings(Debiased, Risk)
 @ignore_underflow
 @with_progress
@@ -99,7 +100,7 @@ def decompose(
     confidence_level: float = 0.95,
     progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **settings: Unpack[Settings],
-) -> Decomposition | list[Decomposition] | list[list[Decomposition]]:
+) -> Decomposition | Results[Decomposition] | Results[Results[Decomposition]]:
     r"""Split the risk of predicted probabilities into calibration error and refinement.
 
     With r = E[Y | g(X)], what really happens where the model predicts g, and its leave-one-out
@@ -208,8 +209,10 @@ def decompose(
 
     Returns
     -------
-    Decomposition
+    Decomposition, or Results
         Its terms are Python floats for NumPy input and scalar tensors, with gradients, for torch.
+        Of several generators, or methods, a list (:class:`propercal.Results`), of several of both a
+        list of lists.
 
     Raises
     ------
@@ -331,8 +334,8 @@ def decompose(
             ]
             for each in steps(methods)
         ]
-    parts = [found if several else found[0] for found in results]
-    return parts if several_methods else parts[0]  # type: ignore[return-value]
+    parts = [one_or_several(each, generators, "generator", several) for each in results]
+    return one_or_several(parts, methods, "estimator", several_methods)  # type: ignore[no-any-return]
 
 
 def _check_no_groups(groups: object, blocks: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +12,10 @@ import numpy.typing as npt
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import divergence_interval, half_width
 from propercal._results.kept_rows import KeptRows, names_of
+from propercal._results.pages import Page
 from propercal._saved import number
 from propercal.generators.base import BregmanGenerator
 
@@ -29,7 +30,7 @@ _MOST = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class Direction(Result):
     """What :meth:`propercal.Decomposition.direction` returns.
 
     Attributes
@@ -135,8 +136,8 @@ class Direction:
         Returns
         -------
         xarray.Dataset
-            "over_confidence" and "under_confidence" with ``{part}_interval`` along "bound"; "gap"
-            along "class" with "gap_interval"; settings as attributes.
+            "over_confidence" and "under_confidence" with ``{part}_interval`` along "bound" and
+            ``{part}_standard_error``; "gap" along "class" with the same; settings as attributes.
         """
         import xarray as xr
 
@@ -144,34 +145,29 @@ class Direction:
         for name in _PARTS:
             variables[name] = ((), getattr(self, name))
             variables[f"{name}_interval"] = ("bound", list(self.interval(name)))
+            variables[f"{name}_standard_error"] = ((), self.standard_errors[name])
         variables["gap"] = ("class", list(self.gap))
         variables["gap_interval"] = (("class", "bound"), self.gap_interval())
-        attrs = {
-            "generator": repr(self.generator),
-            "notion": self.notion,
-            "n_samples": self.n_samples,
-            "confidence_level": self.confidence_level,
-        }
-        if self.n_groups is not None:
-            attrs["n_groups"] = self.n_groups
+        variables["gap_standard_error"] = ("class", list(self.gap_errors))
+        attrs = {"generator": repr(self.generator)}
+        attrs |= settings_of(self, "notion", "n_samples", "n_groups", "confidence_level")
         coords = {"bound": ["lower", "upper"], "class": names_of(self.classes)}
         return xr.Dataset(variables, coords, attrs)
 
     def __str__(self) -> str:
-        lines = [f"{self.generator.name} loss, {self.notion} calibration error by direction"]
+        lines = [self._title()]
         lines += [f"  {name:<18}{value:>12}  {ends}" for name, value, ends in self._rows()]
-        lines.append(f"  [ ]: {self.confidence_level:.0%} interval, n = {self.n_samples}")
+        lines.append(f"  {self._note()}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{value}</td>"
-            f"<td>{ends}</td></tr>"
-            for name, value, ends in self._rows()
-        )
-        first, *_, last = str(self).splitlines()
-        caption, note = html.escape(first), html.escape(last.strip())
-        return f"<table><caption>{caption}</caption>{rows}</table><small>{note}</small>"
+    def _page(self) -> Page:
+        return Page(self._title(), self._rows(), [self._note()])
+
+    def _title(self) -> str:
+        return f"{self.generator.name} loss, {self.notion} calibration error by direction"
+
+    def _note(self) -> str:
+        return f"[ ]: {self.confidence_level:.0%} interval, n = {self.n_samples}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []

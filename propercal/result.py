@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result
 from propercal._results.intervals import divergence_interval, half_width
 from propercal._results.kept_rows import KeptRows
-from propercal._results.text import as_html, as_text
+from propercal._results.pages import Page
+from propercal._results.text import as_text, page_of
 from propercal._saved import (
     TERM_NAMES,
     as_dataset,
     as_mapping,
     number,
     of_dataset,
+    of_json,
     of_mapping,
 )
 from propercal.direction import Direction, direction_of
@@ -35,8 +39,13 @@ _DIVERGENCES = ("calibration_error", "sharpness")
 _UNITS = {"log": "nats"}
 
 
+def units_of(generator: BregmanGenerator) -> str:
+    """Return the units of the terms of a generator."""
+    return _UNITS.get(generator.name, "")
+
+
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(Result):
     """A risk and its parts, with what they were computed from.
 
     Always: risk = calibration_error + refinement, and refinement = uncertainty − sharpness, unless
@@ -389,33 +398,83 @@ class Decomposition:
         """
         return cls(**of_dataset(saved, generator))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as a dictionary that JSON takes, of which the command line's are made.
+    def to_dict(self) -> dict[str, float]:
+        """Return the numbers as flat floats, such as ``mlflow.log_metrics`` and ``wandb.log`` take.
 
         Returns
         -------
-        dict
-            Terms, centres, standard errors, intervals and settings, with the number of the format,
-            ``format_version``. Infinite numbers are the strings "Infinity" and "-Infinity".
+        dict of str to float
+            The variables of :meth:`to_xarray` by their names, ends of intervals as ``risk_lower``
+            and ``risk_upper``; settings that are numbers; and ``n_infinite_loss_rows``. What is
+            infinite or not a number is left out, since trackers would keep another number for it:
+            :meth:`to_json` has it, and is what can be read again.
+
+        Examples
+        --------
+        >>> from propercal import decompose
+        >>> found = decompose([0, 1, 1] * 20, [0.3, 0.6, 0.4] * 20)
+        >>> numbers = found.to_dict()
+        >>> numbers["risk"] == found.risk, numbers["n_samples"]
+        (True, 60.0)
+        >>> (numbers["risk_lower"], numbers["risk_upper"]) == found.interval("risk")
+        True
+        """
+        infinite = float(len(self.infinite_loss_rows))
+        return {**super().to_dict(), "n_infinite_loss_rows": infinite}
+
+    def to_json(self) -> str:
+        """Return the result as text of JSON, of which the command line's is made.
+
+        Returns
+        -------
+        str
+            An object of terms, centres, standard errors, intervals and settings, with the number of
+            the format, ``format_version``. Infinite and undefined numbers are the strings
+            "Infinity", "-Infinity" and "NaN", since JSON has no such numbers.
 
         Examples
         --------
         >>> from propercal import decompose
         >>> result = decompose([0, 1, 1] * 20, [0.3, 0.6, 0.4] * 20)
-        >>> again = Decomposition.from_dict(result.to_dict())
+        >>> again = Decomposition.from_json(result.to_json())
         >>> again.interval("calibration_error", 0.9) == result.interval("calibration_error", 0.9)
         True
         """
-        return as_mapping(self)
+        return json.dumps(as_mapping(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, saved: str | bytes, *, generator: object = None) -> Decomposition:
+        """Read what :meth:`to_json` returned.
+
+        Parameters
+        ----------
+        saved : str or bytes
+            Text of JSON, of this version of the format.
+        generator : str, BregmanGenerator, class or callable, optional
+            The convex function F; needed if it is not one that has a name.
+
+        Returns
+        -------
+        Decomposition
+            With the same terms, as floats, and the same intervals at every level.
+
+        Raises
+        ------
+        ValueError
+            If it is no such text, the format is another one, or the generator not that of the
+            result.
+        """
+        return cls(**of_json(saved, generator))
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], *, generator: object = None) -> Decomposition:
-        """Read what :meth:`to_dict` returned, also through JSON.
+        """Read an object of JSON that was parsed, such as one of the command line's.
 
         Parameters
         ----------
         saved : mapping
-            Of this version of the format; keys that it does not know are left aside.
+            What ``json.loads`` makes of :meth:`to_json`; keys that it does not know are left aside.
+            The flat numbers of :meth:`to_dict` are no such thing.
         generator : str, BregmanGenerator, class or callable, optional
             The convex function F; needed if it is not one that has a name.
 
@@ -439,5 +498,5 @@ class Decomposition:
     def __str__(self) -> str:
         return as_text(self)
 
-    def _repr_html_(self) -> str:
-        return as_html(self)
+    def _page(self) -> Page:
+        return page_of(self)

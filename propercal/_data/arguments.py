@@ -26,6 +26,8 @@ def with_reading(function: _Function) -> _Function:
 
     @wraps(function)
     def wrapper(*given: Any, **options: Any) -> Any:
+        # So that pytest shows a user's own line for an assertion.
+        __tracebackhide__ = True
         for name in options.keys() - known:
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.7)
             hint = f"; did you mean {close[0]!r}?" if close else ""

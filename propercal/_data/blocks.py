@@ -84,7 +84,7 @@ def check_series(
     times = [each for each in (*labels.others.values(), *proba.others.values()) if _is_time(each)]
     if index is None and times:
         index = times[0]
-    ordered = None if index is None else _is_ordered(index)
+    ordered = None if index is None else is_ordered(index)
     if ordered is False or (ordered is None and moved):
         where = "" if index is None else f" of the index {some_of(index)}"
         raise bad_value(
@@ -112,7 +112,7 @@ def _is_time(index: Any) -> bool:
     return index.inferred_type in {"datetime64", "datetime", "date", "timedelta64", "period"}
 
 
-def _is_ordered(index: Any) -> bool | None:
+def is_ordered(index: Any) -> bool | None:
     """Tell whether an index goes up, or down, all the way; None if it has no order of its own."""
     if index.inferred_type in _ORDERED:
         return bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)

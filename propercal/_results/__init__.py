@@ -1,1 +1,1 @@
-"""What results are made of: intervals, and the rows that they keep."""
+"""What results are made of: their forms, intervals, and the rows that they keep."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import TYPE_CHECKING
 
 from propercal._data.messages import some_rows
 from propercal._results.intervals import POWER
+from propercal._results.pages import Page
 from propercal._saved import TERM_NAMES, intervals, number
 
 if TYPE_CHECKING:
@@ -29,15 +29,9 @@ def as_text(result: Decomposition) -> str:
     return "\n".join(lines)
 
 
-def as_html(result: Decomposition) -> str:
-    """Return the same as a table."""
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{name}</th><td>{value}</td><td>{interval}</td></tr>"
-        for name, value, interval in _rows(result)
-    )
-    caption = html.escape(_heading(result))
-    notes = "<br>".join(html.escape(note) for note in _notes(result))
-    return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
+def page_of(result: Decomposition) -> Page:
+    """Return the same as a table of a notebook."""
+    return Page(_heading(result), _rows(result), _notes(result))
 
 
 def in_groups(n_groups: int | None) -> str:

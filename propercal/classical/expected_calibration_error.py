@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -16,6 +15,8 @@ from propercal._data.messages import unknown_name
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state, check_whole_number
+from propercal._results.forms import Result, settings_of
+from propercal._results.pages import Page
 from propercal.classical.bins import Binned, Smoothed, on_all_sets
 from propercal.inference.label_sets import LabelSets
 
@@ -41,7 +42,7 @@ class IfCalibrated(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedCalibrationError:
+class ExpectedCalibrationError(Result):
     """What :func:`expected_calibration_error` returns.
 
     Attributes
@@ -85,10 +86,7 @@ class ExpectedCalibrationError:
             "quantile_if_calibrated": quantile,
             "pvalue": pvalue,
         }
-        attrs: dict[str, Any] = {"kind": self.kind, "n_resamples": self.n_resamples}
-        attrs |= {"n_samples": self.n_samples, "n_classes": self.n_classes}
-        if self.n_bins is not None:
-            attrs["n_bins"] = self.n_bins
+        attrs = settings_of(self, "kind", "n_bins", "n_resamples", "n_samples", "n_classes")
         return xr.Dataset(numbers, attrs=attrs)
 
     def __str__(self) -> str:
@@ -100,14 +98,9 @@ class ExpectedCalibrationError:
         ]
         return "\n".join(rows)
 
-    def _repr_html_(self) -> str:
+    def _page(self) -> Page:
         title, *_, note = str(self).splitlines()
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td>{number}</td></tr>"
-            for name, number in self._rows()
-        )
-        caption = html.escape(title)
-        return f"<table><caption>{caption}</caption>{rows}</table><small>{note.strip()}</small>"
+        return Page(title, self._rows(), [note])
 
     def _rows(self) -> list[tuple[str, str]]:
         mean, quantile, pvalue = self.if_calibrated

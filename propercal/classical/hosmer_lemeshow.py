@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
 
 from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_flag, check_whole_number
+from propercal._results.forms import Result
+from propercal._results.pages import Page
 from propercal.classical.events import Event, event_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class HosmerLemeshow:
+class HosmerLemeshow(Result):
     """What :func:`hosmer_lemeshow` returns.
 
     Attributes
@@ -52,13 +52,15 @@ class HosmerLemeshow:
     event: str
     n_samples: int
 
+    _along: ClassVar[str | None] = "bin"
+
     def to_xarray(self) -> xr.Dataset:
         """Return the test, and its bins along "bin".
 
         Returns
         -------
         xarray.Dataset
-            "statistic", "pvalue", and "size", "observed" and "expected" of each bin.
+            "statistic", "pvalue", and "size", "observed" and "expected" of each bin, from 1.
         """
         import xarray as xr
 
@@ -67,25 +69,27 @@ class HosmerLemeshow:
         }
         numbers: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         attrs = {"event": self.event, "df": self.df, "n_samples": self.n_samples}
-        return xr.Dataset(bins | numbers, attrs=attrs)
+        coords = {"bin": np.arange(1, len(self.size) + 1)}
+        return xr.Dataset(bins | numbers, coords, attrs)
 
     def __str__(self) -> str:
-        lines = [f"Hosmer–Lemeshow test of the probability of {self.event}", f"  {self._says()}"]
+        lines = [self._title(), f"  {self._says()}"]
         lines.append(f"  {'bin':>5}{'rows':>9}{'observed':>10}{'expected':>11}")
         for i, row in enumerate(zip(self.size, self.observed, self.expected, strict=True)):
             lines.append(f"  {i + 1:>5}{row[0]:>9}{row[1]:>10}{row[2]:>11.2f}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{size}</td><td>{seen}</td><td>{expected:.2f}</td></tr>"
-            for size, seen, expected in zip(self.size, self.observed, self.expected, strict=True)
-        )
-        head = "<tr><th>rows</th><th>observed</th><th>expected</th></tr>"
-        caption = html.escape(str(self).splitlines()[0])
-        return (
-            f"<table><caption>{caption}</caption>{head}{rows}</table><small>{self._says()}</small>"
-        )
+    def _page(self) -> Page:
+        found = zip(self.size, self.observed, self.expected, strict=True)
+        rows = [
+            (f"{i + 1}", f"{size}", f"{seen}", f"{expected:.2f}")
+            for i, (size, seen, expected) in enumerate(found)
+        ]
+        head = ("bin", "rows", "observed", "expected")
+        return Page(self._title(), rows, [self._says()], head)
+
+    def _title(self) -> str:
+        return f"Hosmer–Lemeshow test of the probability of {self.event}"
 
     def _says(self) -> str:
         return f"p-value {self.pvalue:.4g}, statistic {self.statistic:.4g}, df = {self.df}"
@@ -169,6 +173,8 @@ def hosmer_lemeshow(
             f"more bins: with {len(size)} distinct ones no degree of freedom is left",
             "raise it, or take a test that does not put rows into bins",
         )
+    from scipy.special import chdtrc
+
     statistic = _statistic(size, observed, expected)
     return HosmerLemeshow(
         statistic=statistic,

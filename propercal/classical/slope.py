@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from scipy.special import chdtrc
 
 from propercal._data.arguments import with_reading
 from propercal._data.groups import check_number, validate_groups
@@ -16,7 +14,9 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import half_width
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.classical.events import Event, event_of
 from propercal.classical.logistic import Fit, Floats, fit_logistic
@@ -29,7 +29,7 @@ _COVARIANCES = ("sandwich", "likelihood")
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationSlope:
+class CalibrationSlope(Result):
     """What :func:`calibration_slope` returns.
 
     Attributes
@@ -98,36 +98,29 @@ class CalibrationSlope:
         Returns
         -------
         xarray.Dataset
-            Each coefficient, ``{coefficient}_interval`` along "bound", and "pvalue".
+            Each coefficient, ``{coefficient}_interval`` along "bound",
+            ``{coefficient}_standard_error``, and "pvalue".
         """
         import xarray as xr
 
         variables: dict[str, Any] = {name: ((), getattr(self, name)) for name in _NAMES}
         variables |= {f"{name}_interval": ("bound", list(self.interval(name))) for name in _NAMES}
-        attrs = {
-            "event": self.event,
-            "covariance": self.covariance,
-            "n_samples": self.n_samples,
-            "confidence_level": self.confidence_level,
-        }
-        if self.n_groups is not None:
-            attrs["n_groups"] = self.n_groups
+        names = ("event", "covariance", "n_samples", "n_groups", "confidence_level")
+        for name in _NAMES:
+            variables[f"{name}_standard_error"] = ((), self.standard_errors[name])
         variables["pvalue"] = ((), self.pvalue)
-        return xr.Dataset(variables, {"bound": ["lower", "upper"]}, attrs)
+        return xr.Dataset(variables, {"bound": ["lower", "upper"]}, settings_of(self, *names))
 
     def __str__(self) -> str:
-        lines = [f"calibration of the probability of {self.event}, by logistic regression"]
+        lines = [self._title()]
         lines += [f"  {name:<23}{value:>10}  {ends}" for name, value, ends in self._rows()]
         return "\n".join([*lines, *(f"  {note}" for note in self._notes())])
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td>{value}</td><td>{ends}</td></tr>"
-            for name, value, ends in self._rows()
-        )
-        caption = html.escape(str(self).splitlines()[0])
-        notes = "<br>".join(html.escape(note) for note in self._notes())
-        return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
+    def _page(self) -> Page:
+        return Page(self._title(), self._rows(), self._notes())
+
+    def _title(self) -> str:
+        return f"calibration of the probability of {self.event}, by logistic regression"
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []
@@ -229,6 +222,8 @@ def calibration_slope(
     in_the_large = _fit(chosen, np.ones((len(chosen.prob), 1)), chosen.log_odds)
     of_large = _covariance(in_the_large, chosen, covariance)
     moved = coefficients - np.array([0.0, 1.0])
+    from scipy.special import chdtrc
+
     wald = float(moved @ np.linalg.solve(errors, moved))
     return CalibrationSlope(
         slope=float(coefficients[1]),

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import dct, idct
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.intp]
@@ -51,6 +50,8 @@ class Nodes:
 
     def smoothed_errors(self, masses: Floats, sigma: Floats) -> Floats:
         """(b,) smECE_σ of masses (b, N), for a σ each."""
+        from scipy.fft import dct
+
         return self._of_coefficients(dct(masses, axis=1), sigma)
 
     def fixed_points(self, masses: Floats) -> Floats:
@@ -58,6 +59,8 @@ class Nodes:
 
         By false position, where the end that stays counts half (Illinois).
         """
+        from scipy.fft import dct
+
         coefficients = dct(masses, axis=1)
         low, high = np.zeros(len(masses)), np.ones(len(masses))
         of_low, of_high = np.abs(masses).sum(axis=1), np.full(len(masses), -1.0)
@@ -76,6 +79,8 @@ class Nodes:
         return np.where(nothing, 0.0, middle)
 
     def _of_coefficients(self, coefficients: Floats, sigma: Floats) -> Floats:
+        from scipy.fft import idct
+
         factor = np.exp(-self._squares * (sigma * sigma)[:, None]) / self._triangle
         found: Floats = np.abs(idct(coefficients * factor, axis=1)).sum(axis=1)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,7 +14,9 @@ from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.predictions import Reading
+from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import error_of_rows
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class SpiegelhalterTest:
+class SpiegelhalterTest(Result):
     """What :func:`spiegelhalter_test` returns.
 
     Attributes
@@ -61,7 +62,7 @@ class SpiegelhalterTest:
 
         names = ("statistic", "pvalue", "brier_score", "expected")
         numbers: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return xr.Dataset(numbers, attrs={"n_samples": self.n_samples, "n_classes": self.n_classes})
+        return xr.Dataset(numbers, attrs=settings_of(self, "n_samples", "n_classes", "n_groups"))
 
     def __str__(self) -> str:
         rows = f"n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}"
@@ -72,9 +73,15 @@ class SpiegelhalterTest:
             f"  {rows}"
         )
 
-    def _repr_html_(self) -> str:
-        title, *lines = (html.escape(line.strip()) for line in str(self).splitlines())
-        return f"<p>{title}<br>{'<br>'.join(lines)}</p>"
+    def _page(self) -> Page:
+        title, *_, note = str(self).splitlines()
+        rows = [
+            ("z", f"{self.statistic:.4g}"),
+            ("p-value", f"{self.pvalue:.4g}"),
+            ("Brier score", f"{self.brier_score:.6g}"),
+            ("expected", f"{self.expected:.6g}"),
+        ]
+        return Page(title, rows, [note])
 
 
 @with_reading

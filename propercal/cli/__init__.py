@@ -1,4 +1,5 @@
 """The command line, and the files that it reads."""
+# PYTHON_ARGCOMPLETE_OK
 
 from propercal.cli.command import main
 

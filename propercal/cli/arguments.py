@@ -76,3 +76,25 @@ def whole_number(least: int) -> Callable[[str], int]:
         return number
 
     return checked
+
+
+def seed(text: str) -> int:
+    """Return a seed."""
+    return whole_number(0)(text)
+
+
+def blocks(text: str) -> int | str:
+    """Return "auto" or a length of blocks."""
+    return text if text == "auto" else whole_number(1)(text)
+
+
+def fraction(expected: str) -> Callable[[str], float]:
+    """Make an argument type of a number between 0 and 1, which errors call `expected`."""
+
+    def checked(text: str) -> float:
+        value = positive(expected)(text)
+        if not value < 1:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
+        return value
+
+    return checked

@@ -18,6 +18,8 @@ from propercal.cli.formats import Npz, listed
 #: What arrays of the classes are called; `names` may be those of rows too.
 KEYS = ("classes", "classes_", "class_names", "label_names", "target_names", "names")
 _OF_ANYTHING = "names"
+#: Those that a caller names.
+_GIVEN = "--class"
 #: Other columns of a table, whose names are listed with those of the classes.
 _MOST_BESIDE = 20
 
@@ -33,16 +35,22 @@ class Read(NamedTuple):
 
 
 def in_order_of_names(
-    archive: Npz, labels: npt.NDArray[Any], scores: npt.NDArray[Any], apart: Sequence[str]
+    archive: Npz,
+    labels: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    apart: Sequence[str],
+    given: Sequence[str] = (),
 ) -> Read:
     """Return labels as places of columns where these have names.
 
     Labels that are numbers, beside words, count columns; an indicator matrix's columns count
-    numbers. `apart` are arrays of other things.
+    numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels)
+        return _of_one_column(archive, labels, given)
     found = {each: archive.array(each) for each in KEYS if each in archive.names}
+    if given:
+        found = {_GIVEN: np.array(given), **found}
     found = {
         each: names
         for each, names in found.items()
@@ -122,8 +130,15 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
-def _of_one_column(archive: Npz, labels: npt.NDArray[Any]) -> Read:
-    """Return labels beside one column, which the file may name."""
+def _of_one_column(archive: Npz, labels: npt.NDArray[Any], given: Sequence[str]) -> Read:
+    """Return labels beside one column, which the file, or the caller, may name."""
+    if given:
+        if len(given) > 1:
+            raise ValueError(
+                f"{archive.path}: classes = {listed(given)}: expected one, that of the one column."
+            )
+        proba = Held(np.empty(0), name=given[0])
+        return _read_beside(archive.path, proba, labels)._replace(names=(given[0],))
     for each in KEYS:
         if each not in archive.names or each == _OF_ANYTHING:
             continue

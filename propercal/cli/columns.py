@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LABEL_COLUMNS = ("label", "labels")
+#: Columns that tell rows apart, where a command looks for one.
+_IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
 _BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
@@ -40,6 +42,36 @@ class Columns:
     from_logits: bool
     pos_label: str | None = None
     group: str | None = None
+    id: str | None = None
+    classes: tuple[str, ...] = ()
+    """The class columns in their order; empty for all that are not named otherwise."""
+    finds_id: bool = False
+    """Whether a column whose name says so tells rows apart, where none is named."""
+
+    def id_among(self, names: Sequence[str]) -> str | None:
+        """Return the column that tells rows apart, None where there is none."""
+        if self.id is not None or not self.finds_id:
+            return self.id
+        found = [name for name in names if name.lower() in _IDS and name not in self.classes]
+        return found[0] if len(found) == 1 else None
+
+    def check_named(self, path: Path, names: Sequence[str]) -> None:
+        """Raise if a class column, or that of ids, is none of the file."""
+        missing = [name for name in self.classes if name not in names]
+        if missing:
+            raise ValueError(
+                f"{path}: classes = {listed(missing)}: expected some of the columns "
+                f"{listed(names)}."
+            )
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError(
+                f"{path}: classes = {listed(self.classes)}: expected each once; leave the others "
+                "out."
+            )
+        if self.id is not None and self.id not in names:
+            raise ValueError(
+                f"{path}: id_column = {self.id!r}: expected one of the columns {listed(names)}."
+            )
 
     def check_drop(self, path: Path, names: Sequence[str]) -> None:
         """Raise if a column to drop is none of the file."""
@@ -184,7 +216,7 @@ def codes_of(
             f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
             "from 0 below the header): expected a label in every row; remove those rows."
         )
-    held = Held(_values(labels)) if column is None else _as_in_table(labels, column)
+    held = Held(values_of(labels)) if column is None else _as_in_table(labels, column)
     try:
         found = _read(held, class_names, columns)
     except ValueError as error:
@@ -247,15 +279,15 @@ def _as_in_table(labels: list[str], column: pd.Series[Any]) -> Held:
 
     dtype: Any = column.dtype
     if not hasattr(dtype, "categories"):
-        return Held(_values(labels), name=column.name)
+        return Held(values_of(labels), name=column.name)
     names = [text_of(each) for each in dtype.categories]
     # Of one type with categories that do not occur.
-    values = _values([*labels, *names]).tolist()
+    values = values_of([*labels, *names]).tolist()
     categories = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
     return replace(hold("labels", pd.Series(categories)), name=column.name)
 
 
-def _values(labels: Sequence[str]) -> npt.NDArray[Any]:
+def values_of(labels: Sequence[str]) -> npt.NDArray[Any]:
     """Return labels as numbers or booleans where all are written so."""
     if all(label.lower() in _BOOLEANS for label in labels):
         return np.array([_BOOLEANS[label.lower()] for label in labels])
@@ -265,7 +297,7 @@ def _values(labels: Sequence[str]) -> npt.NDArray[Any]:
 
 
 def _value(label: str | None) -> Any:
-    return None if label is None else _values([label]).tolist()[0]
+    return None if label is None else values_of([label]).tolist()[0]
 
 
 def text_of(value: object) -> str:
@@ -273,3 +305,17 @@ def text_of(value: object) -> str:
     import pandas as pd
 
     return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
+
+
+def ids_of(path: Path, table: pd.DataFrame, column: str | None) -> npt.NDArray[Any] | None:
+    """Return what tells rows apart as text; None where no column does."""
+    if column is None:
+        return None
+    ids = [text_of(value) for value in table[column]]
+    missing = [row for row, each in enumerate(ids) if not each]
+    if missing:
+        raise ValueError(
+            f"{path}: column {column!r} has no value in row {missing[0]}: expected one in each "
+            "row; fill it in, or leave id_column out."
+        )
+    return np.array(ids, dtype=object)

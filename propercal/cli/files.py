@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +21,13 @@ from propercal.cli.columns import (
     codes_of,
     find_label_column,
     groups_of,
+    ids_of,
     numbers_of,
     text_of,
     weights_of,
 )
 from propercal.cli.formats import SEPARATORS, Npz, listed
+from propercal.cli.standard_input import STANDARD_INPUT, read_standard_input
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,6 @@ __all__ = ["PredictionFile", "read_predictions"]
 
 _SCORE_KEYS = ("probs", "logits", "confidence")
 _FORMATS = ".npz, .npy, .csv, .tsv, .jsonl (these three also with .gz) or .parquet"
-STANDARD_INPUT = Path("-")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,9 +59,11 @@ class PredictionFile:
         Weights of rows, shape (n,), where a column or an array was named.
     groups : numpy.ndarray or None
         Groups of rows, the same.
-    labels : tuple of int or None
+    labels : tuple or None
         0 to k − 1, to be passed on, where the file says of which column each label is; None where
         labels count columns, perhaps from 1.
+    ids : numpy.ndarray or None
+        What tells rows apart, as text, where a column or an array was named.
     """
 
     path: Path
@@ -71,7 +73,8 @@ class PredictionFile:
     class_names: tuple[str, ...]
     sample_weight: npt.NDArray[Any] | None = None
     groups: npt.NDArray[Any] | None = None
-    labels: tuple[int, ...] | None = None
+    labels: tuple[Any, ...] | None = None
+    ids: npt.NDArray[Any] | None = None
 
 
 def holds_arrays(path: Path) -> bool:
@@ -85,9 +88,12 @@ def read_predictions(
     label_column: str | None = None,
     weight_column: str | None = None,
     group_column: str | None = None,
+    id_column: str | None = None,
     drop: Sequence[str] = (),
+    classes: Sequence[str] = (),
     from_logits: bool = False,
     pos_label: str | None = None,
+    find_id: bool = False,
 ) -> PredictionFile:
     r"""Read labels and predictions from a file.
 
@@ -116,19 +122,28 @@ def read_predictions(
             One object a line: a label, and either a number per class, as columns of a table in no
             order, or a list under ``probs`` or ``logits``.
 
-        Tables of text may be packed (``.csv.gz``). ``-`` is a table in csv from standard input.
+        Tables of text may be packed (``.csv.gz``). ``-`` is standard input: csv, tsv, jsonl or
+        npz, as its first bytes say, perhaps packed.
     label_column : str, optional
         Name of a table's label column; by default ``label`` or ``labels``.
     weight_column : str, optional
         Name of the column, or of the array of an npz file, that holds weights of rows.
     group_column : str, optional
         The same for groups of rows that may depend on each other.
+    id_column : str, optional
+        The same for what tells rows apart.
     drop : sequence of str
-        Columns of a table that are neither.
+        Columns of a table that are none of these.
+    classes : sequence of str
+        The class columns of a table, in their order; other columns are then left out. Of arrays
+        without names, the class of each column.
     from_logits : bool
         Take the columns of a table as logits. Arrays say by their name what they are.
     pos_label : str, optional
         The label that a table's only class column is the probability of.
+    find_id : bool
+        Take a column called ``id``, ``row_id``, ``sample_id``, ``example_id``, ``uid`` or ``uuid``
+        for `id_column`, where none is named.
 
     Returns
     -------
@@ -159,10 +174,18 @@ def read_predictions(
     """
     path = Path(path)
     columns = Columns(
-        label_column, weight_column, tuple(drop), from_logits, pos_label, group_column
+        label_column,
+        weight_column,
+        tuple(drop),
+        from_logits,
+        pos_label,
+        group_column,
+        id_column,
+        tuple(classes),
+        find_id,
     )
     if path == STANDARD_INPUT:
-        return _from_table(path, formats.read_separated(path, sys.stdin, ","), columns)
+        return _from_standard_input(path, columns)
     suffix, packed = formats.format_of(path)
     if suffix not in _READERS or (packed and suffix not in _TEXT):
         raise ValueError(
@@ -174,9 +197,25 @@ def read_predictions(
         return _READERS[suffix](path, packed, columns)
 
 
+def _from_standard_input(path: Path, columns: Columns) -> PredictionFile:
+    suffix, content = read_standard_input(path)
+    if suffix == ".npz":
+        return _of_npz(path, columns, content)
+    text = content.decode("utf-8-sig")
+    with formats.damage_said(path, suffix.removeprefix(".")):
+        if suffix == ".jsonl":
+            return _of_objects(path, text, columns)
+        table = formats.read_separated(path, io.StringIO(text), SEPARATORS[suffix])
+        return _from_table(path, table, columns)
+
+
 def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
+    return _of_npz(path, columns)
+
+
+def _of_npz(path: Path, columns: Columns, content: bytes | None = None) -> PredictionFile:
     columns.check_arrays(path)
-    with Npz(path) as archive:
+    with Npz(path, content) as archive:
         found = archive.names
         scores = [key for key in _SCORE_KEYS if key in found]
         if "labels" not in found or not scores:
@@ -189,20 +228,25 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
                 f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
                 "since it is unclear which to use; keep one in the file."
             )
-        beside = {"weight_column": columns.weight, "group_column": columns.group}
+        beside = {
+            "weight_column": columns.weight,
+            "group_column": columns.group,
+            "id_column": columns.id,
+        }
         for argument, name in beside.items():
             if name is not None and name not in found:
                 raise ValueError(
                     f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
                 )
-        weight, group = beside.values()
+        weight, group, _ = beside.values()
+        own = columns.id_among(found)
         (key,) = scores
         columns.check_logits(path, key)
         y_true, y_proba = archive.array("labels"), archive.array(key)
         read = Read(y_true)
         if key != "confidence":
-            apart = ["labels", key, *(each for each in (weight, group) if each is not None)]
-            read = in_order_of_names(archive, y_true, y_proba, apart)
+            apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]
+            read = in_order_of_names(archive, y_true, y_proba, apart, columns.classes)
         return PredictionFile(
             path=path,
             y_true=read.labels,
@@ -212,12 +256,18 @@ def _read_npz(path: Path, _: bool, columns: Columns) -> PredictionFile:
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
             labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
+            ids=None if own is None else archive.array(own).astype(str).astype(object),
         )
 
 
 def _read_npy(path: Path, _: bool, columns: Columns) -> PredictionFile:
     columns.check_arrays(path)
-    for argument, name in (("weight_column", columns.weight), ("group_column", columns.group)):
+    for argument, name in (
+        ("weight_column", columns.weight),
+        ("group_column", columns.group),
+        ("id_column", columns.id),
+        ("classes", ", ".join(columns.classes) or None),
+    ):
         if name is not None:
             raise ValueError(
                 f"{path}: {argument} = {name!r}: an npy file holds one array; save all in one npz "
@@ -246,9 +296,13 @@ def _read_parquet(path: Path, _: bool, columns: Columns) -> PredictionFile:
 
 
 def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
+    return _of_objects(path, formats.read_text(path, packed=packed), columns)
+
+
+def _of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     import pandas as pd
 
-    found = formats.read_objects(path, formats.read_text(path, packed=packed))
+    found = formats.read_objects(path, text)
     lists = [key for key in _SCORE_KEYS if key in found and isinstance(found[key][0], list)]
     if not lists:
         return _from_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
@@ -260,11 +314,15 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
         rows = [[float(value) for value in row] for row in found.pop(key)]
         if len({len(row) for row in rows}) > 1:
             raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
-    names = [str(i) for i in range(len(rows[0]))]
+    names = _names_of_list(path, key, len(rows[0]), columns)
+    is_named = bool(columns.classes)
     columns.check_drop(path, list(found))
+    columns = dataclasses.replace(columns, classes=())
+    columns.check_named(path, list(found))
     rest = pd.DataFrame(found, dtype=object)
     label = find_label_column(path, list(found), columns.label)
-    apart = (label, columns.weight, columns.group, *columns.drop)
+    own = columns.id_among(list(found))
+    apart = (label, columns.weight, columns.group, own, *columns.drop)
     unused = [name for name in found if name not in apart]
     if unused:
         raise ValueError(
@@ -272,16 +330,18 @@ def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:
             "groups; name what is none of these with drop (--drop on the command line)."
         )
     labels = [text_of(value) for value in rest[label]]
-    # Columns of lists have no names.
-    codes, _ = codes_of(path, labels, names, columns, column=rest[label])
+    # Columns of lists have no names of their own.
+    codes, known = codes_of(path, labels, names, columns, column=rest[label])
     return PredictionFile(
         path=path,
         y_true=codes,
         y_proba=np.asarray(rows, dtype=np.float64),
         from_logits=key == "logits",
-        class_names=(),
+        class_names=tuple(names) if is_named else (),
         sample_weight=weights_of(path, rest, columns.weight),
         groups=groups_of(path, rest, columns.group),
+        labels=tuple(range(len(names))) if is_named and known and len(names) > 1 else None,
+        ids=ids_of(path, rest, own),
     )
 
 
@@ -307,9 +367,11 @@ def _from_table(
     """Read a table; `lost` are columns whose categories the file has not kept."""
     names = list(table.columns)
     columns.check_drop(path, names)
+    columns.check_named(path, names)
     label = find_label_column(path, names, columns.label)
-    apart = (label, columns.weight, columns.group, *columns.drop)
-    class_names = [name for name in names if name not in apart]
+    own = columns.id_among(names)
+    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    class_names = list(columns.classes) or [name for name in names if name not in apart]
     if not class_names:
         raise ValueError(
             f"{path}: columns {listed(names)}: expected one column of probabilities per class "
@@ -332,4 +394,16 @@ def _from_table(
         sample_weight=weights_of(path, table, columns.weight),
         groups=groups_of(path, table, columns.group),
         labels=tuple(range(len(class_names))) if known and len(class_names) > 1 else None,
+        ids=ids_of(path, table, own),
     )
+
+
+def _names_of_list(path: Path, key: str, k: int, columns: Columns) -> list[str]:
+    """Return names of the numbers of a list in JSON: numbers, unless classes were named."""
+    names = list(columns.classes)
+    if names and len(names) != k:
+        raise ValueError(
+            f"{path}: classes = {listed(names)}: expected {k}, one for each number of the lists "
+            f"{key!r}; name each once."
+        )
+    return names or [str(i) for i in range(k)]

@@ -54,7 +54,7 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
         raise ValueError(
             f"{path}: not a regular file: expected one on disk; save it first, or give - and send "
-            "a table in csv to standard input."
+            "it to standard input."
         )
     check_size(path, found.st_size)
 
@@ -100,16 +100,18 @@ def listed(names: Sequence[object], *, most: int = 12) -> str:
 class Npz:
     """The arrays of an npz file, read one by one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, content: bytes | None = None) -> None:
         self.path = path
-        check_regular(path)
+        if content is None:
+            check_regular(path)
         with damage_said(path, "npz"):
-            if not zipfile.is_zipfile(path):
+            source = path if content is None else io.BytesIO(content)
+            if not zipfile.is_zipfile(source):
                 raise ValueError(
                     f"{path}: not an npz archive: it is cut short, corrupt or of another type; "
                     "write it anew with numpy.savez."
                 )
-            self._archive = zipfile.ZipFile(path)
+            self._archive = zipfile.ZipFile(source)
             self._members = {info.filename: info for info in self._archive.infolist()}
         self.names = [name.removesuffix(".npy") for name in self._members]
 

@@ -1,6 +1,6 @@
 """``pytest --propercal-generator package.module:object``: the laws of a generator as tests.
 
-It lies outside `propercal.testing`, which needs Hypothesis: pytest loads a plugin in every run.
+It lies outside `propercal.testing`: pytest loads a plugin in every run.
 """
 
 from __future__ import annotations

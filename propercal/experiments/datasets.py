@@ -26,6 +26,18 @@ _TRIAL_SECONDS = 60.0
 _NOT_RESERVED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
+def check_netcdf() -> None:
+    """Say what to install where netCDF can be neither read nor written."""
+    try:
+        import h5netcdf  # noqa: F401
+        import h5py  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "datasets of studies need h5netcdf and h5py; install them with: "
+            'pip install "propercal[study]"'
+        ) from error
+
+
 def write_dataset(dataset: xr.Dataset, path: Path) -> None:
     """Write netCDF so that `path` holds a whole dataset or what it held before.
 
@@ -57,6 +69,7 @@ def read_dataset(path: Path) -> xr.Dataset:
     ValueError
         If the file is not what was written, or no dataset.
     """
+    check_netcdf()
     import xarray as xr
 
     if is_damaged(path):
@@ -148,6 +161,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 def _netcdf(dataset: xr.Dataset) -> bytes:
     """Return the bytes of netCDF; in memory, since HDF5 may crash where a disk is full."""
+    check_netcdf()
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 

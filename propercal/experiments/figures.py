@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from propercal.experiments.study import Study
 from propercal.plotting import COLOURS
+from propercal.plotting.axes import check_matplotlib
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,10 +32,11 @@ STYLE: Any = {
 
 def save(study: Study[Any], summary: xr.Dataset, folder: Path, name: str) -> list[Path]:
     """Draw one figure of a study and write it twice."""
-    import matplotlib as mpl
-
     if study.figures is None:
         return []
+    check_matplotlib("a figure of a study")
+    import matplotlib as mpl
+
     mpl.use("agg")
     with mpl.rc_context(STYLE):
         return write(study.figures(summary)[name](), folder, name)
@@ -53,6 +55,7 @@ def panels(
     n_rows: int, n_columns: int, size: tuple[float, float], title: str = "", **options: Any
 ) -> tuple[Figure, Any]:
     """Return a figure of `size` inches, and its axes as rows by columns."""
+    check_matplotlib("a figure of a study")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")

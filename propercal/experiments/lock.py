@@ -28,7 +28,12 @@ def only_run(path: Path) -> Iterator[None]:
     ValueError
         If another process, or another thread, holds it.
     """
-    from filelock import FileLock, Timeout
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise ImportError(
+            'studies need filelock; install it with: pip install "propercal[study]"'
+        ) from error
 
     path = path.absolute()
     held = _held.get()

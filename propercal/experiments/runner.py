@@ -13,6 +13,7 @@ import numpy as np
 from propercal._data.messages import bad_value, unknown_name
 from propercal.experiments.assembly import assemble
 from propercal.experiments.datasets import (
+    check_netcdf,
     is_damaged,
     keep_beside,
     read_dataset,
@@ -163,6 +164,8 @@ def collected(
     """
     if n_workers is not None and n_workers < 1:
         raise bad_value("n_workers", repr(n_workers), "1 or more", "leave it out for all cores")
+    # Not only when all cells are done.
+    check_netcdf()
     code = functions or (task, assembled)
     check_checkout(files_of(each for part in code for each in functions_in(part)))
     attributes = provenance(factors, code)

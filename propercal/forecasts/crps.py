@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,9 @@ from propercal._data.groups import check_number
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._methods.recipe import make_recipe
+from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import error_of_mean, half_width, standard_error_of_groups
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.forecasts.isotonic import RowScores, row_scores
 from propercal.forecasts.reading import Forecasts, read_forecasts
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
+_TITLE = "CRPS, in units of the outcome"
+
 
 @dataclass(frozen=True, eq=False)
-class CRPSDecomposition:
+class CRPSDecomposition(Result):
     """A mean CRPS and its parts.
 
     Always: risk = calibration_error + refinement, and refinement = uncertainty − sharpness. All are
@@ -118,22 +121,23 @@ class CRPSDecomposition:
         Returns
         -------
         xarray.Dataset
-            One variable per term, and ``{term}_interval`` along "bound"; the settings as
-            attributes.
+            One variable per term, ``{term}_interval`` along "bound" and
+            ``{term}_standard_error``; the settings as attributes.
         """
         import xarray as xr
 
         terms: dict[str, Any] = {name: ((), getattr(self, name)) for name in TERMS}
         terms |= {f"{name}_interval": ("bound", list(self.interval(name))) for name in TERMS}
+        terms |= {
+            f"{name}_standard_error": ((), error) for name, error in self.standard_errors.items()
+        }
         terms["held_out_refinement"] = ((), self.held_out_refinement)
         names = ("n_samples", "n_members", "n_thresholds", "quadrature_error", "confidence_level")
-        attrs = {name: getattr(self, name) for name in names}
-        if self.n_groups is not None:
-            attrs["n_groups"] = self.n_groups
+        attrs = settings_of(self, *names, "n_groups")
         return xr.Dataset(terms, coords={"bound": ["lower", "upper"]}, attrs=attrs)
 
     def __str__(self) -> str:
-        lines = ["CRPS, in units of the outcome"]
+        lines = [_TITLE]
         signs = ("  ", "= ", "+ ", "  ", "  ")
         lines += [
             f"  {sign}{name:<18}{value:>12}  {interval}"
@@ -143,14 +147,8 @@ class CRPSDecomposition:
         lines += [f"  {note}" for note in self._notes()]
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td>{value}</td><td>{interval}</td></tr>"
-            for name, value, interval in self._rows()
-        )
-        caption = html.escape(str(self).splitlines()[0])
-        notes = "<br>".join(html.escape(note) for note in self._notes())
-        return f"<table><caption>{caption}</caption>{rows}</table><small>{notes}</small>"
+    def _page(self) -> Page:
+        return Page(_TITLE, self._rows(), self._notes())
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []
@@ -193,10 +191,10 @@ def crps_decomposition(
 
     .. math::
 
-        \underbrace{\int \overline{(F_i(z) - 1[y_i \le z])^2}\, dz}_\text{risk} =
+        \underbrace{\int \overline{(F_i(z) - 1[y_i \le z])^2}\, dz}_\text{risk} &=
         \text{calibration error} +
-        \underbrace{\int \overline{(\hat r_i(z) - 1[y_i \le z])^2}\, dz}_\text{refinement},
-        \quad \text{refinement} =
+        \underbrace{\int \overline{(\hat r_i(z) - 1[y_i \le z])^2}\, dz}_\text{refinement}, \\
+        \text{refinement} &=
         \underbrace{\int \bar y_z (1 - \bar y_z)\, dz}_\text{uncertainty} -
         \underbrace{\int \overline{(\hat r_i(z) - \bar y_z)^2}\, dz}_\text{sharpness} .
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
 from propercal.forecasts.reading import Forecasts
 
@@ -108,6 +107,8 @@ def _regression(rows: Whole, weight: Floats, events: Floats) -> Floats:
 
     A bin without rows has the value of the next one below that has some, or else of the first.
     """
+    from scipy.optimize import isotonic_regression
+
     there = np.flatnonzero(rows)
     share = np.clip(events[there] / weight[there], 0.0, 1.0)
     if len(there) > 1 and (np.diff(share) < 0).any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from propercal._data.predictions import Predictions, Reading
 from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_random_state
 from propercal._progress import with_progress
+from propercal._results.forms import Result, settings_of
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal._threads import one_blas_thread
 from propercal.generators import as_generator
@@ -30,18 +32,23 @@ from propercal.inference.evaluation import on_all_sets
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.signs import forms_of_signs, signs_of_groups
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Floats = npt.NDArray[np.float64]
 
 #: What is drawn of rows that are independent, and of groups of them.
 LABELS, SIGNS = "labels", "signs"
 _OF_NULL = {LABELS: "", SIGNS: ", signs by group"}
+#: Of the statistic and its parts.
+_SCALE = "in standard deviations from what calibrated predictions give"
 
 #: In standard deviations: what differs by less is a tie, of equal label sets up to rounding.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationTest:
+class CalibrationTest(Result):
     """What :func:`calibration_test` returns.
 
     Attributes
@@ -78,17 +85,52 @@ class CalibrationTest:
     n_groups: int | None = None
     null: str = LABELS
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the test, and its parts along "part".
+
+        Returns
+        -------
+        xarray.Dataset
+            "statistic", "pvalue", and "component" of each part; settings as attributes.
+        """
+        import xarray as xr
+
+        names = ("notion", "null", "n_resamples", "n_samples", "n_classes", "n_groups")
+        return xr.Dataset(
+            {
+                "statistic": ((), self.statistic),
+                "pvalue": ((), self.pvalue),
+                "component": ("part", list(self.components.values())),
+            },
+            {"part": list(self.components)},
+            {"generator": repr(self.generator), **settings_of(self, *names)},
+        )
+
     def __str__(self) -> str:
         width = max(len(name) for name in self.components)
-        drawn = f"{self.n_resamples} resamples{_OF_NULL[self.null]}"
         lines = [
-            f"test of {self.notion} calibration, {self.generator.name} loss",
+            self._title(),
             f"  p-value {self.pvalue:.4g}, statistic {self.statistic:.4g}",
-            "  its parts, in standard deviations from what calibrated predictions give:",
+            f"  its parts, {_SCALE}:",
             *(f"    {name:<{width}} {value:>8.2f}" for name, value in self.components.items()),
-            f"  n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}, {drawn}",
+            f"  {self._note()}",
         ]
         return "\n".join(lines)
+
+    def _title(self) -> str:
+        return f"test of {self.notion} calibration, {self.generator.name} loss"
+
+    def _note(self) -> str:
+        drawn = f"{self.n_resamples} resamples{_OF_NULL[self.null]}"
+        return f"n = {self.n_samples}{in_groups(self.n_groups)}, k = {self.n_classes}, {drawn}"
+
+    def _page(self) -> Page:
+        rows = [
+            ("p-value", f"{self.pvalue:.4g}"),
+            ("statistic", f"{self.statistic:.4g}"),
+            *((f"part: {name}", f"{value:.2f}") for name, value in self.components.items()),
+        ]
+        return Page(self._title(), rows, [f"parts {_SCALE}", self._note()])
 
 
 @ignore_underflow

@@ -15,6 +15,7 @@ from propercal._data.predictions import Reading
 from propercal._data.reading import Names
 from propercal._data.settings import check_confidence_level
 from propercal._progress import with_progress
+from propercal._results.several import Results, one_or_several
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.contributions import as_terms, contributions, method_for
 from propercal.inference.max_t import max_t
@@ -52,7 +53,7 @@ def compare_models(  # type: ignore[overload-overlap]
     term: str = ...,
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[ModelComparison]: ...
+) -> Results[ModelComparison]: ...
 @overload
 def compare_models(  # type: ignore[overload-overlap]
     y_true: object,
@@ -61,7 +62,7 @@ def compare_models(  # type: ignore[overload-overlap]
     term: Sequence[str],
     generator: GeneratorLike = ...,
     **options: Unpack[_Options],
-) -> list[ModelComparison]: ...
+) -> Results[ModelComparison]: ...
 @overload
 def compare_models(
     y_true: object,
@@ -70,7 +71,7 @@ def compare_models(
     term: Sequence[str],
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[list[ModelComparison]]: ...
+) -> Results[Results[ModelComparison]]: ...
 @with_settings(Debiased)
 @ignore_underflow
 @with_progress
@@ -135,8 +136,9 @@ def compare_models(
 
     Returns
     -------
-    ModelComparison, or a list of them
-        ``best_set(level)``, ``ranks``, ``pairs`` and ``models``.
+    ModelComparison, or Results
+        ``best_set(level)``, ``ranks``, ``pairs`` and ``models``; of several terms, or generators, a
+        list (:class:`propercal.Results`), of several of both a list of lists.
 
     Raises
     ------
@@ -208,7 +210,7 @@ def compare_models(
         sample_dims=sample_dims,
         one_class=not reduction.per_class,
     )
-    results = []
+    results: list[Any] = []
     chosen = method_for(terms, method, {**settings})
     for of_one in fitted(predictions, reduction, chosen, generators, level):
         by_name = dict(zip(named, (result for _, result in of_one), strict=True))
@@ -217,8 +219,9 @@ def compare_models(
             found = contributions(each, [x for x, _ in of_one], predictions[0])
             joint = max_t(found, resamples)
             table.append(model_comparison(by_name, found, joint, level, resamples))
-        results.append(table if several_terms else table[0])
-    return results if several else results[0]
+        names = [each.name for each in terms]
+        results.append(Results(table, names, "term") if several_terms else table[0])
+    return one_or_several(results, generators, "generator", several)
 
 
 def _named(models: object) -> dict[str, object]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtr, stdtrit
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
@@ -167,11 +166,15 @@ def upper_tail(t: float, degrees_of_freedom: float) -> float:
     """Return the probability of more than t under Student's law."""
     if math.isinf(degrees_of_freedom):
         return math.erfc(t / math.sqrt(2)) / 2
+    from scipy.special import stdtr
+
     return float(stdtr(degrees_of_freedom, -t))
 
 
 def quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the value below which Student's law has a probability."""
+    from scipy.special import ndtri, stdtrit
+
     if math.isinf(degrees_of_freedom):
         return float(ndtri(probability))
     return float(stdtrit(degrees_of_freedom, probability))

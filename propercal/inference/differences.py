@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions, quantile, two_sided
 from propercal.result import Decomposition
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class PairedDifference:
+class PairedDifference(Result):
     """A term of two models on one test set, and their difference.
 
     Attributes
@@ -52,6 +53,8 @@ class PairedDifference:
     confidence_level: float
     term: str = "calibration_error"
     degrees_of_freedom: float = math.inf
+
+    _along: ClassVar[str | None] = "term"
 
     @property
     def n_groups(self) -> int | None:
@@ -117,8 +120,11 @@ class PairedDifference:
             lines.append(f"  {_note(self)}")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return _html([self])
+    def _page(self) -> Page:
+        return _page_of([self])
+
+    def _tabular(self) -> xr.Dataset:
+        return self.to_xarray().expand_dims(term=[self.term])
 
     def to_xarray(self) -> xr.Dataset:
         """Return the difference as a dataset of scalars.
@@ -126,9 +132,9 @@ class PairedDifference:
         Returns
         -------
         xarray.Dataset
-            ``difference``, ``standard_error``, ``pvalue``, the terms ``a`` and ``b`` of the models,
-            and ``interval`` along "bound", NaN where the difference is infinite; the settings as
-            attributes.
+            ``difference``, ``standard_error``, ``pvalue``, ``degrees_of_freedom``, the terms ``a``
+            and ``b`` of the models, and ``interval`` along "bound", NaN where the difference is
+            infinite; the settings as attributes.
         """
         import xarray as xr
 
@@ -143,6 +149,7 @@ class PairedDifference:
                 "standard_error": ((), self.standard_error, units),
                 "interval": ("bound", list(ends), units),
                 "pvalue": ((), self.pvalue),
+                "degrees_of_freedom": ((), self.degrees_of_freedom),
             },
             coords={"bound": ["lower", "upper"]},
             attrs={"term": self.term, **settings_of(self.a)},
@@ -154,7 +161,7 @@ Difference = TypeVar("Difference", bound=PairedDifference)
 
 
 @dataclass(frozen=True, eq=False)
-class PairedDifferences(Sequence[PairedDifference]):
+class PairedDifferences(Result, Sequence[PairedDifference]):
     """Several terms of two models on one test set, from one fit, and their differences.
 
     A sequence of :class:`PairedDifference`, which takes the name of a term for a number too. The
@@ -176,6 +183,8 @@ class PairedDifferences(Sequence[PairedDifference]):
     """
 
     differences: tuple[PairedDifference, ...]
+
+    _along: ClassVar[str | None] = "term"
 
     @overload
     def __getitem__(self, which: int | str) -> PairedDifference: ...
@@ -221,8 +230,8 @@ class PairedDifferences(Sequence[PairedDifference]):
         ]
         return "\n".join([_title(self[0]), *(f"  {each}" for each in (*lines, _note(self[0])))])
 
-    def _repr_html_(self) -> str:
-        return _html(self)
+    def _page(self) -> Page:
+        return _page_of(self)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the table as a dataset.
@@ -294,25 +303,6 @@ def _note(found: PairedDifference) -> str:
     return f"[ ]: {found.confidence_level:.0%} interval, {rows}"
 
 
-def _html(found: Sequence[PairedDifference]) -> str:
+def _page_of(found: Sequence[PairedDifference]) -> Page:
     first = found[0]
-    return html_table(
-        _title(first), [_heads(first), *(each._cells() for each in found)], [_note(first)]
-    )
-
-
-def html_table(caption: str, table: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Return a table, whose first row is the header and whose first column names rows, as HTML."""
-    head, *rows = [[html.escape(cell) for cell in row] for row in table]
-    header = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "".join(
-        f"<tr><th style='text-align:left'>{row[0]}</th>"
-        + "".join(f"<td>{cell}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    text = "<br>".join(map(html.escape, notes))
-    return (
-        f"<table><caption>{html.escape(caption)}</caption><tr>{header}</tr>{body}</table>"
-        f"<small>{text}</small>"
-    )
+    return Page(_title(first), [each._cells() for each in found], [_note(first)], _heads(first))

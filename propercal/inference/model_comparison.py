@@ -6,19 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.messages import unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result
+from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions
 from propercal.inference.differences import (
     PairedDifference,
     difference_of,
-    html_table,
     settings_of,
 )
 from propercal.inference.max_t import MaxT
@@ -79,20 +80,39 @@ class ModelPair(PairedDifference):
         half = self.critical_value * self.standard_error if self.standard_error else 0.0
         return self.difference - half, self.difference + half
 
-    def __str__(self) -> str:
-        lines = super().__str__().splitlines()
+    def to_xarray(self) -> xr.Dataset:
+        """Return the difference as a dataset of scalars.
+
+        Returns
+        -------
+        xarray.Dataset
+            As :meth:`PairedDifference.to_xarray`, ``familywise_pvalue``, and
+            ``simultaneous_interval`` along "bound"; ``first`` and ``second`` among the settings.
+        """
+        found = super().to_xarray()
+        units = found["difference"].attrs
+        ends = list(self.simultaneous_interval)
+        found["familywise_pvalue"] = self.familywise_pvalue
+        found["simultaneous_interval"] = ("bound", ends, units)
+        return found.assign_attrs(first=self.first, second=self.second)
+
+    def _of_all(self) -> list[str]:
         low, high = self.simultaneous_interval
-        return "\n".join(
-            [
-                *lines,
-                f"  a = {self.first}, b = {self.second}",
-                f"  among all pairs: [{low:.6g}, {high:.6g}], p = {self.familywise_pvalue:.3g}",
-            ]
-        )
+        return [
+            f"a = {self.first}, b = {self.second}",
+            f"among all pairs: [{low:.6g}, {high:.6g}], p = {self.familywise_pvalue:.3g}",
+        ]
+
+    def _page(self) -> Page:
+        page = super()._page()
+        return page._replace(notes=[*page.notes, *self._of_all()])
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *(f"  {each}" for each in self._of_all())])
 
 
 @dataclass(frozen=True, eq=False)
-class ModelComparison:
+class ModelComparison(Result):
     """A term of several models on one test set, compared in all pairs.
 
     Attributes
@@ -120,6 +140,8 @@ class ModelComparison:
     n_resamples: int
     _contributions: Contributions = field(repr=False)
     _joint: MaxT = field(repr=False)
+
+    _along: ClassVar[str | None] = "model"
 
     def pair(self, first: str, second: str) -> ModelPair:
         """Return the difference between two models, in the order in which they are compared.
@@ -281,8 +303,9 @@ class ModelComparison:
             [self._title(), *(f"  {x}" for x in (*lines, *self._of_pairs(), *self._notes()))]
         )
 
-    def _repr_html_(self) -> str:
-        return html_table(self._title(), self._table(), [*self._of_pairs(), *self._notes()])
+    def _page(self) -> Page:
+        head, *rows = self._table()
+        return Page(self._title(), rows, [*self._of_pairs(), *self._notes()], head)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the comparison as a dataset.
@@ -323,6 +346,7 @@ class ModelComparison:
             },
             coords={
                 "model": list(self.models),
+                "pair": [f"{each.first} less {each.second}" for each in self.pairs],
                 "first": ("pair", of_pairs("first")),
                 "second": ("pair", of_pairs("second")),
                 "bound": ["lower", "upper"],

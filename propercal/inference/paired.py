@@ -15,6 +15,7 @@ from propercal._methods.completion import decompositions
 from propercal._methods.method import Method
 from propercal._methods.terms import Terms
 from propercal._progress import steps, with_progress
+from propercal._results.several import Results, one_or_several
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.contributions import as_terms, contributions, method_for
@@ -57,7 +58,7 @@ def paired_difference(  # type: ignore[overload-overlap]
     term: str = ...,
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[PairedDifference]: ...
+) -> Results[PairedDifference]: ...
 @overload
 def paired_difference(  # type: ignore[overload-overlap]
     y_true: object,
@@ -77,7 +78,7 @@ def paired_difference(
     term: Sequence[str],
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[PairedDifferences]: ...
+) -> Results[PairedDifferences]: ...
 @with_settings(Debiased)
 @ignore_underflow
 @with_progress
@@ -144,9 +145,10 @@ def paired_difference(
 
     Returns
     -------
-    PairedDifference, PairedDifferences, or a list of them
+    PairedDifference, PairedDifferences, or Results
         The difference, its standard error, interval and p-value, and both decompositions; a table
-        of these if `term` is a list; a list, in the same order, if `generator` is one.
+        of these if `term` is a list; a list (:class:`propercal.Results`), in the same order, if
+        `generator` is one.
 
     Raises
     ------
@@ -211,7 +213,7 @@ def paired_difference(
         found = [contributions(each, [a[0], b[0]], models[0]) for each in terms]
         table = tuple(difference_of(PairedDifference, each, (a[1], b[1]), level) for each in found)
         results.append(PairedDifferences(table) if several_terms else table[0])
-    return results if several else results[0]
+    return one_or_several(results, generators, "generator", several)
 
 
 def fitted(

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from propercal._array import ignore_underflow
 from propercal._data.messages import bad_value
+from propercal._results.forms import Result
+from propercal._results.pages import Page
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.order import check_order
 from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
-from propercal.monitor.history import history_of
+from propercal.monitor.history import history_of, page_of, state_of
 from propercal.monitor.rows import read, refuse_weights
 from propercal.monitor.settings import Settings, check_same
 from propercal.monitor.state import Limits
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(Result):
     r"""Evidence against calibration that may be looked at after every row.
 
     A bet against the model multiplies its wealth by r(y) / g(y) at each row, with a recalibration r
@@ -319,6 +321,23 @@ class CalibrationMonitor:
             second, fourth, ..., and the last one. After :meth:`merge`, those of the first monitor.
         """
         return history_of(self._seen.state, self._limits, self._own)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return what is known now, as numbers.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``log_e_value``, ``e_value``, ``p_value``, ``lower_bound``, ``drift``, ``alarm`` and
+            ``drift_alarm`` (0 or 1); ``alarm_row``, ``drift_row`` and ``drift_start``, NaN before
+            there was an alarm; the settings as attributes. See :meth:`history` for how it came, and
+            :meth:`to_bytes` for what can be read again.
+        """
+        with self._lock:
+            return state_of(self)
+
+    def _page(self) -> Page:
+        return page_of(self)
 
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """Return all there is to know of the monitor, as bytes that :meth:`from_bytes` reads.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
     """Return the given axes, or those of a new figure; both in the style of this package."""
-    _check_matplotlib()
+    check_matplotlib()
     from matplotlib.axes import Axes
 
     if ax is None:
@@ -34,13 +34,13 @@ def axes_for(ax: object, *, size: tuple[float, float] = (6.6, 3.6)) -> Axes:
     return ax
 
 
-def _check_matplotlib() -> None:
+def check_matplotlib(what: str = "propercal.plotting") -> None:
     """Say what to install where it is missing."""
     try:
         import matplotlib.axes  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            'propercal.plotting needs matplotlib; install it with: pip install "propercal[plot]"'
+            f'{what} needs matplotlib; install it with: pip install "propercal[plot]"'
         ) from error
 
 
@@ -97,7 +97,7 @@ def panels_for(ax: object, n: int, *, each: tuple[float, float], beside: float =
     `beside` is the room for a legend at the right, in inches.
     """
     if ax is None:
-        _check_matplotlib()
+        check_matplotlib()
         from matplotlib import pyplot as plt
 
         columns = min(n, 4)

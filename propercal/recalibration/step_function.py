@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import isotonic_regression
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +51,8 @@ class IsotonicFunction:
         -------
         IsotonicFunction
         """
+        from scipy.optimize import isotonic_regression
+
         values, row = np.unique(x, return_inverse=True)
         group = _groups(values)
         place = group[row]

@@ -8,8 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from propercal._array import ignore_underflow, log_softmax, namespace, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
@@ -183,6 +181,8 @@ def _margins(predictions: Predictions) -> tuple[Floats, Floats]:
 
 def _best_slope(margins: Floats, weight: Floats) -> float:
     """Return the a = 1/T ≥ 0 that minimises Σ w log Σ_i exp(a margin_i)."""
+    from scipy.special import logsumexp
+
     finite = np.isfinite(margins)
     known = np.where(finite, margins, 0.0)
     if not known.any():
@@ -220,6 +220,8 @@ def _best_slope(margins: Floats, weight: Floats) -> float:
 
 def _root(increasing: Any) -> float:
     """Return where a function that is negative at 0 becomes positive."""
+    from scipy.optimize import brentq
+
     high = 1.0
     while increasing(high) <= 0:
         high *= 2

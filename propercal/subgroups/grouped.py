@@ -24,6 +24,7 @@ from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._progress import steps, with_progress
+from propercal._results.several import Results, one_or_several
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike, as_generators
@@ -62,7 +63,7 @@ def decompose_groups(
     groups: object,
     generator: Sequence[GeneratorLike],
     **options: Unpack[_Options],
-) -> list[GroupDecomposition]: ...
+) -> Results[GroupDecomposition]: ...
 @with_settings(Debiased, Risk)
 @ignore_underflow
 @with_progress
@@ -89,15 +90,15 @@ def decompose_groups(
     confidence_level: float = 0.95,
     progress: bool | None = None,  # noqa: ARG001  # the decorator reads it
     **settings: Unpack[Settings],
-) -> GroupDecomposition | list[GroupDecomposition]:
+) -> GroupDecomposition | Results[GroupDecomposition]:
     r"""Split the risk of each group of rows, and test whether any group is miscalibrated.
 
     With a group A that each row is in, and shares :math:`\pi_a`,
 
     .. math::
 
-        \sum_a \pi_a\, \mathrm{CE}_a = E\, D_F(E[Y \mid g, A], g)
-        = \underbrace{E\, D_F(E[Y \mid g], g)}_\text{calibration error of all rows} +
+        \sum_a \pi_a\, \mathrm{CE}_a &= E\, D_F(E[Y \mid g, A], g) \\
+        &= \underbrace{E\, D_F(E[Y \mid g], g)}_\text{calibration error of all rows} +
         \underbrace{E\, D_F(E[Y \mid g, A], E[Y \mid g])}_\text{added by knowing the group}:
 
     a model can be calibrated over all rows while it is not in any group.
@@ -125,8 +126,8 @@ def decompose_groups(
     Returns
     -------
     GroupDecomposition, or a list of them
-        The terms of each group, what they add up to, and the test; a list, in the same order, if
-        `generator` is one.
+        The terms of each group, what they add up to, and the test; a list
+        (:class:`propercal.Results`), in the same order, if `generator` is one.
 
     Raises
     ------
@@ -203,7 +204,7 @@ def decompose_groups(
         _result(members, asked, whole[i], [each[i] for each in found], n_resamples, seed)
         for i in range(len(generators))
     ]
-    return results if several else results[0]
+    return one_or_several(results, generators, "generator", several)  # type: ignore[no-any-return]
 
 
 _Found = tuple[Terms, Decomposition]

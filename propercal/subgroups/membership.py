@@ -52,8 +52,13 @@ def read_membership(
     predictions: Predictions,
     layout: Layout,
     clusters: object = None,
+    argument: str = "groups",
+    of_clusters: str = "clusters",
 ) -> Membership:
-    """Read groups of the rows of predictions that were read from the other arguments."""
+    """Read groups of the rows of predictions that were read from the other arguments.
+
+    `argument` and `of_clusters` are what the caller calls groups and clusters.
+    """
     names = predictions.names
     aligned: dict[str, Held] = {}
 
@@ -68,21 +73,22 @@ def read_membership(
             aligned[name] = held
         return held
 
-    for name, column in ((names.weight, sample_weight), ("clusters", clusters)):
+    for name, column in ((names.weight, sample_weight), (of_clusters, clusters)):
         if column is not None:
             in_order(name, column)
     n = _n_rows(y_true, y_proba, layout, names)
     found: list[tuple[Any, npt.NDArray[np.bool_]]] = []
-    columns = list(_columns(groups, (y_true, y_proba), layout))
+    columns = list(_columns(groups, (y_true, y_proba), layout, argument))
     if len(columns) == 1 and columns[0][0] is None:
-        held = in_order("groups", columns[0][1])
-        found = list(_levels(None, labels_of_rows(held, n, predictions), held, predictions))
+        held = in_order(argument, columns[0][1])
+        labels = labels_of_rows(held, n, predictions, argument)
+        found = list(_levels(argument, None, labels, held, predictions))
     else:
         read = {}
         for name, column in columns:
-            argument = f"groups[{name!r}]"
-            held = in_order(argument, column)
-            read[name] = labels_of_rows(held, n, predictions, argument), held
+            its = f"{argument}[{name!r}]"
+            held = in_order(its, column)
+            read[name] = labels_of_rows(held, n, predictions, its), held
         marks = {name: _marks(values[predictions.rows]) for name, (values, _) in read.items()}
         # One column of 0 and 1 says more: both of them are groups.
         all_marks = len(read) > 1 and all(each is not None for each in marks.values())
@@ -91,8 +97,9 @@ def read_membership(
             if mark is not None and (all_marks or mark.dtype.kind == "b"):
                 found.append((name, mark.astype(bool)))
             else:
-                found += _levels(None if len(read) == 1 else name, values, held, predictions)
-    return _checked(found)
+                prefix = None if len(read) == 1 else name
+                found += _levels(argument, prefix, values, held, predictions)
+    return _checked(found, argument)
 
 
 def _has_rows_of(held: Held, other: Held) -> bool:
@@ -106,7 +113,7 @@ def _n_rows(y_true: object, y_proba: object, layout: Layout, names: Names) -> in
 
 
 def _columns(
-    groups: object, beside: Sequence[object], layout: Layout
+    groups: object, beside: Sequence[object], layout: Layout, argument: str
 ) -> Iterator[tuple[Any, object]]:
     """Yield names and columns; a single column of labels has no name."""
     if isinstance(groups, Mapping):
@@ -118,21 +125,21 @@ def _columns(
     if isinstance(groups, str):
         yield None, groups
         return
-    table = _as_table(groups)
+    table = _as_table(groups, argument)
     if table is not None:
-        columns = list(_of_table(table))
+        columns = list(_of_table(table, argument))
         for name, column in columns:
             yield None if len(columns) == 1 else _one_name(name), column
         return
-    held = hold("groups", groups)
+    held = hold(argument, groups)
     # With an axis of classes, labels of places have the shape of y_true.
     shape = tuple(held.values.shape)
     of_places = layout.class_axis is not None and shape == np.shape(cast("Any", beside[0]))
     if held.values.ndim == 2 and held.values.shape[1] > 1 and not of_places:
-        array = read_numpy("groups", held.values)
+        array = read_numpy(argument, held.values)
         if _marks(array) is None:
             raise bad_value(
-                "groups",
+                argument,
                 f"an array of shape {array.shape} with other values than 0 and 1",
                 _EXPECTED,
                 "pass columns of labels as a table or a dict, so that they have names",
@@ -164,7 +171,7 @@ def _one_name(name: Any) -> Any:
     return ", ".join(map(str, name)) if isinstance(name, tuple) else name
 
 
-def _as_table(groups: object) -> Any:
+def _as_table(groups: object, argument: str) -> Any:
     """Return a table of columns through narwhals; None for what has none."""
     if isinstance(groups, np.ndarray | list | tuple):
         return None
@@ -174,7 +181,7 @@ def _as_table(groups: object) -> Any:
         frame: Any = nw.from_native(as_whole_table(groups), pass_through=True)
     except nw.exceptions.DuplicateError as error:
         raise bad_value(
-            "groups", "columns of equal names", "different names", "rename the columns"
+            argument, "columns of equal names", "different names", "rename the columns"
         ) from error
     except (TypeError, ValueError, nw.exceptions.NarwhalsError):
         return None
@@ -185,12 +192,12 @@ def _as_table(groups: object) -> Any:
     return frame
 
 
-def _of_table(table: Any) -> Iterator[tuple[Any, object]]:
+def _of_table(table: Any, argument: str) -> Iterator[tuple[Any, object]]:
     """Yield names and columns, which keep the index of the table."""
     native = table.to_native()
     index = index_columns(native)
     if not index:
-        check_no_index("groups", table.columns)
+        check_no_index(argument, table.columns)
     for i, name in enumerate(table.columns):
         if name not in index:
             yield name, native.select([name, *index]) if index else table[:, i].to_native()
@@ -208,14 +215,18 @@ def _marks(values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 
 
 def _levels(
-    prefix: object, values: npt.NDArray[Any], held: Held, predictions: Predictions
+    argument: str,
+    prefix: object,
+    values: npt.NDArray[Any],
+    held: Held,
+    predictions: Predictions,
 ) -> Iterator[tuple[Any, npt.NDArray[np.bool_]]]:
     """Yield the groups of one column of labels, in the order of its categories or of the labels."""
     used = values[predictions.rows]
     levels = sorted(set(used.tolist()), key=_order(held.categories or held.unordered or ()))
     if len(levels) > _MOST:
         raise bad_value(
-            "groups" if prefix is None else f"groups[{prefix!r}]",
+            argument if prefix is None else f"{argument}[{prefix!r}]",
             f"{len(levels)} different labels",
             f"{_MOST} groups or fewer",
             "put values of a feature into bins, with propercal.subgroups.quantile_groups(...)",
@@ -236,17 +247,17 @@ def _order(categories: Sequence[Any]) -> Any:
     return key
 
 
-def _checked(found: list[tuple[Any, npt.NDArray[np.bool_]]]) -> Membership:
+def _checked(found: list[tuple[Any, npt.NDArray[np.bool_]]], argument: str) -> Membership:
     names = tuple(name for name, _ in found)
     if len(set(names)) < len(names):
         again = [name for name in names if names.count(name) > 1]
         raise bad_value(
-            "groups", f"groups of the same name, {again[0]!r}", "names that differ", "rename one"
+            argument, f"groups of the same name, {again[0]!r}", "names that differ", "rename one"
         )
     empty = [name for name, inside in found if not inside.any()]
     if empty or not names:
         raise bad_value(
-            "groups",
+            argument,
             f"groups without a row that counts, {some_names(empty)}" if empty else "no groups",
             "rows in each group",
             "leave out empty ones",

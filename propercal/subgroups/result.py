@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_confidence_level
+from propercal._results.forms import Result
 from propercal._results.intervals import half_width
+from propercal._results.pages import Page
 from propercal.result import Decomposition
 from propercal.subgroups.worst import WorstGroupTest
 
@@ -23,7 +24,7 @@ _LONGEST = 45
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(Result):
     """A number with its standard error.
 
     Attributes
@@ -70,9 +71,40 @@ class Part:
         half = half_width(self.standard_error, level)
         return self.value - half, self.value + half
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the number with its error and interval.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``value``, ``value_standard_error`` and ``value_interval`` along "bound", NaN where
+            there is none.
+        """
+        import xarray as xr
+
+        return xr.Dataset(
+            {
+                "value": ((), self.value),
+                "value_standard_error": ((), self.standard_error),
+                "value_interval": ("bound", list(self._ends())),
+            },
+            {"bound": ["lower", "upper"]},
+            {"confidence_level": self.confidence_level},
+        )
+
+    def _ends(self) -> tuple[float, float]:
+        """Return the interval, NaN where there is none."""
+        finite = math.isfinite(self.value) and math.isfinite(self.standard_error)
+        return self.interval() if finite else (math.nan, math.nan)
+
+    def _page(self) -> Page:
+        low, high = self._ends()
+        rows = [("value", f"{self.value:.6g}", f"[{low:.6g}, {high:.6g}]")]
+        return Page("part of a risk", rows, [f"[ ]: {self.confidence_level:.0%} interval"])
+
 
 @dataclass(frozen=True, eq=False)
-class GroupDecomposition:
+class GroupDecomposition(Result):
     """What :func:`decompose_groups` returns.
 
     Attributes
@@ -103,6 +135,8 @@ class GroupDecomposition:
     whole: Decomposition
     parts: Mapping[str, Part] | None
     test: WorstGroupTest
+
+    _along: ClassVar[str | None] = "group"
 
     def __getitem__(self, name: Any) -> Decomposition:
         """Return the terms of one group."""
@@ -141,14 +175,14 @@ class GroupDecomposition:
         for name, part in (self.parts or {}).items():
             data[f"part_{name}"] = part.value
             data[f"part_{name}_error"] = part.standard_error
-        data.attrs["n_resamples"] = self.test.n_resamples
+        data["whole_n_samples"] = self.whole.n_samples
+        # That of groups of one size is not that of the data.
+        data.attrs.pop("n_samples", None)
+        data.attrs |= {"n_resamples": self.test.n_resamples, "worst": str(self.test.worst)}
         return data
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.whole.generator.name} loss, {self.whole.notion} calibration error by group"
-            + (f", in {self.whole.units}" if self.whole.units else "")
-        ]
+        lines = [self._title()]
         shown = {name: _in_one_line(name) for name in self.groups}
         width = max(5, *map(len, shown.values()))
         lines.append(f"  {'group':<{width}} {'rows':>7} {'error':>10}  {'interval':<23} {'p':>6}")
@@ -157,6 +191,11 @@ class GroupDecomposition:
         lines.append(self._line("whole", width, self.whole, ""))
         lines += [f"  {note}" for note in self._notes()]
         return "\n".join(line.rstrip() for line in lines)
+
+    def _title(self) -> str:
+        whole = self.whole
+        units = f", in {whole.units}" if whole.units else ""
+        return f"{whole.generator.name} loss, {whole.notion} calibration error by group{units}"
 
     @staticmethod
     def _line(name: str, width: int, each: Decomposition, pvalue: str) -> str:
@@ -178,22 +217,14 @@ class GroupDecomposition:
         )
         return notes
 
-    def _repr_html_(self) -> str:
+    def _page(self) -> Page:
         rows = []
         for name, each in [*self.groups.items(), ("whole", self.whole)]:
             value, interval = _shown(each)
             pvalue = f"{self.test.adjusted[name]:.3g}" if each is not self.whole else ""
-            cells = (each.n_samples, value, interval, pvalue)
-            rows.append(
-                f"<tr><th style='text-align:left'>{html.escape(str(name))}</th>"
-                + "".join(f"<td>{cell}</td>" for cell in cells)
-                + "</tr>"
-            )
-        head = "<tr><th>group</th><th>rows</th><th>error</th><th>interval</th><th>p</th></tr>"
-        caption = html.escape(str(self).splitlines()[0])
-        notes = "<br>".join(html.escape(note) for note in self._notes())
-        table = f"<table><caption>{caption}</caption>{head}{''.join(rows)}</table>"
-        return f"{table}<small>{notes}</small>"
+            rows.append((str(name), f"{each.n_samples}", value, interval, pvalue))
+        head = ("group", "rows", "error", "interval", "p")
+        return Page(self._title(), rows, self._notes(), head)
 
 
 def _in_one_line(name: Any) -> str:

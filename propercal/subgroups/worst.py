@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ from propercal._data.messages import warn
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
 from propercal._data.subsets import subset, take_rows
+from propercal._results.forms import Result
+from propercal._results.pages import Page
 from propercal._threads import map_threads, one_blas_thread
 from propercal.generators.base import BregmanGenerator
 from propercal.inference.calibration_test import ROUNDING, impossible_rows, standardised
@@ -29,6 +31,9 @@ from propercal.inference.class_weights import class_weights
 from propercal.inference.draws import Draw, draws
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.signs import forms_of_signs, signs_of_groups
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Floats = npt.NDArray[np.float64]
 Rows = tuple[npt.NDArray[np.intp], ...]
@@ -39,7 +44,7 @@ _SCALE = (0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class WorstGroupTest:
+class WorstGroupTest(Result):
     """Whether any group is miscalibrated, and which.
 
     Attributes
@@ -68,6 +73,44 @@ class WorstGroupTest:
     adjusted: Mapping[Any, float]
     pvalues: Mapping[Any, float]
     n_resamples: int
+
+    _along: ClassVar[str | None] = "group"
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the p-values.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``pvalue``; along "group" ``adjusted`` and ``pvalues``; ``n_resamples`` and ``worst`` as
+            attributes.
+        """
+        import xarray as xr
+
+        return xr.Dataset(
+            {
+                "pvalue": ((), self.pvalue),
+                "adjusted": ("group", list(self.adjusted.values())),
+                "pvalues": ("group", [self.pvalues[name] for name in self.adjusted]),
+            },
+            {"group": [str(name) for name in self.adjusted]},
+            {"n_resamples": self.n_resamples, "worst": str(self.worst)},
+        )
+
+    def __str__(self) -> str:
+        rows = [f"  {name}: adjusted p = {p:.3g}" for name, p in self.adjusted.items()]
+        return "\n".join([self._title(), *rows])
+
+    def _title(self) -> str:
+        return f"test of every group: p = {self.pvalue:.3g}, worst: {self.worst}"
+
+    def _page(self) -> Page:
+        rows = [
+            (str(name), f"{self.adjusted[name]:.3g}", f"{self.pvalues[name]:.3g}")
+            for name in self.adjusted
+        ]
+        notes = [f"{self.n_resamples} resamples"]
+        return Page(self._title(), rows, notes, ("group", "adjusted p", "p alone"))
 
 
 def worst_group_test(

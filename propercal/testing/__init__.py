@@ -1,6 +1,7 @@
-"""Checks of generators against every law, strategies for data, and metamorphic transforms.
+"""Assertions for your own tests, checks of generators against every law, strategies for data.
 
-Needs Hypothesis, but not pytest.
+:func:`assert_calibrated` and :func:`assert_no_worse_calibrated` need no optional package; the rest
+needs Hypothesis, but not pytest.
 
 >>> from propercal.generators import BregmanGenerator
 >>> class Cubic(BregmanGenerator):
@@ -13,29 +14,59 @@ Needs Hypothesis, but not pytest.
 True
 """
 
-try:
-    import hypothesis  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "propercal.testing draws its examples with Hypothesis, which is not installed; run "
-        '`pip install "propercal[testing]"`.'
-    ) from error
+from __future__ import annotations
 
-from propercal.testing import strategies, transforms
-from propercal.testing.checker import check_generator
-from propercal.testing.parametrize import parametrize_with_checks
-from propercal.testing.report import GeneratorCheckError, GeneratorReport
-from propercal.testing.strategies import array_forms, label_forms
-from propercal.testing.transforms import TRANSFORMS
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from propercal.testing._calibrated import assert_calibrated
+from propercal.testing._no_worse import assert_no_worse_calibrated
+
+if TYPE_CHECKING:
+    from propercal.testing import strategies, transforms
+    from propercal.testing.checker import check_generator
+    from propercal.testing.parametrize import parametrize_with_checks
+    from propercal.testing.report import GeneratorCheckError, GeneratorReport
+    from propercal.testing.strategies import array_forms, label_forms
+    from propercal.testing.transforms import TRANSFORMS
 
 __all__ = [
     "TRANSFORMS",
     "GeneratorCheckError",
     "GeneratorReport",
     "array_forms",
+    "assert_calibrated",
+    "assert_no_worse_calibrated",
     "check_generator",
     "label_forms",
     "parametrize_with_checks",
     "strategies",
     "transforms",
 ]
+
+#: The module of each name that needs Hypothesis; it is imported when the name is asked for.
+_WITH_HYPOTHESIS = {
+    "TRANSFORMS": "transforms",
+    "GeneratorCheckError": "report",
+    "GeneratorReport": "report",
+    "array_forms": "strategies",
+    "check_generator": "checker",
+    "label_forms": "strategies",
+    "parametrize_with_checks": "parametrize",
+    "strategies": "strategies",
+    "transforms": "transforms",
+}
+
+# Type checkers know the names from above, and no others.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _WITH_HYPOTHESIS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{_WITH_HYPOTHESIS[name]}")
+        found = module if name == _WITH_HYPOTHESIS[name] else getattr(module, name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from propercal._data.messages import bad_value
+from propercal.testing._hypothesis import SearchStrategy, st
 
 Labels = npt.NDArray[np.int64]
 

@@ -9,14 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import Phase, find, settings
-from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
 
 from propercal._data.messages import bad_value, warn
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.testing import strategies
+from propercal.testing._hypothesis import NoSuchExample, Phase, find, settings, st
 from propercal.testing._methods import METHODS, methods_in, no_hessian, raised_by
 from propercal.testing._numerics import HALF_DIGITS, Vector, scale
 from propercal.testing.laws import LAWS, Law

@@ -128,7 +128,13 @@ def parametrize_with_checks(
     ... def test_laws(check):
     ...     check()
     """
-    import pytest
+    try:
+        import pytest
+    except ImportError as error:
+        raise ImportError(
+            "parametrize_with_checks makes tests of pytest, which is not installed; run "
+            '`pip install "propercal[testing]"`.'
+        ) from error
 
     checks = [
         check

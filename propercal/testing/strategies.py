@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
 
 from propercal._data.messages import bad_value
 from propercal.generators import (
@@ -29,6 +27,7 @@ from propercal.generators import (
     Tsallis,
 )
 from propercal.testing._forms import ARRAY_FORMS, LABEL_FORMS, array_forms, label_forms
+from propercal.testing._hypothesis import SearchStrategy, st
 
 __all__ = [
     "ARRAY_FORMS",

@@ -117,22 +117,22 @@ def test_infinite_values_are_valid_json_and_name_their_rows(infinite: Path, caps
 def test_table(good: Path, infinite: Path, capsys: Captured) -> None:
     code = main(["decompose", str(good), str(infinite), "--generator=log", "--generator=brier", *OPTIONS])
     shown = capsys.readouterr()
-    header, *rows = shown.out.splitlines()
+    title, header, *rows = shown.out.splitlines()
     assert code == 0
-    heads = "file generator risk cal. error refinement sharpness uncertainty bandwidth n k notes"
-    assert " ".join(header.split()) == heads
-    assert [row.split()[:2] for row in rows] == [
-        [str(path), name] for path in (good, infinite) for name in ("log", "brier")
+    assert title == "canonical calibration, method risk, kernel dirichlet"
+    assert " ".join(header.split()) == "loss risk cal. error refinement sharpness uncertainty skill"
+    assert [row.partition(" ")[0] for row in rows if not row.startswith(" ")] == [f"{good}:", f"{infinite}:"]
+    assert [row.split()[0] for row in rows] == [
+        f"{good}:", "log", "brier", "bandwidth", f"{infinite}:", "log", "brier", "bandwidth", "infinite",
     ]
+    assert rows[0] == f"{good}: 60 rows, 3 classes"
     with np.load(good) as archive:
         expected = propercal.decompose(archive["labels"], archive["probs"], method="risk", bandwidth=0.1)
-    assert rows[0].split()[2:] == [
-        f"{expected.risk:.6f}", f"{expected.calibration_error:.6f}", f"{expected.refinement:.6f}",
-        f"{expected.sharpness:.6f}", f"{expected.uncertainty:.6f}", "0.1", "60", "3",
-    ]
-    assert rows[2].endswith("infinite loss at rows 0, 3")
-    assert rows[2].split()[2] == "inf"
-    assert "infinite loss" not in rows[3]
+    numbers = [expected.risk, expected.calibration_error, expected.refinement, expected.sharpness, expected.uncertainty]
+    assert rows[1].split()[1:] == [*(f"{x:.5f}" for x in numbers), f"{expected.skill_score:.4f}"]
+    assert rows[3].strip() == "bandwidth 0.1"
+    assert rows[5].split()[1] == "inf"
+    assert rows[-1].strip() == "infinite log loss at rows 0, 3"
 
 
 def test_warnings_are_one_plain_line(infinite: Path, capsys: Captured) -> None:
@@ -149,9 +149,10 @@ def test_other_files_go_on_when_one_fails(good: Path, bad: Path, capsys: Capture
     code = main(["decompose", str(bad), str(missing), str(good), *OPTIONS])
     shown = capsys.readouterr()
     assert code == 1
-    assert [row.split()[0] for row in shown.out.splitlines()] == ["file", str(good)]
+    # A long path is shortened in its middle.
+    assert [Path(row.partition(": ")[0]).name for row in shown.out.splitlines() if row.endswith("classes")] == [good.name]
     first, second = shown.err.splitlines()
-    assert first.startswith(f"propercal: {bad}: y_proba = ")
+    assert first.startswith(f"propercal: {bad}: predictions = ")
     assert second == f"propercal: {missing}: No such file or directory"
 
 

@@ -146,13 +146,13 @@ def test_there_is_a_warning_of_labels_from_1_where_a_file_does_not_say_it(tmp_pa
         else:
             given.to_csv(path, index=False)
         assert main(["decompose", str(path)]) == 0
-        assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
+        assert ("labels hold 1 to 2 and no 0" in capsys.readouterr().err) == warned
     path = tmp_path / "p.npz"
     for labels, classes, warned in ((names[codes], names, False), (codes, names, True), (codes, [0, 1, 2], False), (codes, None, True), (names[codes], CAB, False)):
         beside: dict[str, Any] = {} if classes is None else {"classes": np.asarray(classes)}
         np.savez(path, labels=labels, probs=proba, **beside)
         assert main(["decompose", str(path)]) == 0
-        assert ("y_true holds 1 to 2 and no 0" in capsys.readouterr().err) == warned
+        assert ("labels hold 1 to 2 and no 0" in capsys.readouterr().err) == warned
 
 
 def test_names_of_rows_are_none_of_classes(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     text = "label,p,w,id\n" + "".join(f"{int(rng.uniform() < x)},{x},{1 + i % 3},{i}\n" for i, x in enumerate(p))
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert main(["decompose", "-", "--method", "risk", "--bandwidth", "0.1", "--weight-column", "w", "--drop", "id"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("- ")
+    assert capsys.readouterr().out.splitlines()[2].startswith("-: 60 rows")
 
 
 @pytest.mark.parametrize(

@@ -143,13 +143,13 @@ def test_results_say_how_many_groups(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["decompose", str(table), "--group-column", "patient"]) == 0
     assert "40 groups" in capsys.readouterr().out
     assert main(["decompose", str(table), "--group-column", "nobody", "--drop", "patient"]) == 1
-    assert "group_column = 'nobody': expected one of the columns" in capsys.readouterr().err
+    assert "--group-column nobody: expected one of the columns" in capsys.readouterr().err
     table.write_text("\n".join(["0,1,2,label,patient", *rows[:-1], rows[-1].rpartition(",")[0] + ","]))
     assert main(["decompose", str(table), "--group-column", "patient"]) == 1
     assert "missing values at row 119" in capsys.readouterr().err
     np.save(tmp_path / "a_probs.npy", P)
     assert main(["decompose", str(tmp_path / "a_probs.npy"), "--group-column", "g"]) == 1
-    assert "group_column = 'g': an npy file holds one array" in capsys.readouterr().err
+    assert "--group-column g: an npy file holds one array" in capsys.readouterr().err
 
 
 def test_datasets_say_how_many_groups() -> None:

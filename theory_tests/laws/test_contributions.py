@@ -186,7 +186,7 @@ def test_results_without_rows_say_so(what: str) -> None:
         ValueError, match=r"^" + what + r" = of a result without its rows: expected one of rows in memory; .*decompose"
     ):
         getattr(sketch.result(), what)()
-    saved = propercal.Decomposition.from_dict(propercal.decompose(y, p).to_dict())
+    saved = propercal.Decomposition.from_json(propercal.decompose(y, p).to_json())
     with pytest.raises(ValueError, match=r"without its rows.*a saved result"):
         getattr(saved, what)()
 

@@ -1,0 +1,100 @@
+"""The files of a command, read one by one: what fails in one is a line, and the others go on."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from propercal.cli.output import reason
+
+if TYPE_CHECKING:
+    from propercal.cli.files import PredictionFile
+
+_Found = TypeVar("_Found")
+
+#: What may be wrong with a file or with its data.
+FAULTS = (ValueError, OSError, ImportError, MemoryError)
+
+
+def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> PredictionFile:
+    """Read a file as the flags say; `find_id` looks for a column of ids where none is named."""
+    from propercal.cli.files import holds_arrays, read_predictions
+
+    # Names of columns are about the tables among the files, where there are some.
+    named = not holds_arrays(path) or all(map(holds_arrays, options.files))
+    return read_predictions(
+        path,
+        label_column=options.label_column if named else None,
+        weight_column=getattr(options, "weight_column", None),
+        group_column=getattr(options, "group_column", None),
+        id_column=options.id_column,
+        drop=options.drop if named else (),
+        classes=options.classes,
+        from_logits=options.from_logits and named,
+        pos_label=options.pos_label if named else None,
+        find_id=find_id,
+    )
+
+
+def data_of(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
+    """Return what a file says beside labels and predictions, as arguments."""
+    found = {
+        "from_logits": data.from_logits,
+        "sample_weight": data.sample_weight,
+        "groups": data.groups,
+        "labels": data.labels,
+        "blocks": getattr(options, "blocks", None),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def each_file(
+    options: argparse.Namespace, work: Callable[[PredictionFile], _Found]
+) -> Iterator[tuple[Path, _Found | None, list[str]]]:
+    """Yield each file with what `work` made of it, None where that failed, and notes."""
+    check_standard_input(options)
+    for path in options.files:
+        notes: list[str] = []
+        found = None
+        try:
+            with collected_warnings(notes):
+                found = work(read(path, options))
+        except FAULTS as error:
+            notes.append(reason(error))
+        yield path, found, notes
+
+
+def check_standard_input(options: argparse.Namespace) -> None:
+    """Refuse to read standard input twice."""
+    if options.files.count(Path("-")) > 1:
+        options.refuse("argument FILE: - is standard input, which can be read once")
+
+
+@contextlib.contextmanager
+def collected_warnings(notes: list[str]) -> Iterator[None]:
+    """Append each distinct warning to `notes` instead of printing it in Python's format."""
+    developers = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                note = f"warning: {warning.message}"
+                if note not in notes and not issubclass(warning.category, developers):
+                    notes.append(note)
+
+
+def with_names(data: PredictionFile) -> PredictionFile:
+    """Return the same with labels as the names of their classes, for figures to show."""
+    if data.labels is None or len(data.class_names) < 2 or data.y_true.ndim != 1:
+        return data
+    import numpy as np
+
+    names = np.array(data.class_names, dtype=object)
+    return dataclasses.replace(data, y_true=names[data.y_true], labels=data.class_names)

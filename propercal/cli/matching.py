@@ -1,0 +1,206 @@
+"""Files of predictions for the same rows: matched by ids and by names of classes, or refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.holders import Held
+from propercal._data.labels import read_labels
+from propercal._data.messages import some_rows
+from propercal._data.predictions import validate
+from propercal._data.reading import Names
+from propercal.cli.files import PredictionFile
+from propercal.cli.formats import listed
+from propercal.cli.output import shortened
+
+_CALLED = Names(labels="labels", proba="the file")
+#: Characters of the name of a model in a table.
+_NAME = 30
+
+
+class Matched(NamedTuple):
+    """Predictions of several files in the order of the rows and the classes of the first."""
+
+    y_true: npt.NDArray[Any]
+    models: dict[str, npt.NDArray[Any]]
+    """By names that tell files apart."""
+    arguments: dict[str, Any]
+    """What the files say beside."""
+    paired_by: str
+    """In words, how rows were paired."""
+
+
+def matched(files: Sequence[PredictionFile]) -> Matched:
+    """Match files, or raise a ValueError that names the first that does not fit."""
+    files = _alike(files)
+    first, *others = files
+    proba = [first.y_proba, *(_in_order_of(first, other) for other in others)]
+    says = {
+        "from_logits": first.from_logits,
+        "sample_weight": first.sample_weight,
+        "groups": first.groups,
+        "labels": first.labels,
+    }
+    by_ids = all(each.ids is not None for each in files)
+    return Matched(
+        first.y_true,
+        dict(zip(names_of([each.path for each in files]), proba, strict=True)),
+        {name: value for name, value in says.items() if value is not None},
+        "by their ids" if by_ids else "by their order",
+    )
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return short names that tell files apart."""
+    for names in (
+        [shortened(path.name, _NAME) for path in paths],
+        [shortened(path, _NAME) for path in paths],
+    ):
+        if len(set(names)) == len(names):
+            return names
+    return [f"{i}: {shortened(path.name, _NAME)}" for i, path in enumerate(paths, start=1)]
+
+
+def _in_order_of(first: PredictionFile, other: PredictionFile) -> npt.NDArray[Any]:
+    """Return the predictions of `other` in the order of `first`, or raise."""
+    rows = _rows(first, other)
+    columns = _columns(first, other)
+    _check_labels(first, other, rows, columns)
+    for what, mine, its in (
+        ("weights", first.sample_weight, other.sample_weight),
+        ("groups", first.groups, other.groups),
+    ):
+        if mine is not None and its is not None and not np.array_equal(mine, its[rows]):
+            raise ValueError(
+                f"{other.path}: {what} of rows differ from those in {first.path}: expected the "
+                "same; correct one of the files."
+            )
+    proba = other.y_proba[rows]
+    return proba if columns is None else proba[:, columns]
+
+
+def _alike(files: Sequence[PredictionFile]) -> list[PredictionFile]:
+    """Return files of which all hold logits, or all probabilities.
+
+    Logarithms of probabilities are logits, whereas probabilities of logits may round to 0 or 1.
+    """
+    if len({data.from_logits for data in files}) == 1:
+        return list(files)
+    return [data if data.from_logits else _as_logits(data) for data in files]
+
+
+def _as_logits(data: PredictionFile) -> PredictionFile:
+    try:
+        # This checks them, too.
+        found = validate(data.y_true, data.y_proba, labels=data.labels)
+    except ValueError as error:
+        raise ValueError(f"{data.path}: {error}") from error
+    scores = np.asarray(found.log_prob)
+    if data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1:
+        scores = scores[:, 1] - scores[:, 0]
+    return dataclasses.replace(data, y_proba=scores, from_logits=True)
+
+
+def _rows(first: PredictionFile, other: PredictionFile) -> npt.NDArray[np.intp]:
+    """Return where each row of `first` is in `other`."""
+    n, m = len(first.y_proba), len(other.y_proba)
+    if first.ids is None or other.ids is None:
+        if n != m:
+            raise ValueError(
+                f"{other.path}: {m} rows, and {n} in {first.path}: expected the same rows; name a "
+                "column that tells them apart by id_column (--id-column on the command line)."
+            )
+        return np.arange(n)
+    place: dict[str, int] = {}
+    for data in (first, other):
+        assert data.ids is not None  # noqa: S101  # both have some
+        place = {each: row for row, each in enumerate(data.ids.tolist())}
+        if len(place) < len(data.ids):
+            seen: set[str] = set()
+            twice = sorted({x for x in data.ids.tolist() if x in seen or seen.add(x)})  # type: ignore[func-returns-value]
+            raise ValueError(
+                f"{data.path}: ids {listed(twice, most=3)} occur more than once: expected one row "
+                "each; remove the others, or name another column."
+            )
+    mine = first.ids.tolist()
+    missing = [each for each in mine if each not in place]
+    if missing or n != m:
+        extra = sorted(set(place) - set(mine))
+        where, which = (other.path, missing) if missing else (first.path, extra)
+        raise ValueError(
+            f"{other.path}: ids {listed(which, most=3)} are not in {where}: expected the same rows "
+            f"as in {first.path}; keep those that both have."
+        )
+    return np.array([place[each] for each in mine], dtype=np.intp)
+
+
+def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
+    """Return where each class column of `first` is in `other`, None where they stand alike."""
+    k, its = (1 if each.y_proba.ndim == 1 else each.y_proba.shape[1] for each in (first, other))
+    if max(k, 2) != max(its, 2):
+        raise ValueError(
+            f"{other.path}: {its} class columns, and {k} in {first.path}: expected the same "
+            "classes; add those that are missing, or name them by classes (--class on the command "
+            "line)."
+        )
+    if k != its or k == 1 or not (first.class_names and other.class_names):
+        return None
+    try:
+        return order_of_columns(first.class_names, other.class_names)
+    except OtherColumnsError as error:
+        raise ValueError(
+            f"{other.path}: class columns {listed(other.class_names)}, and "
+            f"{listed(first.class_names)} in {first.path}: expected the same; rename them."
+        ) from error
+
+
+def _check_labels(
+    first: PredictionFile,
+    other: PredictionFile,
+    rows: npt.NDArray[np.intp],
+    columns: list[int] | None,
+) -> None:
+    """Raise where a row has another label: then it is another row, or a column another class."""
+    mine, its = _codes(first), _codes(other)[rows]
+    if columns is not None:
+        # The class of a code of `other` is that of the column of `first` that it is in.
+        its = its[:, columns] if its.ndim == 2 else np.argsort(columns)[its]
+    if mine.ndim != its.ndim:
+        raise ValueError(
+            f"{other.path}: labels of another form than in {first.path}: expected one class in "
+            "each row of both, or an indicator matrix; write one of them anew."
+        )
+    differ = np.flatnonzero((mine != its) if mine.ndim == 1 else (mine != its).any(axis=1))
+    if differ.size:
+        fix = (
+            "correct one of the files"
+            if first.ids is not None and other.ids is not None
+            else "sort both alike, or name a column that tells rows apart by id_column "
+            "(--id-column on the command line)"
+        )
+        raise ValueError(
+            f"{other.path}: labels differ from those of {first.path} in {differ.size} of "
+            f"{len(mine)} rows, at {some_rows(differ.tolist(), most=3)} of that file: expected the "
+            f"same rows; {fix}."
+        )
+
+
+def _codes(data: PredictionFile) -> npt.NDArray[Any]:
+    """Return the place of the column of what occurred in each row, or an indicator matrix."""
+    single = data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1
+    k = 2 if single else data.y_proba.shape[1]
+    proba = Held(np.empty(0) if single else np.empty((0, k)))
+    try:
+        found = read_labels(data.y_true, k, labels=data.labels, proba=proba, called=_CALLED)
+    except ValueError as error:
+        raise ValueError(f"{data.path}: {error}") from error
+    codes = found.indicator if found.codes is None else found.codes
+    assert codes is not None  # noqa: S101  # labels are one or the other
+    return codes

@@ -1,0 +1,261 @@
+"""New predictions, with or without labels: read, recalibrated, and written in the same form."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal.cli import formats
+from propercal.cli.class_names import KEYS
+from propercal.cli.columns import numbers_of
+from propercal.cli.formats import SEPARATORS, listed
+from propercal.cli.standard_input import STANDARD_INPUT, read_standard_input
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from propercal.cli.maps import RecalibrationMap
+
+Floats = npt.NDArray[np.float64]
+
+_SCORES = ("probs", "logits", "confidence")
+_TABLES = (*SEPARATORS, ".parquet")
+
+
+class NewPredictions(Protocol):
+    """Predictions of a file, which may be written again with others in their place."""
+
+    def recalibrated(self, by: RecalibrationMap) -> NewPredictions:
+        """Return the same with recalibrated predictions."""
+
+    def content(self, suffix: str) -> bytes:
+        """Return the content of a file with this suffix."""
+
+
+def read_new(
+    path: Path, *, class_names: Sequence[str], said: Sequence[str], from_logits: bool
+) -> tuple[NewPredictions, str]:
+    """Read predictions, and return the suffix of their form too.
+
+    `class_names` are those of the map, and `said` those of the caller.
+    """
+    content: bytes | None = None
+    suffix, packed = formats.format_of(path)
+    if path == STANDARD_INPUT:
+        suffix, content = read_standard_input(path)
+    names = tuple(said or class_names)
+    with formats.damage_said(path, suffix.removeprefix(".")):
+        if suffix == ".npz":
+            with formats.Npz(path, content) as archive:
+                arrays = {each: archive.array(each) for each in archive.names}
+            return _Arrays(path, arrays, names), suffix
+        if suffix == ".npy":
+            return _Array(path, formats.read_npy(path), "logits" in path.stem.lower()), suffix
+        if suffix == ".parquet":
+            return _Table(path, formats.read_parquet(path)[0], names, from_logits), suffix
+        if suffix not in (*SEPARATORS, ".jsonl"):
+            raise ValueError(
+                f"{path}: file type {suffix or 'without a suffix'}: expected .npz, .npy, .csv, "
+                ".tsv, .jsonl or .parquet; convert it, or rename it."
+            )
+        text = (
+            formats.read_text(path, packed=packed)
+            if content is None
+            else content.decode("utf-8-sig")
+        )
+        if suffix == ".jsonl":
+            return _Objects(path, formats.read_objects(path, text), names, from_logits), suffix
+        table = formats.read_separated(path, io.StringIO(text), SEPARATORS[suffix])
+        return _Table(path, table, names, from_logits), suffix
+
+
+class _Table:
+    def __init__(
+        self, path: Path, table: pd.DataFrame, names: Sequence[str], from_logits: bool
+    ) -> None:
+        self._path, self._table, self._from_logits = path, table, from_logits
+        self._names = list(names)
+
+    def recalibrated(self, by: RecalibrationMap) -> _Table:
+        names = _class_columns(self._path, list(self._table.columns), self._names, by)
+        proba = np.column_stack([numbers_of(self._path, self._table, name) for name in names])
+        found = _mapped(self._path, by, proba, from_logits=self._from_logits)
+        table = self._table.copy()
+        for i, name in enumerate(names):
+            table[name] = found[:, i]
+        return _Table(self._path, table, names, from_logits=False)
+
+    def content(self, suffix: str) -> bytes:
+        if suffix == ".parquet":
+            stream = io.BytesIO()
+            self._table.to_parquet(stream, index=False)
+            return stream.getvalue()
+        _check_suffix(self._path, suffix, _TABLES)
+        text = self._table.to_csv(sep=SEPARATORS[suffix], index=False, lineterminator="\n")
+        return text.encode()
+
+
+class _Objects:
+    def __init__(
+        self,
+        path: Path,
+        columns: dict[str, list[Any]],
+        names: Sequence[str],
+        from_logits: bool,
+    ) -> None:
+        self._path, self._columns = path, columns
+        self._names, self._from_logits = list(names), from_logits
+
+    def recalibrated(self, by: RecalibrationMap) -> _Objects:
+        found = dict(self._columns)
+        lists = [key for key in _SCORES if key in found and isinstance(found[key][0], list)]
+        if len(lists) > 1:
+            raise ValueError(f"{self._path}: lists {listed(lists)}: expected one; keep one.")
+        if lists:
+            (key,) = lists
+            proba = np.array(found[key], dtype=np.float64)
+            _check_places(self._path, by, self._names)
+            new = _mapped(self._path, by, proba, from_logits=key == "logits").tolist()
+            found = {("probs" if each == "logits" else each): v for each, v in found.items()}
+            found["probs" if key == "logits" else key] = new
+        else:
+            names = _class_columns(self._path, list(found), self._names, by)
+            proba = np.array([found[name] for name in names], dtype=np.float64).T
+            new = _mapped(self._path, by, proba, from_logits=self._from_logits)
+            found |= {name: new[:, i].tolist() for i, name in enumerate(names)}
+        return _Objects(self._path, found, self._names, from_logits=False)
+
+    def content(self, suffix: str) -> bytes:
+        _check_suffix(self._path, suffix, (".jsonl",))
+        rows = zip(*self._columns.values(), strict=True)
+        lines = [json.dumps(dict(zip(self._columns, row, strict=True))) for row in rows]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+
+class _Arrays:
+    def __init__(
+        self, path: Path, arrays: dict[str, npt.NDArray[Any]], names: Sequence[str]
+    ) -> None:
+        self._path, self._arrays, self._names = path, arrays, tuple(names)
+
+    def recalibrated(self, by: RecalibrationMap) -> _Arrays:
+        scores = [key for key in _SCORES if key in self._arrays]
+        if len(scores) != 1:
+            raise ValueError(
+                f"{self._path}: arrays {listed(list(self._arrays))}: expected one of "
+                f"{listed(_SCORES)}; keep one."
+            )
+        (key,) = scores
+        proba = self._arrays[key]
+        own = [
+            self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
+        ]
+        order = _order(self._path, by, own[0] if own else self._names)
+        found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
+        arrays = {each: value for each, value in self._arrays.items() if each != key}
+        arrays["probs" if key == "logits" else key] = found
+        return _Arrays(self._path, arrays, self._names)
+
+    def content(self, suffix: str) -> bytes:
+        _check_suffix(self._path, suffix, (".npz",))
+        stream = io.BytesIO()
+        np.savez_compressed(stream, **self._arrays)  # type: ignore[arg-type]
+        return stream.getvalue()
+
+
+class _Array:
+    def __init__(self, path: Path, array: npt.NDArray[Any], from_logits: bool) -> None:
+        self._path, self._array, self._from_logits = path, array, from_logits
+
+    def recalibrated(self, by: RecalibrationMap) -> _Array:
+        found = _mapped(self._path, by, self._array, from_logits=self._from_logits)
+        return _Array(self._path, found, from_logits=False)
+
+    def content(self, suffix: str) -> bytes:
+        _check_suffix(self._path, suffix, (".npy",))
+        stream = io.BytesIO()
+        np.save(stream, self._array)
+        return stream.getvalue()
+
+
+def _mapped(
+    path: Path,
+    by: RecalibrationMap,
+    proba: npt.NDArray[Any],
+    *,
+    from_logits: bool,
+    order: list[int] | None = None,
+) -> Floats:
+    """Return recalibrated probabilities; `order` are places of the classes of the map."""
+    k = 1 if proba.ndim == 1 else proba.shape[-1]
+    if proba.ndim > 2 or k != by.n_columns:
+        raise ValueError(
+            f"{path}: predictions of shape {proba.shape}: expected {by.n_columns} columns, as the "
+            "map was fitted to; pass the same classes."
+        )
+    try:
+        if order is None:
+            return by(proba, from_logits=from_logits)
+        found = np.empty(proba.shape)
+        found[:, order] = by(proba[:, order], from_logits=from_logits)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return found
+
+
+def _class_columns(
+    path: Path, columns: Sequence[str], names: Sequence[str], by: RecalibrationMap
+) -> list[str]:
+    """Return the columns of the classes of the map, in its order, or raise."""
+    if not names:
+        raise ValueError(
+            f"{path}: columns {listed(columns)}: the map was fitted to columns without names; name "
+            "the class columns in their order by classes (--class on the command line)."
+        )
+    if missing := [name for name in names if name not in columns]:
+        raise ValueError(
+            f"{path}: columns {listed(columns)}: expected {listed(missing)} too, which the map was "
+            "fitted to; rename the columns, or name those of its classes by classes (--class on "
+            "the command line), in the order of the map."
+        )
+    if len(names) != by.n_columns:
+        raise ValueError(
+            f"{path}: classes = {listed(names)}: expected {by.n_columns}, as the map was fitted "
+            "to; name each once."
+        )
+    return list(names)
+
+
+def _check_places(path: Path, by: RecalibrationMap, names: Sequence[str]) -> None:
+    """Raise where numbers of lists may stand in another order than the classes of the map."""
+    if by.class_names and list(names) != list(by.class_names):
+        raise ValueError(
+            f"{path}: classes = {listed(names)}: expected {listed(by.class_names)}, in the order "
+            "of the map; leave --class out if the lists are in that order."
+        )
+
+
+def _order(path: Path, by: RecalibrationMap, names: Sequence[str]) -> list[int] | None:
+    """Return where the classes of the map are among the columns of an array."""
+    if not by.class_names or not names or list(names) == list(by.class_names):
+        return None
+    if sorted(names) != sorted(by.class_names):
+        raise ValueError(
+            f"{path}: classes {listed(names)}: expected {listed(by.class_names)}, which the map "
+            "was fitted to; name the same."
+        )
+    return [list(names).index(each) for each in by.class_names]
+
+
+def _check_suffix(path: Path, suffix: str, among: Sequence[str]) -> None:
+    if suffix not in among:
+        raise ValueError(
+            f"{path}: cannot be written as {suffix or 'a file without a suffix'}: expected "
+            f"{' or '.join(among)}; give the output such a name."
+        )

@@ -1,0 +1,80 @@
+"""Messages in the words of the command line: flags in place of Python's arguments."""
+
+from __future__ import annotations
+
+import re
+
+#: Python's name of an argument: the flag that sets it.
+FLAGS = {
+    "algorithm": "--algorithm",
+    "alpha": "--alpha",
+    "bandwidth": "--bandwidth",
+    "blocks": "--blocks",
+    "classes": "--class",
+    "confidence_level": "--level",
+    "drop": "--drop",
+    "event": "--event",
+    "exclude_self": "--include-self",
+    "from_logits": "--from-logits",
+    "generator": "--generator",
+    "group_column": "--group-column",
+    "groups": "--group-column",
+    "id_column": "--id-column",
+    "kernel": "--kernel",
+    "label_column": "--label-column",
+    "labels": "--class",
+    "method": "--method",
+    "n_bins": "--n-bins",
+    "n_folds": "--n-folds",
+    "n_resamples": "--n-resamples",
+    "notion": "--notion",
+    "pos_label": "--pos-label",
+    "random_state": "--seed",
+    "run_length": "--run-length",
+    "path": "--output",
+    "sample_weight": "--weight-column",
+    "subgroup_column": "--subgroup-column",
+    "subgroups": "--subgroup-column",
+    "term": "--term",
+    "weight_column": "--weight-column",
+}
+#: What has no flag, since it is what a file holds.
+DATA = {"y_true": "labels", "y_proba": "predictions"}
+
+_NAMES = "|".join(sorted(FLAGS, key=len, reverse=True))
+_VALUE = r"""'[^']*'|"[^"]*"|\[[^\]]*\]|[^\s,;:()]*[^\s,;:().]|\.\.\."""
+#: Names of flags and of arguments beside each other: the first are enough.
+_BOTH = re.compile(r"(?:\w+(?:, | or ))*\w+ \((--[^()]*?) on the command line\)")
+#: An argument and its value, as errors begin and as calls have it.
+_BEGINS = re.compile(rf"(^|: )(?!labels)({_NAMES}) = ({_VALUE})?")
+_CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
+#: Names that are no words of English.
+_UNDERSCORED = re.compile(
+    rf"\b({'|'.join(name for name in (*FLAGS, *DATA) if '_' in name)})\b(?!\s*[=(]\s*\()"
+)
+_OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")
+#: What Python calls by one name, and people by a plural.
+_PLURAL = {"has": "have", "holds": "hold", "is": "are"}
+_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|(?<![^ ])X) ({'|'.join(_PLURAL)})\b")
+
+
+def in_words(message: str) -> str:
+    """Return a message of the package as the command line says it."""
+    message = _BOTH.sub(r"\1", message)
+    message = _SINGULAR.sub(lambda m: f"{m[1]} {_PLURAL[m[2]]}", message)
+    message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
+    message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)
+    message = _UNDERSCORED.sub(lambda m: FLAGS.get(m[1]) or DATA[m[1]], message)
+    return _OF_RECALIBRATORS.sub(r"\1predictions", message)
+
+
+def _flag(name: str, value: str) -> str:
+    """Return a flag with its value; one that is set by its presence has none.
+
+    Nor is a list shown: such a flag is repeated.
+    """
+    flag = FLAGS[name]
+    plain = value.strip("\"'") if value[:1] in "\"'" and " " not in value else value
+    if plain in ("True", "False", "...", "") or plain.startswith("["):
+        return flag
+    return f"{flag} {plain}"

@@ -1,0 +1,268 @@
+"""What a report is asked to show: results, files, or labels with the predictions of models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from propercal._data.messages import bad_value
+from propercal.inference import CalibrationTest, ModelComparison
+from propercal.result import Decomposition
+from propercal.subgroups import GroupDecomposition
+
+RESULTS = (Decomposition, GroupDecomposition, ModelComparison, CalibrationTest)
+PAGES = (".html", ".htm")
+#: What may be said of files too.
+_OF_FILES = ("from_logits", "pos_label")
+_EXPECTED = "labels and predictions, files of predictions, or results"
+_FIX = 'call report(y_true, y_proba, path="report.html"), or pass files, or results'
+
+
+class FileFacts(NamedTuple):
+    """What a page says of a file."""
+
+    name: str
+    size: int | None
+    """Bytes; None of standard input."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Labels, and the predictions of one model or several for the same rows."""
+
+    y_true: object
+    models: Mapping[str, object]
+    """The first is shown in detail. A single one may have no name."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How they are to be read."""
+    groups: object = None
+    """Rows that depend on each other."""
+    blocks: Any = None
+    """The same of a series."""
+    subgroups: object = None
+    """Rows that are to be compared with each other."""
+    class_names: tuple[str, ...] = ()
+    """Of a file whose labels count its columns."""
+    row_names: Any = None
+    """What a file calls its rows."""
+    files: tuple[FileFacts, ...] = ()
+    paired_by: str = ""
+    """In words, how rows of several files were paired."""
+
+    @property
+    def first(self) -> object:
+        """Predictions of the model that is shown in detail."""
+        return next(iter(self.models.values()))
+
+
+class Columns(NamedTuple):
+    """Which columns of a file are what, as :func:`propercal.cli.files.read_predictions` takes."""
+
+    label_column: str | None = None
+    weight_column: str | None = None
+    group_column: str | None = None
+    subgroup_column: str | None = None
+    id_column: str | None = None
+    drop: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+Found = tuple[Data | None, dict[str, Any]]
+"""Data, or results by their name."""
+
+
+def split_path(data: tuple[object, ...], path: object) -> tuple[tuple[object, ...], Path | None]:
+    """Return data and the path of the page, which may be the last of them, or raise."""
+    if path is None and len(data) > 1 and is_path(data[-1]) and _is_page(data[-1]):
+        *data_, path = data
+        data = tuple(data_)
+    if path is None:
+        return data, None
+    if not is_path(path) or not _is_page(path):
+        raise bad_value(
+            "path",
+            repr(path),
+            "the name of a page, which ends in .html",
+            'pass path="report.html"',
+        )
+    return data, Path(path)  # type: ignore[arg-type]
+
+
+def is_path(value: object) -> bool:
+    """Tell whether a value is the name of a file."""
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_page(value: Any) -> bool:
+    return Path(value).suffix.lower() in PAGES
+
+
+def read_given(
+    data: tuple[object, ...], reading: Mapping[str, Any], columns: Columns, **beside: object
+) -> Found:
+    """Return data or results from positional arguments, or raise."""
+    if not data or (data[0] is None):
+        raise bad_value("data", "nothing" if not data else "None", _EXPECTED, _FIX)
+    first, *others = data
+    named = results_of(first)
+    if named is not None and not others:
+        return None, named
+    if _are_files(first) and all(is_path(each) for each in others):
+        paths = [first] if is_path(first) else list(first)  # type: ignore[call-overload]
+        return read_files([*paths, *others], reading, columns, **beside), {}
+    if len(data) != 2:
+        found = f"{len(data)} of them, the first a {type(first).__name__}"
+        raise bad_value("data", found, _EXPECTED, _FIX)
+    models: Any = others[0]
+    named_models = _named(models) if _is_several(models) else {"": models}
+    return Data(first, named_models, dict(reading), **beside), {}  # type: ignore[arg-type]
+
+
+def results_of(given: object) -> dict[str, Any] | None:
+    """Return results by their name; None if they are none."""
+    if isinstance(given, RESULTS):
+        return {"": given}
+    if isinstance(given, Mapping) and given and _all_results(given.values()):
+        return {str(name): each for name, each in given.items()}
+    if isinstance(given, list | tuple) and given and _all_results(given):
+        return {"" if len(given) == 1 else f"result {i + 1}": each for i, each in enumerate(given)}
+    return None
+
+
+def _all_results(values: Any) -> bool:
+    return all(isinstance(each, RESULTS) for each in values)
+
+
+def _are_files(first: object) -> bool:
+    several = isinstance(first, list | tuple) and len(first) > 0 and all(map(is_path, first))
+    return is_path(first) or (several and _look_like_files(first))
+
+
+def _look_like_files(names: Any) -> bool:
+    """Tell file names from labels that are words."""
+    return all(str(name) == "-" or Path(name).suffix != "" for name in names)
+
+
+def _is_several(models: object) -> bool:
+    """Tell predictions by the name of the model from those of one."""
+    if isinstance(models, Mapping):
+        return not hasattr(type(models), "iloc")
+    pairs = isinstance(models, list | tuple) and len(models) > 0
+    return pairs and all(
+        isinstance(each, tuple) and len(each) == 2 and isinstance(each[0], str)
+        for each in models  # type: ignore[attr-defined]
+    )
+
+
+def _named(models: Any) -> dict[str, object]:
+    pairs = list(models.items()) if isinstance(models, Mapping) else list(models)
+    names = [name for name, _ in pairs]
+    if not pairs or not all(isinstance(name, str) and name for name in names):
+        raise bad_value(
+            "models", f"the names {names!r}", "a name for each, in words", 'pass {"a": p_a}'
+        )
+    if len(set(names)) < len(names):
+        raise bad_value("models", f"the names {names!r}", "each once", "rename one of them")
+    return dict(pairs)
+
+
+def read_files(
+    paths: Sequence[Any], reading: Mapping[str, Any], columns: Columns, **beside: object
+) -> Data:
+    """Return what files hold, each of the predictions of one model for the same rows."""
+    _check_beside_files(reading, beside)
+    # Readers of files are the command line's, which stands above this.
+    matching = import_module("propercal.cli.matching")
+    several = len(paths) > 1
+    known = {name: reading.get(name) for name in _OF_FILES}
+    read = [_read(path, known, columns) for path in paths]
+    first, subgroups = read[0]
+    found = matching.matched([each for each, _ in read])
+    models = found.models if several else {"": next(iter(found.models.values()))}
+    said = dict(found.arguments)
+    groups = said.pop("groups", None)
+    return Data(
+        found.y_true,
+        models,
+        said,
+        groups=groups,
+        blocks=beside["blocks"],
+        subgroups=subgroups,
+        class_names=tuple(map(str, first.class_names)) if first.labels is not None else (),
+        row_names=first.ids,
+        files=tuple(FileFacts(str(path), _size(path)) for path in paths),
+        paired_by=found.paired_by if several else "",
+    )
+
+
+def _check_beside_files(reading: Mapping[str, Any], beside: Mapping[str, object]) -> None:
+    """Refuse arguments that are about data in memory."""
+    for name in ("groups", "subgroups"):
+        if beside[name] is not None:
+            raise bad_value(
+                name,
+                f"a {type(beside[name]).__name__} beside files",
+                "the name of a column",
+                "name it by group_column= or subgroup_column=",
+            )
+    for name, value in reading.items():
+        if name not in _OF_FILES and value is not None:
+            raise bad_value(
+                name,
+                f"a {type(value).__name__} beside files",
+                "none: files say so by their columns",
+                "read the files yourself, and pass labels and predictions",
+            )
+
+
+def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[Any, Any]:
+    """Return what a file holds, and the subgroup of each row."""
+    group, subgroup = columns.group_column, columns.subgroup_column
+    if subgroup is None:
+        return _columns_of(path, known, columns, group, ()), None
+    if str(path) != "-":
+        found = _columns_of(path, known, columns, group, (subgroup,))
+        others = () if group is None else (group,)
+        return found, _columns_of(path, known, columns, subgroup, others).groups
+    if group is not None:
+        raise bad_value(
+            "subgroup_column",
+            f"{subgroup!r} beside group_column on standard input",
+            "one of the two",
+            "write the table to a file first",
+        )
+    found = _columns_of(path, known, columns, subgroup, ())
+    return replace(found, groups=None), found.groups
+
+
+def _columns_of(
+    path: Any,
+    known: Mapping[str, Any],
+    columns: Columns,
+    group: str | None,
+    others: tuple[str, ...],
+) -> Any:
+    """Read a file with one of its columns as groups, and without `others`."""
+    files = import_module("propercal.cli.files")
+    # Arrays have names of their own.
+    table = not files.holds_arrays(Path(path))
+    return files.read_predictions(
+        path,
+        label_column=columns.label_column if table else None,
+        weight_column=columns.weight_column,
+        group_column=group,
+        id_column=columns.id_column,
+        drop=(*columns.drop, *others) if table else (),
+        classes=columns.classes,
+        from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
+        pos_label=known["pos_label"] if table else None,
+        find_id=True,
+    )
+
+
+def _size(path: Any) -> int | None:
+    return None if str(path) == "-" else Path(path).stat().st_size

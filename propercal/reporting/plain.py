@@ -1,0 +1,171 @@
+"""Warnings in plain words: what a message of the package means to one who reads a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: A part of a message, and what it says to a reader; `{...}` are groups of the pattern.
+_MEANINGS: tuple[tuple[str, str], ...] = (
+    (
+        r"that they do not follow \(p = (?P<p>\S+)\).*?by up to about (?P<by>\S+?),",
+        (
+            "The miscalibration has a shape that the recalibrations do not follow (p = {p}). It is "
+            "likely to be larger than estimated, by up to about {by}; its interval allows for that."
+        ),
+    ),
+    (
+        r"(?P<share>\d+)% of the \S+ calibration error comes from structure that only the kernel",
+        (
+            "{share} % of the miscalibration was found by comparing neighbouring predictions "
+            "alone. That finds only part of such a shape, so the miscalibration is likely to be "
+            "larger; if rows depend on each other, such as repetitions, it may be smaller."
+        ),
+    ),
+    (
+        r"infinite, since .*?the loss is infinite at (?P<rows>[^:]+): an outcome occurred",
+        (
+            "At {rows} the outcome was one to which the model gave probability 0. Such a loss is "
+            "infinite, and so is the mean. A probability of exactly 0 is seldom meant: correct it, "
+            "or measure by a loss that is bounded, such as the Brier score."
+        ),
+    ),
+    (
+        r"infinite, since",
+        (
+            "Part of what is measured is infinite, as a prediction gives probability 0 to what may "
+            "happen. Correct it, or measure by a loss that is bounded, such as the Brier score."
+        ),
+    ),
+    (
+        r"an outcome occurred to which the prediction gives probability 0, at (?P<rows>[^:]+):",
+        (
+            "At {rows} an outcome occurred to which the model gave probability 0. No calibrated "
+            "model does so, which settles the test of calibration."
+        ),
+    ),
+    (
+        r"only (?P<n>\d+) rows? had an outcome of predicted probability at most 1/2",
+        (
+            "In only {n} rows did something happen that the model held for unlikely (one half or "
+            "less). That is too few to say how often it is wrong: rely neither on the "
+            "miscalibration nor on its interval, and collect more rows."
+        ),
+    ),
+    (
+        r"no row had an outcome of predicted probability at most 1/2",
+        (
+            "In no row did anything happen that the model held for unlikely (one half or less). "
+            "How often it is wrong cannot be learnt from that: rely neither on the miscalibration "
+            "nor on its interval, and collect more rows."
+        ),
+    ),
+    (
+        r"loss is that of about (?P<n>\d+) of the rows",
+        (
+            "The whole loss is that of about {n} rows, the others having next to none. The "
+            "miscalibration is likely to be larger than estimated, and its interval too narrow."
+        ),
+    ),
+    (
+        r"rows seem to repeat each other",
+        (
+            "Rows seem to repeat each other: many have the same prediction and the same label. "
+            "Repetitions make intervals too narrow and the miscalibration too large. Say which "
+            "rows belong together (groups), or leave repetitions out."
+        ),
+    ),
+    (
+        r"leaves an effective number of (?P<few>\S+) rows of (?P<n>\d+)",
+        (
+            "Weights are so unequal that {n} rows tell as much as {few} of equal weight. What is "
+            "measured rests on these few."
+        ),
+    ),
+    (
+        r"groups of very unequal size leave an effective number of (?P<few>\S+) of (?P<n>\S+):",
+        "Groups of rows are so unequal that {n} of them tell as much as {few} of equal size.",
+    ),
+    (
+        r"holds .* and no 0: read as numbers of columns",
+        (
+            "No row has the label 0, so labels were read as counting the columns from 0. If they "
+            "count from 1, every number on this page is wrong: check the labels."
+        ),
+    ),
+    (
+        r"used as they are\. Divide each row by its sum",
+        "The probabilities of a row do not quite sum to 1. They were used as they are.",
+    ),
+    (
+        r"by rounding \(at most",
+        "Some probabilities lie outside of 0 to 1 by a rounding error, and were read as 0 or 1.",
+    ),
+    (
+        r"though from_logits=True says that they are logits",
+        (
+            "The predictions look like probabilities, but were read as logits because they were "
+            "said to be. If they are probabilities, every number on this page is wrong."
+        ),
+    ),
+    (
+        r"taken for logits of classes, though no row has such a label",
+        (
+            "Some columns were read as classes though no row has such a label. If they are no "
+            "classes, every number on this page is wrong: leave them out."
+        ),
+    ),
+    (
+        r"one column numbered 0",
+        "The only column of predictions is numbered 0, and was read as the probability of class 1.",
+    ),
+    (
+        r"confidence band has lower ends above upper ones",
+        (
+            "How often things happen does not rise with what was predicted: the reliability curve "
+            "hides where it falls."
+        ),
+    ),
+    (
+        r"an outcome of predicted probability 0 occurred in (?P<few>\d+) of (?P<n>\d+) groups",
+        (
+            "In {few} of {n} groups an outcome occurred to which the model gave probability 0. No "
+            "calibrated model does so, which settles the test for them."
+        ),
+    ),
+    (
+        r"alone in a bin",
+        (
+            "Some rows are alone in their bin, and the share of each class among all others was "
+            "used for them."
+        ),
+    ),
+    (
+        r"is nothing beside the largest",
+        "Some weights are so small beside the largest that they were counted as 0.",
+    ),
+    (
+        r"bandwidth search ended at|loss is infinite in about .* rows at every bandwidth",
+        "The width of the neighbourhoods (bandwidth) could not be chosen well for these data.",
+    ),
+)
+_OF_GROUPS = re.compile(r"^groups \[(?P<names>.*?)\]: (?P<rest>.*)$", re.DOTALL)
+_PATTERNS = tuple((re.compile(pattern, re.DOTALL), words) for pattern, words in _MEANINGS)
+
+
+def in_plain_words(message: str) -> str:
+    """Return what a warning says to a reader; the message itself where nothing is plainer."""
+    of_groups = _OF_GROUPS.match(message)
+    if of_groups is not None:
+        names = of_groups["names"].replace("'", "")
+        return f"{in_plain_words(of_groups['rest'])} (Groups: {names}.)"
+    for pattern, words in _PATTERNS:
+        found = pattern.search(message)
+        if found is not None:
+            return words.format(**found.groupdict())
+    return message[:1].upper() + message[1:]
+
+
+def all_in_plain_words(messages: Iterable[str]) -> tuple[str, ...]:
+    """Return each meaning once, in the order of the messages."""
+    return tuple(dict.fromkeys(map(in_plain_words, messages)))

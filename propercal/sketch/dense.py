@@ -1,0 +1,154 @@
+"""Sums of rows in arrays of a fixed shape, which add up number by number.
+
+What a sketch keeps, laid out over all bins of the grid, so that who knows only how to add arrays
+(or take the least and the largest of their numbers) can put the rows of several processes together.
+Rows of a batch are dealt to folds by a number that is made of their predictions: the sums depend on
+the batches, not on their order, nor on who saw them.
+"""
+
+from __future__ import annotations
+
+import copy
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import ignore_underflow, no_gradient, to_numpy
+from propercal._kernels.binning import LARGEST_EXACT, grid_numbers
+from propercal.methods import MethodLike
+from propercal.recalibration.points import LOG_FLOOR
+from propercal.result import Decomposition
+from propercal.sketch.accumulator import CalibrationSketch
+from propercal.sketch.contents import Contents
+from propercal.sketch.convention import Convention
+from propercal.sketch.first_class import check_for_zero
+from propercal.sketch.occurred import Occurred, occurred
+from propercal.sketch.rows import Pairs, state_of_rows
+from propercal.sketch.state import State
+from propercal.sketch.tables import PointSums
+from propercal.sketch.totals import Totals
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+Floats = npt.NDArray[np.float64]
+
+_OUTERMOST = int(grid_numbers(np.array([-LOG_FLOOR]))[0])
+#: Bins of the grid.
+N_BINS = 2 * _OUTERMOST + 1
+#: What is no sum: the least, or the largest, number of all counts.
+LEAST, LARGEST = ("low", "bounds"), ("high", "settled")
+
+
+@dataclass(frozen=True)
+class DenseSketch:
+    """Settings of a sketch whose sums are held by someone else."""
+
+    sketch: CalibrationSketch
+    """Without rows."""
+    weighted: bool
+    """Whether rows have weights."""
+    counted: bool
+    """Whether labels are numbers from 0 because nobody said otherwise."""
+
+    def empty(self) -> Arrays:
+        """Return the sums over no rows."""
+        frame, k = self.sketch._frame, self.sketch.n_classes
+        q, cells = frame.n_problems, (frame.n_problems, N_BINS, frame.n_folds, 2)
+        totals = Totals.empty(q)
+        arrays = {
+            "size": np.zeros(cells, dtype=np.int64),
+            "total": np.zeros((q, N_BINS)),
+            "low": np.full((q, N_BINS), np.inf),
+            "high": np.full((q, N_BINS), -np.inf),
+            "sums": totals.sums,
+            "bounds": totals.bounds,
+            "zeros": totals.zeros,
+            "rows": totals.rows,
+            # Whether rows were read as of one class, and whether as of separate problems.
+            "settled": np.zeros(2, dtype=np.int64),
+            # Rows of each class where tables do not tell, and how many should be of the first.
+            "classes": np.zeros(k, dtype=np.int64),
+            "of_first": np.zeros(1),
+        }
+        more = {"weights": np.zeros(cells), "squares": np.zeros(cells)} if self.weighted else {}
+        return {**arrays, **more}
+
+    @ignore_underflow
+    def of_rows(
+        self, y_true: object, y_proba: object, sample_weight: object, settled: Floats
+    ) -> Arrays | None:
+        """Return the sums over the rows of one batch, None if none counts.
+
+        `settled` says how rows before were read.
+        """
+        sketch = copy.copy(self.sketch)
+        sketch._seen = sketch._seen._replace(reading=self._reading(settled))
+        read = sketch._read(y_true, y_proba, sample_weight)
+        if read is None:
+            return None
+        pairs, n_odd, reading = read
+        with no_gradient(pairs.prob):
+            state = state_of_rows(pairs, sketch._frame, sketch.generator, n_odd, _seed(pairs))
+        return self._laid_out(state, reading)
+
+    def _laid_out(self, state: State, reading: Convention) -> Arrays:
+        arrays, totals = self.empty(), state.totals
+        arrays |= {name: getattr(totals, name) for name in ("sums", "bounds", "zeros", "rows")}
+        for i, each in enumerate(state.tables):
+            table = each.binned()
+            at = table.keys.astype(np.intp) + _OUTERMOST
+            for name in ("size", "total", "low", "high"):
+                arrays[name][i, at] = getattr(table, name)
+            if self.weighted:
+                arrays["weights"][i, at] = table.weights
+                arrays["squares"][i, at] = table.square_sums
+        if reading.separate is not None:
+            arrays["settled"][int(reading.separate)] = 1
+        arrays["classes"][sorted(reading.occurred.classes)] = 1
+        arrays["of_first"][0] = reading.occurred.of_first
+        return arrays
+
+    @ignore_underflow
+    def result(self, arrays: Arrays, method: MethodLike, confidence_level: float) -> Decomposition:
+        """Decompose the risk of the rows that were summed up."""
+        sketch = copy.copy(self.sketch)
+        totals = Totals(*(arrays[name] for name in ("sums", "bounds", "zeros", "rows")))
+        q = sketch._frame.n_problems
+        state = State(totals, [self._table(arrays, i) for i in range(q)], None)
+        seen = frozenset(np.flatnonzero(arrays["classes"]).tolist())
+        of_all = Occurred(seen, float(arrays["of_first"][0]))
+        reading = self._reading(arrays["settled"])._replace(occurred=of_all)
+        sketch._seen = Contents(state, reading)
+        if self.counted:
+            found = occurred(state, sketch.notion, of_all)
+            check_for_zero(found, sketch.n_classes, reading.names, None)
+        return sketch.result(method=method, confidence_level=confidence_level)
+
+    def _table(self, arrays: Arrays, i: int) -> PointSums:
+        """Return a table of the bins in use, or of the predictions if each bin has one value."""
+        size = arrays["size"][i]
+        used = np.flatnonzero(size.any(axis=(1, 2)))
+        low, high = arrays["low"][i, used], arrays["high"][i, used]
+        exact = len(used) <= LARGEST_EXACT and bool((low == high).all())
+        keys = low if exact else (used - _OUTERMOST).astype(np.float64)
+        weight, squares = (
+            (arrays[name][i, used] for name in ("weights", "squares"))
+            if self.weighted
+            else (None, None)
+        )
+        return PointSums(
+            exact, keys, arrays["total"][i, used], low, high, size[used], weight, squares
+        )
+
+    def _reading(self, settled: Any) -> Convention:
+        """Return how rows are read after some that settled so much."""
+        one_class, separate = (bool(each) for each in settled)
+        names = self.sketch._seen.reading.names
+        return Convention(names, separate if one_class or separate else None, unnamed=True)
+
+
+def _seed(pairs: Pairs) -> int:
+    """Return a number, not 0, made of the predictions of a batch."""
+    return 1 + zlib.crc32(np.ascontiguousarray(to_numpy(pairs.prob)).tobytes())

@@ -1,0 +1,163 @@
+"""What the metrics share: how rows are read, and a decomposition behind the number."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import torch
+from torchmetrics import Metric
+
+from propercal._data.messages import bad_value, warn
+from propercal._data.notions import as_notion
+from propercal._data.settings import check_confidence_level, check_flag
+from propercal._methods.method import Method
+from propercal._methods.recipe import SMALLEST_SAMPLE
+from propercal.generators.registry import as_generator
+from propercal.methods import Settings, as_method
+from propercal.result import Decomposition
+from propercal.torchmetrics.batches import Reader, too_few
+
+#: Arguments of metrics of torchmetrics that have another form here.
+_FOREIGN = {
+    "task": "leave it out: preds of shape (n,) are of two classes, (n, k) of k",
+    "num_classes": "leave it out: preds have a column for each class (StreamingCalibrationError: "
+    "n_classes)",
+    "num_labels": 'leave it out, and pass notion="classwise" with a target of shape (n, k)',
+    "n_bins": 'leave it out: there are no bins (but of method="risk", kernel="uniform-bins")',
+    "norm": 'pass generator="brier" for squared differences',
+    "average": 'pass notion="classwise" for the mean over classes',
+    "top_k": 'pass notion="top-label" for the most probable class',
+    "threshold": "leave it out: no label is predicted",
+    "validate_args": "leave it out: rows are always checked",
+}
+
+
+class ProperMetric(Metric):  # type: ignore[misc]
+    """A term of a decomposition.
+
+    The result is a scalar of the type of the predictions, float32 at least, where they are.
+    """
+
+    is_differentiable: bool = False
+    higher_is_better: bool = False
+    full_state_update: bool = False
+    if TYPE_CHECKING:
+        # Scripting reads annotations.
+        _computed: Any
+    #: The term that `compute` returns.
+    term: ClassVar[str]
+
+    def __init__(
+        self,
+        *,
+        generator: Any,
+        notion: Any,
+        method: Any,
+        from_logits: bool,
+        labels: Any,
+        pos_label: Any,
+        link: str | None,
+        ignore_index: Any,
+        confidence_level: float,
+        options: dict[str, Any],
+    ) -> None:
+        for name, value in options.items():
+            if name in _FOREIGN:
+                raise bad_value(name, repr(value), "no such argument", _FOREIGN[name])
+        settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
+        super().__init__(**options)
+        check_flag("from_logits", from_logits)
+        self.generator = as_generator(generator)
+        self.notion = as_notion(notion)
+        self.method: Method = as_method(method, **settings)
+        self.confidence_level = check_confidence_level(confidence_level)
+        self.from_logits, self.labels, self.pos_label = bool(from_logits), labels, pos_label
+        self.link, self.ignore_index = link, ignore_index
+        self._reader = Reader(self.from_logits, link, ignore_index, not self.notion.per_class)
+        self._decomposed: Decomposition | None = None
+        # Collections let metrics of equal states share them: those that read alike.
+        digest = zlib.crc32(repr((self._reader, labels, pos_label)).encode()).to_bytes(4, "big")
+        self.add_state("reading", torch.tensor(list(digest)), dist_reduce_fx="max")
+
+    def compute(self) -> torch.Tensor:
+        """Return the term of all rows, of all processes.
+
+        Returns
+        -------
+        scalar tensor
+            NaN, with a warning, of fewer rows than the method can take (debiased: 20), as a last
+            batch or a check before training may have.
+        """
+        n, least = self._n_rows(), SMALLEST_SAMPLE if self.method.corrects_bias else 2
+        if n < least:
+            warn(f"{type(self).__name__} has {too_few(n, least)}")
+            self._decomposed = None
+            return torch.tensor(math.nan, device=self._place())
+        with torch.no_grad():
+            self._decomposed = self._decompose()
+        found = getattr(self._decomposed, self.term)
+        return torch.as_tensor(found, device=self._place(), dtype=self._result_type())
+
+    def decomposition(self) -> Decomposition:
+        """Return all terms of the rows of all processes, with intervals.
+
+        It costs nothing more after :meth:`compute`.
+
+        Returns
+        -------
+        Decomposition
+
+        Raises
+        ------
+        ValueError
+            If there are fewer rows than the method can take.
+        """
+        if self._computed is None or self._decomposed is None:
+            self._computed = None
+            self.compute()
+        if self._decomposed is None:
+            raise bad_value(
+                "preds", "too few rows", "more than update() has seen so far", "update() with more"
+            )
+        return self._decomposed
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Draw the value, or several, as metrics of torchmetrics do.
+
+        Parameters
+        ----------
+        val : tensor or sequence of tensors, optional
+            What :meth:`compute` or the metric itself returned, of several steps; its present value
+            by default.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        tuple
+            The figure and the Axes.
+        """
+        return self._plot(val, ax)
+
+    @abstractmethod
+    def _n_rows(self) -> int:
+        """Return how many rows count."""
+
+    @abstractmethod
+    def _decompose(self) -> Decomposition:
+        """Decompose the risk of the rows seen."""
+
+    @abstractmethod
+    def _place(self) -> torch.device:
+        """Return the device of the result."""
+
+    def _result_type(self) -> torch.dtype:
+        """Return the type of the result."""
+        return torch.get_default_dtype()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the decomposition, which holds the rows once more."""
+        return cast("dict[str, Any]", {**super().__getstate__(), "_decomposed": None})

@@ -1,0 +1,113 @@
+"""Groups of rows that depend on each other, as dimensions, coordinates and blocks say them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from propercal._data.blocks import block_length, is_ordered
+from propercal._data.coordinates import coordinate
+from propercal._data.holders import is_labelled
+from propercal._data.layout import some_dims
+from propercal._data.messages import bad_value
+from propercal.xarray.division import Division
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def groups_of(
+    groups: object, blocks: object, arrays: Mapping[str, xr.DataArray], division: Division
+) -> tuple[xr.DataArray | None, Any]:
+    """Return groups as an array, and blocks that are left to the reader."""
+    if groups is not None and blocks is not None:
+        raise bad_value(
+            "blocks", repr(blocks), "None beside groups=, which say what depends on what",
+            "pass one of the two",
+        )  # fmt: skip
+    if isinstance(blocks, Mapping):
+        return _along(blocks, arrays, division), None
+    if groups is None or is_labelled(groups):
+        return groups, blocks  # type: ignore[return-value]
+    if not isinstance(groups, Hashable):
+        raise bad_value(
+            "groups",
+            f"a {type(groups).__name__}",
+            "the name of a dimension or coordinate, or a DataArray",
+            "pass xarray.DataArray(groups, dims=[...])",
+        )
+    return _named(groups, arrays, division), None
+
+
+def _named(name: Hashable, arrays: Mapping[str, xr.DataArray], division: Division) -> xr.DataArray:
+    """Return the coordinate of a name, or the places along a dimension that has none."""
+    import xarray as xr
+
+    for values in arrays.values():
+        if name in values.coords:
+            return _as_names(name, values.coords[name])
+    for values in arrays.values():
+        if name in values.dims:
+            return xr.DataArray(np.arange(values.sizes[name]), dims=[name])
+    known = {
+        str(each): None for values in arrays.values() for each in (*values.dims, *values.coords)
+    }
+    raise bad_value(
+        "groups",
+        repr(name),
+        f"a dimension that is averaged over, {some_dims(division.samples)}, or a coordinate: "
+        f"{', '.join(map(repr, known))}",
+        "name one of these, or pass a DataArray",
+    )
+
+
+def _as_names(name: Hashable, values: xr.DataArray) -> xr.DataArray:
+    """Return values of a coordinate that groups can be called by: times and levels as numbers."""
+    import xarray as xr
+
+    found = values.to_numpy()
+    levels = name in values.indexes and values.indexes[name].nlevels > 1
+    if levels:
+        found = np.arange(values.size)
+    elif values.dtype.kind in "mM":
+        if bool(values.isnull().any()):
+            raise bad_value(
+                "groups",
+                f"{name!r}, which has places without a time",
+                "a time for each row",
+                "drop these rows",
+            )
+        found = np.unique(found, return_inverse=True)[1].reshape(values.shape)
+    return xr.DataArray(found, dims=values.dims, coords=values.coords)
+
+
+def _along(
+    blocks: Mapping[Any, Any], arrays: Mapping[str, xr.DataArray], division: Division
+) -> xr.DataArray:
+    """Return the number of the block of each place along a dimension."""
+    import xarray as xr
+
+    if len(blocks) != 1 or (dim := next(iter(blocks))) not in division.samples:
+        raise bad_value(
+            "blocks",
+            repr(dict(blocks)),
+            f"one dimension that is averaged over, of {some_dims(division.samples)}, and its "
+            "number of places",
+            'pass {"time": 7}; rows at one time then are in one block, wherever they are',
+        )
+    for argument, values in arrays.items():
+        along = coordinate(values, dim) if dim in values.dims else None
+        if along is not None and is_ordered(along) is False:
+            raise bad_value(
+                "blocks",
+                f"{dict(blocks)} beside {argument}, whose {dim!r} goes up and down",
+                "the order of a series, whose neighbours depend on each other",
+                f"sort it by .sortby({dim!r})",
+            )
+    values = next(each for each in arrays.values() if dim in each.dims)
+    n = values.sizes[dim]
+    number = np.arange(n) // block_length(blocks[dim], n)
+    own = {dim: values.coords[dim]} if dim in values.coords else None
+    return xr.DataArray(number, dims=[dim], coords=own)

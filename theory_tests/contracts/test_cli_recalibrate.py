@@ -1,0 +1,190 @@
+"""``propercal recalibrate``: maps that are fitted, saved and applied, and files that are written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal.cli.command import main
+from propercal.cli.maps import RecalibrationMap
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+
+pd = pytest.importorskip("pandas")
+
+NAMES = ["cat", "dog", "emu"]
+RNG = np.random.default_rng(0)
+N = 80
+TRUE = RNG.dirichlet([1.0, 1.0, 1.0], 2 * N)
+Y = (RNG.random((2 * N, 1)) > TRUE.cumsum(axis=1)).sum(axis=1)
+P = TRUE**3 / (TRUE**3).sum(axis=1, keepdims=True)
+WEIGHTS = 1.0 + np.arange(N) % 3
+Captured = pytest.CaptureFixture[str]
+
+pytestmark = pytest.mark.usefixtures("folder")
+WANTED = TemperatureScaling().fit(P[:N], Y[:N]).predict_proba(P[N:])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    fit = pd.DataFrame(P[:N], columns=NAMES).assign(label=np.array(NAMES)[Y[:N]])
+    fit.to_csv("fit.csv", index=False)
+    np.savez("fit.npz", labels=Y[:N], probs=P[:N])
+    return tmp_path
+
+
+def done(*arguments: str) -> None:
+    assert main(["recalibrate", *arguments]) == 0
+
+
+def refused(capsys: Captured, *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(["recalibrate", *arguments]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    return shown.err
+
+
+def new_table(**more: Any) -> Any:
+    """New predictions without labels, their columns in another order."""
+    return pd.DataFrame(P[N:], columns=NAMES)[["emu", "cat", "dog"]].assign(note=[f"n, {i}" for i in range(N)], **more)
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.tsv", "new.csv.gz", "new.jsonl", "new.parquet"])
+def test_tables_keep_all_but_the_predictions(name: str) -> None:
+    frame = new_table()
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(name)
+    elif name.endswith("jsonl"):
+        Path(name).write_text("\n".join(map(json.dumps, frame.to_dict("records"))), encoding="utf-8")
+    else:
+        frame.to_csv(name, index=False, sep="\t" if ".tsv" in name else ",")
+    done("fit.csv", "--apply", name, "-o", f"out.{name}")
+    if name.endswith("parquet"):
+        found = pd.read_parquet(f"out.{name}")
+    elif name.endswith("jsonl"):
+        found = pd.DataFrame([json.loads(line) for line in Path(f"out.{name}").read_text().splitlines()])
+    else:
+        found = pd.read_csv(f"out.{name}", sep="\t" if ".tsv" in name else ",")
+    assert list(found.columns) == list(frame.columns)
+    assert list(found["note"]) == list(frame["note"])
+    np.testing.assert_allclose(found[NAMES], WANTED, rtol=1e-9)
+
+
+def test_arrays_keep_all_but_the_predictions() -> None:
+    np.savez("new.npz", logits=np.log(P[N:]) + 2.0, extra=np.arange(3))
+    done("fit.npz", "--apply", "new.npz", "-o", "out.npz")
+    with np.load("out.npz") as found:
+        assert sorted(found.files) == ["extra", "probs"]
+        np.testing.assert_allclose(found["probs"], WANTED, rtol=1e-9)
+    np.savez("named.npz", probs=P[N:][:, [2, 0, 1]], classes=["emu", "cat", "dog"])
+    done("fit.csv", "--apply", "named.npz", "-o", "named_out.npz")
+    with np.load("named_out.npz") as found:
+        np.testing.assert_allclose(found["probs"], WANTED[:, [2, 0, 1]], rtol=1e-9)
+    np.save("test_probs.npy", P[N:])
+    done("fit.npz", "--apply", "test_probs.npy", "-o", "out_probs.npy")
+    np.testing.assert_allclose(np.load("out_probs.npy"), WANTED, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["temperature", "isotonic"])
+def test_a_saved_map_gives_the_same_digits(kind: str, capsys: Captured) -> None:
+    new_table().to_csv("new.csv", index=False)
+    flags = ["--recalibrator", kind] + (["--smoothed"] if kind == "isotonic" else [])
+    done("fit.csv", *flags, "--save-map", "map.json", "--apply", "new.csv", "-o", "one.csv")
+    done("--map", "map.json", "--apply", "new.csv", "-o", "two.csv")
+    assert Path("one.csv").read_bytes() == Path("two.csv").read_bytes()
+    saved = json.loads(Path("map.json").read_text(encoding="utf-8"))
+    assert saved["class_names"] == NAMES
+    assert set(saved["versions"]) == {"propercal", "numpy", "python"}
+    assert saved["fitted"]["file"] == "fit.csv"
+    assert saved["fitted"]["n_samples"] == N
+    fitted: Any = TemperatureScaling() if kind == "temperature" else ClasswiseIsotonic(smoothed=True)
+    wanted = fitted.fit(P[:N], Y[:N]).predict_proba(P[N:])
+    np.testing.assert_allclose(pd.read_csv("two.csv")[NAMES], wanted, rtol=1e-9)
+    # To standard output it goes alone.
+    capsys.readouterr()
+    done("--map", "map.json", "--apply", "new.csv")
+    assert capsys.readouterr().out == Path("two.csv").read_text(encoding="utf-8")
+
+
+def test_weights_count() -> None:
+    pd.read_csv("fit.csv").assign(w=WEIGHTS).to_csv("weighted.csv", index=False)
+    done("weighted.csv", "--weight-column", "w", "--save-map", "map.json")
+    wanted = TemperatureScaling().fit(P[:N], Y[:N], sample_weight=WEIGHTS).temperature_
+    assert RecalibrationMap.read(Path("map.json")).temperature == pytest.approx(wanted, rel=1e-9)
+
+
+def test_one_column_of_confidences() -> None:
+    confidence, right = P.max(axis=1), P.argmax(axis=1) == Y
+    lines = [json.dumps({"confidence": c, "correct": bool(r)}) for c, r in zip(confidence, right, strict=True)]
+    Path("fit.jsonl").write_text("\n".join(lines[:N]), encoding="utf-8")
+    Path("new.jsonl.gz").write_bytes(gzip.compress("\n".join(lines[N:]).encode()))
+    done("fit.jsonl", "--label-column", "correct", "--class", "confidence", "--apply", "new.jsonl.gz", "-o", "out.jsonl")
+    found = [json.loads(line)["confidence"] for line in Path("out.jsonl").read_text().splitlines()]
+    wanted = TemperatureScaling().fit(confidence[:N], right[:N]).predict_proba(confidence[N:])[:, 1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+def test_no_file_is_overwritten(capsys: Captured) -> None:
+    new_table().to_csv("new.csv", index=False)
+    Path("out.csv").write_text("precious", encoding="utf-8")
+    assert "out.csv: exists already" in refused(capsys, "fit.csv", "--apply", "new.csv", "-o", "out.csv")
+    assert Path("out.csv").read_text(encoding="utf-8") == "precious"
+    before = Path("new.csv").read_bytes()
+    assert "is a file that is read" in refused(capsys, "fit.csv", "--apply", "new.csv", "-o", "new.csv", "--force")
+    assert Path("new.csv").read_bytes() == before
+    done("fit.csv", "--apply", "new.csv", "-o", "out.csv", "--force")
+    assert Path("out.csv").read_text(encoding="utf-8") != "precious"
+    # What fails leaves nothing behind.
+    pd.DataFrame(P[N:, :2], columns=NAMES[:2]).to_csv("two.csv", index=False)
+    refused(capsys, "fit.csv", "--apply", "two.csv", "-o", "none.csv", "--save-map", "none.json")
+    assert not [path for path in Path().iterdir() if "none" in path.name]
+
+
+def test_other_classes_are_refused(capsys: Captured) -> None:
+    new_table().rename(columns={"emu": "elk"}).to_csv("elk.csv", index=False)
+    assert "expected 'emu' too" in refused(capsys, "fit.csv", "--apply", "elk.csv")
+    # Nothing says which column is the first class of arrays without names.
+    assert "name the class columns in their order by --class" in refused(capsys, "fit.npz", "--apply", "elk.csv")
+    np.savez("elk.npz", probs=P[N:], classes=["cat", "dog", "elk"])
+    assert "expected 'cat', 'dog', 'emu'" in refused(capsys, "fit.csv", "--apply", "elk.npz")
+    np.savez("four.npz", probs=np.full((5, 4), 0.25))
+    assert "expected 3 columns" in refused(capsys, "fit.csv", "--apply", "four.npz")
+    new_table(emu=2.0).to_csv("odd.csv", index=False)
+    assert refused(capsys, "fit.csv", "--apply", "odd.csv").startswith("propercal: odd.csv: predictions = ")
+
+
+@pytest.mark.parametrize("text", [
+    "{", "[]", '{"format": "x", "format_version": 1}', "3", "null",
+    '{"format": "propercal recalibration map", "format_version": 9}',
+    '{"format": "propercal recalibration map", "format_version": 1, "recalibrator": "temperature", "n_columns": 3, "class_names": [], "temperature": -1, "fitted": {}}',
+    '{"format": "propercal recalibration map", "format_version": 1, "recalibrator": "isotonic", "n_columns": 3, "class_names": [], "functions": [], "fitted": {}}',
+    '{"format": "propercal recalibration map", "format_version": 1, "recalibrator": "isotonic", "n_columns": 1, "class_names": [], "functions": [{"x": [0, 1], "y": [0, 2]}, {"x": [0], "y": [0]}], "fitted": {}}',
+])
+def test_what_is_no_map_is_refused(text: str, capsys: Captured) -> None:
+    Path("map.json").write_text(text, encoding="utf-8")
+    new_table().to_csv("new.csv", index=False)
+    error = refused(capsys, "--map", "map.json", "--apply", "new.csv")
+    assert error.startswith("propercal: map.json: not a map of propercal recalibrate (")
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["fit.csv"], "nothing to do"),
+    ([], "expected one of FILE"),
+    (["fit.csv", "--map", "m.json", "--apply", "x.csv"], "expected one of FILE"),
+    (["--map", "m.json", "--recalibrator", "isotonic", "--apply", "x.csv"], "the map is there"),
+    (["fit.csv", "--smoothed", "--save-map", "m.json"], "for --recalibrator isotonic alone"),
+    (["fit.csv", "-o", "x.csv", "--save-map", "m.json"], "nothing to do"),
+    (["fit.csv", "fit.npz", "--save-map", "m.json"], "several files"),
+])
+def test_usage(arguments: list[str], said: str, capsys: Captured) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["recalibrate", *arguments])
+    assert said in capsys.readouterr().err
