@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from enum import Enum
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -64,6 +65,8 @@ _PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free",
 
 def plain(name: Any) -> Any:
     """Return whole numbers, also where they are written as text, as integers."""
+    if isinstance(name, Enum):
+        name = name.value
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, bool | Integral):

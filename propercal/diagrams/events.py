@@ -165,21 +165,22 @@ def _aligned(
         y_true, reading.get("sample_weight"), exact("groups", groups), *models.values()
     )
     models = dict(zip(models, given, strict=True))
-    first = next(iter(models))
     if len(models) == 1:
-        return {first: (y_true, models[first], weight, groups)}
-    found: dict[str, tuple[object, object, object, object]] = {}
-    for each in list(models)[1:]:
-        pair, called = (models[first], models[each]), (names[first], names[each])
-        check_all_series(blocks, y_true, pair, layout, called)
-        both = align_models(y_true, pair, weight, layout=layout, called=called)
-        of_groups: Any = None
-        if groups is not None:
-            beside = (replace(called[0], weight="groups"), replace(called[1], weight="groups"))
-            of_groups = align_models(y_true, pair, groups, layout=layout, called=beside)[0].weight
-        for name, held in zip((first, each), both, strict=True):
-            found[name] = (held.labels, held.proba, held.weight, of_groups)
-    return found
+        return {name: (y_true, each, weight, groups) for name, each in models.items()}
+    called = [names[each] for each in models]
+    check_all_series(blocks, y_true, given, layout, called)
+    listed = reading.get("labels")
+    rows = align_models(y_true, given, weight, layout=layout, called=called, labels=listed)
+    of_groups: Any = None
+    if groups is not None:
+        beside = [replace(each, weight="groups") for each in called]
+        of_groups = align_models(
+            y_true, given, groups, layout=layout, called=beside, labels=listed
+        )[0].weight
+    return {
+        name: (held.labels, held.proba, held.weight, of_groups)
+        for name, held in zip(models, rows, strict=True)
+    }
 
 
 def _check_same_event(found: Mapping[str, Event]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal._data.messages import bad_value
 from propercal.monitor.rows import Read
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Limits, State
@@ -24,6 +25,8 @@ class Contents(NamedTuple):
     """(k,) how often each class occurred."""
     expected: float
     """How many rows should be of class 0 by their predictions."""
+    latest: Any = None
+    """The time of the last row that had one, which bytes do not hold."""
 
     @classmethod
     def empty(cls, own: Settings) -> Contents:
@@ -39,7 +42,26 @@ class Contents(NamedTuple):
             found.reading,
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
+            self._latest_after(found.times),
         )
+
+    def _latest_after(self, times: Any) -> Any:
+        """Return the time of the last row after rows more, or raise if these are earlier ones."""
+        if times is None or not len(times):
+            return self.latest
+        try:
+            earlier = self.latest is not None and bool(times[0] < self.latest)
+        except TypeError:
+            # Of other types, or of one without a time zone.
+            earlier = False
+        if earlier:
+            raise bad_value(
+                "y_proba",
+                f"rows of the time {times[0]}, after those of {self.latest}",
+                "rows in the order of time",
+                "update with them first, or pass arrays without an index if rows are in order",
+            )
+        return times[-1]
 
     def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
         """Return them after the rows of both, those of `later` being the later ones, or raise."""
@@ -53,6 +75,7 @@ class Contents(NamedTuple):
             joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
             self.occurred + later.occurred,
             self.expected + later.expected,
+            self.latest if later.latest is None else later.latest,
         )
 
     def look_for_zero(self, own: Settings) -> None:

@@ -37,7 +37,7 @@ from propercal.sketch.class_order import (
     same_order,
     under_names,
 )
-from propercal.sketch.column_names import Called, as_bytes_hold
+from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
 from propercal.sketch.occurred import Occurred
 
 
@@ -149,6 +149,7 @@ def read_rows(
     that the caller lists.
     """
     held = align(y_true, y_proba, sample_weight)
+    held = held._replace(labels=under_plain_names(held.labels), proba=under_plain_names(held.proba))
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None

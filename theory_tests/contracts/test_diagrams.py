@@ -86,6 +86,36 @@ def test_models_are_matched_by_their_index() -> None:
     assert three.model.values.tolist() == ["a", "b", "again"]
 
 
+def test_all_models_are_compared_with_each_other() -> None:
+    pd = pytest.importorskip("pandas")
+    ids = [f"r{i}" for i in range(len(Y))]
+    table = pd.Series(P, ids)
+    same = propercal.murphy(Y, {"a": P, "b": table, "c": table})
+    assert same.score.sel(model="c").values == pytest.approx(propercal.murphy(Y, P).score.values[0])
+    for models in ({"a": P, "b": table, "c": table[::-1]}, {"b": table, "c": table[::-1], "a": P}):
+        with pytest.raises(ValueError, match=r"predictions\['c'\] = rows of the index .*since y_true has no index"):
+            propercal.murphy(Y, models)
+
+
+def test_listed_classes_name_columns_without_names() -> None:
+    pd = pytest.importorskip("pandas")
+    names = ["legit", "fraud"]
+    words, both = np.array(names)[Y], np.stack([1 - P, P], axis=1)
+    risk = np.mean((Y - P) ** 2)
+    for listed in (names, np.array(names), tuple(names)):
+        for columns in (names, names[::-1]):
+            table = pd.DataFrame(both, columns=names)[columns]
+            given: dict[str, Any] = {"labels": listed}
+            for a, b in ((table, both), (both, table)):
+                pair = propercal.paired_difference(words, a, b, term="risk", generator="brier", **given)
+                assert pair.a.risk == pytest.approx(pair.b.risk, rel=1e-12) == 2 * risk
+                found = propercal.isotonic_decomposition(words, {"a": a, "b": b}, generator="brier", event=0, **given)
+                assert found.score.values == pytest.approx([2 * risk] * 2)
+        other = pd.DataFrame(both, columns=["genuine", "fraud"])
+        with pytest.raises(ValueError, match=r"labels = |y_proba_b = "):
+            propercal.paired_difference(words, both, other, term="risk", labels=listed)
+
+
 def test_one_prediction_without_a_name() -> None:
     assert propercal.murphy(Y, P).model.values.tolist() == ["model"]
     assert "difference" not in propercal.murphy(Y, {"a": P, "b": P, "c": P})

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propercal import decompose, paired_difference
+from propercal import conditional_mean, decompose, paired_difference
 from theory_tests.contracts.test_rows import CODES, PROBA, RIGHT, WEIGHT, WEIGHTED, array, check, pair, risk
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
@@ -73,3 +73,14 @@ def test_one_dimension_has_no_order() -> None:
     assert decompose(CODES, array(PROBA, "s", "k"), sample_dims=["s"], generator="brier", kernel=None).risk == pytest.approx(RIGHT)
     found = paired_difference(CODES, array(PROBA, "s", "k"), PROBA, sample_dims="s", generator="brier", kernel=None)
     assert found.difference == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("dims", [("u", "v"), ("v", "u")])
+def test_means_stand_in_the_order_of_the_predictions(dims: tuple[str, ...]) -> None:
+    index = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
+    labels = LABELS.assign_coords(u=range(5), v=range(6))
+    order = np.random.default_rng(0).permutation(30)
+    right = conditional_mean(CODES, PROBA, bandwidth=0.1)
+    for rows in (np.arange(30), order):
+        found = conditional_mean(labels, pd.DataFrame(PROBA, index).iloc[rows], bandwidth=0.1, sample_dims=dims)
+        np.testing.assert_allclose(found, right[rows], rtol=1e-9)
