@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from propercal._data.labels import Classes, are_alphabetical
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion
+from propercal._data.other_words import spelt
+from propercal._data.tokens import key, numberings
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
 
@@ -16,11 +19,17 @@ def check_order(
 ) -> None:
     """Raise where F depends on an order of classes that only the alphabet may have given them.
 
-    So it does where names are numbers in another order than that of columns. Of two outcomes,
-    either order is the same, and of more, so is the reverse.
+    So it does where names are numbers, or the caller has said an order, that is another than that
+    of columns. Of two outcomes, either order is the same, and of more, so is the reverse.
     """
-    if notion.n_outcomes(n_classes) > 2 and (classes.alphabetical or _in_disorder(classes.names)):
+    if notion.n_outcomes(n_classes) <= 2:
+        return
+    if classes.alphabetical or _in_disorder(classes.names):
         _refuse(classes.names, generators)
+    place = {key(each): i for i, each in enumerate(classes.order)}
+    places = [place.get(key(each)) for each in classes.names]
+    if None not in places and _turns(places):
+        _refuse(classes.names, generators, classes.order)
 
 
 def check_names_order(
@@ -32,24 +41,40 @@ def check_names_order(
 
 
 def _in_disorder(names: Sequence[object]) -> bool:
-    """Tell whether names are numbers, or are written as numbers, that neither rise nor fall."""
+    """Tell whether names are numbers, or have some, that neither rise nor fall."""
     try:
-        numbers = [float(each) for each in names]  # type: ignore[arg-type]
+        return _turns([float(each) for each in names])  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return False
-    steps = [a < b for a, b in pairwise(numbers)]
-    return any(steps) and not all(steps)
+        found = [each for each in (*numberings(names), *spelt(names)) if None not in each]
+        return bool(found) and all(map(_turns, found))
 
 
-def _refuse(names: Sequence[object], generators: Iterable[BregmanGenerator]) -> None:
+def _turns(numbers: Sequence[Any]) -> bool:
+    """Tell whether numbers neither rise nor fall from the first to the last."""
+    steps = [b - a for a, b in pairwise(numbers)]
+    return min(steps, default=0) < 0 < max(steps, default=0)
+
+
+def _refuse(
+    names: Sequence[object], generators: Iterable[BregmanGenerator], said: Sequence[object] = ()
+) -> None:
     for generator in generators:
         if not depends_on_order(generator):
             continue
+        if said:
+            raise bad_value(
+                "generator",
+                repr(generator),
+                f"columns in the order of their classes, {some_names(said)}, not "
+                f"{some_names(names)}",
+                "put the columns in that order, such as by y_proba[labels]",
+            )
         if _in_disorder(names):
             raise bad_value(
                 "generator",
                 repr(generator),
-                f"columns in the order of their classes, which are the numbers {some_names(names)}",
+                f"columns in the order of their classes, which have the numbers "
+                f"{some_names(names)}",
                 "put the columns in ascending order; name classes in words, by labels=[...], if "
                 "their numbers are no order",
             )
