@@ -271,8 +271,8 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     alphabetical = naming.labels is None and are_alphabetical(names)
     # Tables of marks are made in alphabetical order.
     own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
-    order = tuple(naming.labels or own)
-    return Classes(codes, marked, names, alphabetical=alphabetical, order=order)
+    listed = tuple(naming.labels or own)
+    return Classes(codes, marked, names, alphabetical=alphabetical, order=listed)
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:

@@ -103,9 +103,9 @@ def test_listed_classes_name_columns_without_names() -> None:
     words, both = np.array(names)[Y], np.stack([1 - P, P], axis=1)
     risk = np.mean((Y - P) ** 2)
     for listed in (names, np.array(names), tuple(names)):
+        given: dict[str, Any] = {"labels": listed}
         for columns in (names, names[::-1]):
             table = pd.DataFrame(both, columns=names)[columns]
-            given: dict[str, Any] = {"labels": listed}
             for a, b in ((table, both), (both, table)):
                 pair = propercal.paired_difference(words, a, b, term="risk", generator="brier", **given)
                 assert pair.a.risk == pytest.approx(pair.b.risk, rel=1e-12) == 2 * risk
@@ -113,7 +113,7 @@ def test_listed_classes_name_columns_without_names() -> None:
                 assert found.score.values == pytest.approx([2 * risk] * 2)
         other = pd.DataFrame(both, columns=["genuine", "fraud"])
         with pytest.raises(ValueError, match=r"labels = |y_proba_b = "):
-            propercal.paired_difference(words, both, other, term="risk", labels=listed)
+            propercal.paired_difference(words, both, other, term="risk", **given)
 
 
 def test_one_prediction_without_a_name() -> None:

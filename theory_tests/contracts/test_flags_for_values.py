@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import propercal
 from theory_tests.instances import calibrated
 
 Y, P = calibrated(60, 3)
-OPTIONS = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+OPTIONS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 
 
 @pytest.mark.parametrize("flag", [True, False, np.True_, np.False_])

@@ -331,7 +331,7 @@ def test_tables_of_every_holder() -> None:
     other = pa.table(dict(zip(["b", "a", "c"], P.T, strict=True)))
     with pytest.raises(ValueError, match=r"reference = values named .*expected \['b', 'a', 'c'\], in this order"):
         f_divergence(square, other, pd.Series(Q, names))
-    with pytest.raises(ValueError, match="joint = masked entries at row 1: expected no missing values"):
+    with pytest.raises(ValueError, match="joint = masked entries at rows 0, 1: expected no missing values"):
         sharpness_divergence("brier", np.ma.masked_equal(JOINT[:2] * 2, 0.5))
     with pytest.raises(ValueError, match="joint = values of type"):
         sharpness_divergence("brier", [["0.5", "0.5"]])

@@ -69,7 +69,8 @@ def test_names_of_columns_are_the_values(kind: Any) -> None:
 
 
 def test_groups_are_the_values() -> None:
-    kind = Enum("kind", {f"of {i}": f"g{i:02}" for i in range(30)}, type=str)
+    members: Any = {f"of {i}": f"g{i:02}" for i in range(30)}
+    kind: Any = Enum("kind", members, type=str)  # type: ignore[misc]  # of members that are made here
     groups = [list(kind)[i % 30] for i in range(60)]
     found = decompose(Y, P, generator="brier", groups=groups)
     assert found.n_groups == 30

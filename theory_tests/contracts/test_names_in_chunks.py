@@ -207,8 +207,9 @@ def test_rows_without_a_class_are_read_where_columns_are_separate() -> None:
 def test_columns_of_several_levels(way: Way) -> None:
     marks = np.stack([FRAUD == 0, FRAUD == 1], axis=1)
     table = np.stack([1 - SCORE, SCORE], axis=1)
-    for levels in ([["p"], ["legit", "fraud"]], [["legit", "fraud"], [1]]):
-        columns = pd.MultiIndex.from_product(levels)
+    both: list[Any] = [[["p"], ["legit", "fraud"]], [["legit", "fraud"], [1]]]
+    for levels in both:
+        columns: Any = pd.MultiIndex.from_product(levels)
         named, labels = pd.DataFrame(table, columns=columns), pd.DataFrame(marks, columns=columns)
         check(way, (labels[:HALF], named[:HALF]), (marks[HALF:], named[HALF:]))
         check(way, (labels[columns[::-1]][:HALF], named[:HALF]), (labels[HALF:], named[HALF:]))

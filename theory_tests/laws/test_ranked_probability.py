@@ -157,8 +157,8 @@ def test_columns_in_another_order_than_is_said_are_refused() -> None:
     odd = table[words[[0, 2, 1]]]
     calls: list[Any] = [lambda a=a, b=b: propercal.decompose(a, odd, **b, **settings) for a, b in said[:3]]
     calls += [
-        lambda: propercal.paired_difference(words[y], odd, table, generator="rps", term="risk", labels=words),
-        lambda: propercal.calibration_test(words[y], odd, generator="rps", labels=words, n_resamples=19),
+        lambda: propercal.paired_difference(words[y], odd, table, generator="rps", term="risk", labels=list(words)),
+        lambda: propercal.calibration_test(words[y], odd, generator="rps", labels=list(words), n_resamples=19),
         lambda: propercal.decompose_groups(ordered, odd, groups=np.arange(80) % 2, n_resamples=9, **settings),
         lambda: propercal.CalibrationMonitor(3, generator="rps").update(ordered, odd),
     ]
