@@ -251,6 +251,9 @@ def _named_levels(held: Held) -> Floats | None:
 
 
 def _number(name: Any) -> float | None:
+    if isinstance(name, str) and "_" in name:
+        # Python reads 0.1_2 as 0.12.
+        return None
     try:
         return float(name)
     except (TypeError, ValueError):

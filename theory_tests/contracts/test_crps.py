@@ -42,6 +42,15 @@ def test_columns_that_are_no_forecasts_are_refused() -> None:
     assert same(crps_decomposition(table.observed, table[["m0"]].set_axis(["observed"], axis=1)), point)
 
 
+@pytest.mark.parametrize("form", ["{}_1", "{}_2020", "1_{}", "q{}", "{}", "q_{}_m1"])
+def test_levels_in_names_of_columns(form: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(Q, columns=[form.format(level) for level in LEVELS])
+    wanted = crps_decomposition(Y, quantiles=Q, levels=LEVELS)
+    for columns in (table.columns, table.columns[::-1]):
+        assert same(crps_decomposition(Y, quantiles=table[columns]), wanted)
+
+
 def test_every_holder() -> None:
     pd, xr, pl, torch = (pytest.importorskip(name) for name in ("pandas", "xarray", "polars", "torch"))
     order = RNG.permutation(60)
