@@ -116,6 +116,26 @@ def test_listed_classes_name_columns_without_names() -> None:
             propercal.paired_difference(words, both, other, term="risk", **given)
 
 
+def test_an_event_by_its_name_is_never_another_column() -> None:
+    pd = pytest.importorskip("pandas")
+    order = [2, 0, 1]
+    for names in ([0, 1, 2], [1, 2, 3], ["0", "1", "2"], ["a", "b", "c"]):
+        labels, table = np.array(names)[Y3], pd.DataFrame(P3[:, order], columns=[names[i] for i in order])
+        for i, name in enumerate(names):
+            expected = propercal.isotonic_decomposition((i == Y3).astype(int), P3[:, i], generator="brier")
+            found = propercal.isotonic_decomposition(labels, table, event=str(name), generator="brier")
+            assert found.score.values == pytest.approx(expected.score.values)
+            assert found.attrs["event"] == f"class {name}"
+            column = order.index(i)
+            if str(column) in map(str, names) and str(column) != str(name):
+                with pytest.raises(ValueError, match=f"event = {column}: expected to know whether column {column} is meant, of class {name}, or"):
+                    propercal.reliability(labels, table, event=column, **FEW)
+            else:
+                assert propercal.isotonic_decomposition(labels, table, event=column, generator="brier").score.values == pytest.approx(expected.score.values)
+    with pytest.raises(ValueError, match="event = 'd': expected a column from 0 to 2, or one of the classes"):
+        propercal.murphy(Y3, P3, event="d")
+
+
 def test_one_prediction_without_a_name() -> None:
     assert propercal.murphy(Y, P).model.values.tolist() == ["model"]
     assert "difference" not in propercal.murphy(Y, {"a": P, "b": P, "c": P})
