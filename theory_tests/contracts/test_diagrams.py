@@ -122,7 +122,7 @@ def test_an_event_by_its_name_is_never_another_column() -> None:
     for names in ([0, 1, 2], [1, 2, 3], ["0", "1", "2"], ["a", "b", "c"]):
         labels, table = np.array(names)[Y3], pd.DataFrame(P3[:, order], columns=[names[i] for i in order])
         for i, name in enumerate(names):
-            expected = propercal.isotonic_decomposition((i == Y3).astype(int), P3[:, i], generator="brier")
+            expected = propercal.isotonic_decomposition(np.equal(Y3, i).astype(int), P3[:, i], generator="brier")
             found = propercal.isotonic_decomposition(labels, table, event=str(name), generator="brier")
             assert found.score.values == pytest.approx(expected.score.values)
             assert found.attrs["event"] == f"class {name}"
