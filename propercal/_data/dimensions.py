@@ -28,7 +28,7 @@ from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
-from propercal._data.rows import Order, in_place, unmatched
+from propercal._data.rows import Order, are_equal, in_place, unmatched
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class Dimensions:
         if held.rows is None or known:
             return held.rows is not None
         along = others_along(self.reference, self.samples[0])
-        return any(each.equals(held.rows) for each in along.values())
+        return any(are_equal(each, held.rows) for each in along.values())
 
     def check_beside(self, y_true: object, other: Any, called: Names) -> None:
         """Refuse other predictions in an order that labels without names cannot have too."""
