@@ -114,4 +114,5 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
                 f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or "
                 "pass arrays without an index if rows are in order",
             )
-    return next((each for each in found if times_of(each)), None)
+    # Texts that have to be read are not compared with those of other rows.
+    return next((each for each in found if any(x is each for x in times_of(each))), None)

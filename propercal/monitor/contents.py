@@ -25,8 +25,8 @@ class Contents(NamedTuple):
     """(k,) how often each class occurred."""
     expected: float
     """How many rows should be of class 0 by their predictions."""
-    latest: Any = None
-    """The time of the last row that had one, which bytes do not hold."""
+    times: tuple[Any, Any] | None = None
+    """Those of the first and the last row that have one, which bytes do not hold."""
 
     @classmethod
     def empty(cls, own: Settings) -> Contents:
@@ -42,26 +42,8 @@ class Contents(NamedTuple):
             found.reading,
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
-            self._latest_after(found.times),
+            _joined(self.times, found.times),
         )
-
-    def _latest_after(self, times: Any) -> Any:
-        """Return the time of the last row after rows more, or raise if these are earlier ones."""
-        if times is None or not len(times):
-            return self.latest
-        try:
-            earlier = self.latest is not None and bool(times[0] < self.latest)
-        except TypeError:
-            # Of other types, or of one without a time zone.
-            earlier = False
-        if earlier:
-            raise bad_value(
-                "y_proba",
-                f"rows of the time {times[0]}, after those of {self.latest}",
-                "rows in the order of time",
-                "update with them first, or pass arrays without an index if rows are in order",
-            )
-        return times[-1]
 
     def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
         """Return them after the rows of both, those of `later` being the later ones, or raise."""
@@ -75,7 +57,7 @@ class Contents(NamedTuple):
             joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
             self.occurred + later.occurred,
             self.expected + later.expected,
-            self.latest if later.latest is None else later.latest,
+            _joined(self.times, later.times),
         )
 
     def look_for_zero(self, own: Settings) -> None:
@@ -88,3 +70,22 @@ class Contents(NamedTuple):
         occurring = {int(i) for i in np.flatnonzero(self.occurred)}
         if are_in_doubt(occurring, own.n_classes) and not are_numbered_from_0(columns):
             warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")
+
+
+def _joined(before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> Any:
+    """Return the first and the last time of rows, or raise if later ones are earlier ones."""
+    if before is None or after is None:
+        return after if before is None else before
+    try:
+        earlier = bool(after[0] < before[1])
+    except TypeError:
+        # Of other types, or of one without a time zone.
+        earlier = False
+    if earlier:
+        raise bad_value(
+            "y_proba",
+            f"rows of the time {after[0]}, after those of {before[1]}",
+            "rows in the order of time",
+            "begin with the others, or pass arrays without an index if rows are in order",
+        )
+    return before[0], after[1]

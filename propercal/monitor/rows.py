@@ -35,8 +35,8 @@ class Read(NamedTuple):
     """(k,) how often each class occurred."""
     of_class_0: Floats
     """(n,) predicted probability of the first class."""
-    times: Any = None
-    """A pandas index of the times of rows, if they have any."""
+    times: tuple[Any, Any] | None = None
+    """Those of the first and the last row, if they have any."""
 
 
 def refuse_weights(sample_weight: object) -> None:
@@ -54,7 +54,8 @@ def refuse_weights(sample_weight: object) -> None:
 def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
     """Read rows as those before, or raise; None where there are none."""
     y_true, y_proba = collected(y_true, y_proba)
-    times = times_in_order(y_true, y_proba)
+    index = times_in_order(y_true, y_proba)
+    times = None if index is None or not len(index) else (index[0], index[-1])
     found = read_rows(
         y_true,
         y_proba,

@@ -304,6 +304,10 @@ def test_rows_come_in_the_order_of_their_times() -> None:
             monitor = CalibrationMonitor(3)
             monitor.update(*given)
             assert state(monitor) == state(expected)
+        parts = CalibrationMonitor(3)
+        for part in (slice(0, 20), slice(20, 45), slice(45, 60)):
+            parts.update(labels[part], proba[part])
+        assert state(parts) == state(expected)
         for odd in ((labels, proba.iloc[order]), (labels[::-1], proba[::-1]), (y, proba.iloc[order]), (labels.iloc[order], p)):
             with pytest.raises(ValueError, match=r"y_proba = rows of the times .*expected rows in the order of time"):
                 CalibrationMonitor(3).update(*odd)
@@ -315,6 +319,13 @@ def test_rows_come_in_the_order_of_their_times() -> None:
     with pytest.raises(ValueError, match=r"rows of the time 2024-01-21 .*after those of 2024-02-09"):
         monitor.update(y[20:], array[20:])
     assert monitor.n_samples == 40
+    for begin, good in ((20, False), (40, True)):
+        later = CalibrationMonitor(3, first_row=40)
+        later.update(y[begin:], array[begin:])
+        if not good:
+            with pytest.raises(ValueError, match="rows of the time 2024-01-21"):
+                copy.deepcopy(monitor).merge(later)
+        assert good is False or copy.deepcopy(monitor).merge(later).n_samples == 60
     monitor.update(y[40:], array[40:])
     assert state(monitor) == state(expected)
 
