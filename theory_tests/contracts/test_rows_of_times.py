@@ -67,7 +67,7 @@ def test_times_and_numbers_of_other_types_are_the_same() -> None:
 def test_large_numbers_of_other_types_are_compared_exactly() -> None:
     """Floating point has every second number from 2**53 on."""
     large = [2**53 + i for i in range(N)]
-    kinds = [np.array(large), np.array(large, dtype=np.uint64), pd.array(large, dtype="Int64"), pd.array(large, dtype="UInt64"), pd.Categorical(large)]
+    kinds: list[Any] = [np.array(large), np.array(large, dtype=np.uint64), pd.array(large, dtype="Int64"), pd.array(large, dtype="UInt64"), pd.Categorical(large)]
     for own in kinds:
         for other in kinds:
             y, p = pd.Series(Y, pd.Index(own)), pd.DataFrame(P, pd.Index(other))

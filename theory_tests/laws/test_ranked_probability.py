@@ -173,3 +173,26 @@ def test_columns_in_another_order_than_is_said_are_refused() -> None:
             # Of two numbers in each name one may say nothing.
             with pytest.raises(ValueError, match="which have the numbers"):
                 propercal.decompose(np.array(names)[y], numbered[[names[1], names[0], names[2]]], **settings)
+
+
+def test_classes_that_differ_are_in_the_order_that_is_said() -> None:
+    """A generator that tells classes apart counts columns, so that these have the order of labels=, categories or numbers."""
+    pd = pytest.importorskip("pandas")
+    y, p = calibrated(80, 3, 3)
+    generator = Quadratic(np.diag([1.0, 2.0, 3.0]))
+    settings: dict[str, Any] = {"generator": generator, "method": "risk", "bandwidth": 0.1}
+    expected = propercal.decompose(y, p, **settings).risk
+    for names in (np.array(["b", "a", "c"]), np.array([0, 1, 2]), np.array([3, 5, 9])):
+        table, words = pd.DataFrame(p, columns=names), names.dtype.kind == "U"
+        ordered = pd.Series(pd.Categorical(names[y], categories=names, ordered=True))
+        said: list[tuple[Any, dict[str, Any]]] = [(names[y], {"labels": list(names)}), (ordered, {})]
+        for labels, options in said:
+            assert propercal.decompose(labels, table, **settings, **options).risk == pytest.approx(expected, rel=1e-12)
+            for odd in (table[names[::-1]], table[np.roll(names, 1)]):
+                with pytest.raises(ValueError, match=r"generator = .*expected columns in the order of their classes"):
+                    propercal.decompose(labels, odd, **settings, **options)
+                brier = propercal.decompose(labels, odd, generator="brier", method="risk", bandwidth=0.1, **options)
+                assert brier.risk == pytest.approx(propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1).risk)
+        if not words:
+            with pytest.raises(ValueError, match=r"generator = .*expected columns in the order of their classes"):
+                propercal.decompose(names[y], table[names[::-1]], **settings)
