@@ -216,6 +216,14 @@ class Dimensions:
                     f"to know whether they are those of {self._other}, {some_dims(dims)}, in order",
                     "pass a DataArray of these dimensions",
                 )
+            if not held.rows is held.columns is None:
+                raise bad_value(
+                    argument,
+                    f"a table of shape {shape}, whose axes have names",
+                    f"dimensions by name, as {self._other} has {some_dims(self.samples)}, or an "
+                    "array without names",
+                    "pass a DataArray of these dimensions, or .to_numpy() if it is in their order",
+                )
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held

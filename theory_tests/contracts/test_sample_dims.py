@@ -84,3 +84,17 @@ def test_means_stand_in_the_order_of_the_predictions(dims: tuple[str, ...]) -> N
     for rows in (np.arange(30), order):
         found = conditional_mean(labels, pd.DataFrame(PROBA, index).iloc[rows], bandwidth=0.1, sample_dims=dims)
         np.testing.assert_allclose(found, right[rows], rtol=1e-9)
+
+
+def test_wide_tables_whose_axes_have_names_are_refused() -> None:
+    codes, weight = pd.DataFrame(CODES.reshape(5, 6)), pd.DataFrame(WEIGHT.reshape(5, 6))
+    counted = GRID.assign_coords(u=range(5), v=range(6))
+    for grid in (GRID, counted):
+        check(codes, grid, class_dim="k")
+        check(LABELS, GRID, WEIGHTED, sample_weight=weight, class_dim="k")
+        for odd in (codes.iloc[[1, 0, 2, 3, 4]], codes.iloc[:, ::-1], codes.set_axis([*"abcdef"], axis=1), codes.set_axis([*"abcde"])):
+            with pytest.raises(ValueError, match=r"y_true = (a table of shape .*, whose axes have names|rows of the index)"):
+                risk(odd, grid, class_dim="k")
+        for odd in (weight.iloc[::-1], weight.iloc[:, [0, 2, 1, 3, 4, 5]]):
+            with pytest.raises(ValueError, match=r"sample_weight = (a table of shape .*, whose axes have names|rows of the index)"):
+                risk(LABELS, grid, sample_weight=odd, class_dim="k")
