@@ -84,6 +84,15 @@ class Dimensions:
         if weight is None:
             return labels, proba, None
         held = self._weight(weight)
+        told = self.reference is not None or not labels.rows is proba.rows is None
+        if is_labelled(weight) and weight.ndim > 1 and not told:  # type: ignore[attr-defined]
+            raise bad_value(
+                called.weight,
+                f"dimensions {some_dims(weight.dims)}",  # type: ignore[attr-defined]
+                f"one of rows, as neither {called.labels} nor {called.proba} has names that tell "
+                "the order of several",
+                "pass an array of one value for each row, in their order",
+            )
         moved = labels.places is not None or proba.places is not None
         if moved and not is_labelled(weight) and held.rows is None:
             raise unmatched(called.weight, "no index", f"{called.labels} and {called.proba}")

@@ -98,3 +98,16 @@ def test_wide_tables_whose_axes_have_names_are_refused() -> None:
         for odd in (weight.iloc[::-1], weight.iloc[:, [0, 2, 1, 3, 4, 5]]):
             with pytest.raises(ValueError, match=r"sample_weight = (a table of shape .*, whose axes have names|rows of the index)"):
                 risk(LABELS, grid, sample_weight=odd, class_dim="k")
+
+
+def test_dimensions_that_nothing_else_has_are_in_no_order() -> None:
+    weights = WEIGHTS.assign_coords(u=range(5), v=range(6))
+    for given in (weights, weights.T, weights[::-1], WEIGHTS):
+        with pytest.raises(ValueError, match=r"sample_weight = dimensions .*: expected one of rows, as neither y_true nor y_proba has names"):
+            risk(CODES, PROBA, sample_weight=given)
+        with pytest.raises(ValueError, match="groups = dimensions"):
+            decompose(CODES, PROBA, groups=given, generator="brier")
+    index = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
+    for given in (weights, weights.T, weights[::-1]):
+        check(pd.Series(CODES, index), PROBA, WEIGHTED, sample_weight=given)
+        check(CODES, pd.DataFrame(PROBA, index), WEIGHTED, sample_weight=given)
