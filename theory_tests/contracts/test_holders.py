@@ -398,11 +398,11 @@ def test_rows_with_names_are_read_as_their_table() -> None:
     for columns in (names, [0, 1, 2], pd.RangeIndex(3)):
         table = pd.DataFrame(p, columns=columns)
         rows = [row for _, row in table.iterrows()]
-        for given in (table, rows):
-            found = propercal.decompose(y, given, generator="brier", method="risk", bandwidth=0.1, labels=[0, 1, 2])
+        for held in (table, rows):
+            found = propercal.decompose(y, held, generator="brier", method="risk", bandwidth=0.1, labels=[0, 1, 2])
             assert found.risk == pytest.approx(propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1).risk)
             if isinstance(columns, pd.RangeIndex):
                 # Which a library counts of its own accord.
                 continue
             with pytest.raises(ValueError, match=r"labels = the classes \[2, 1, 0\], in this order: expected that of the columns"):
-                propercal.decompose(y, given, generator="brier", method="risk", bandwidth=0.1, labels=[2, 1, 0])
+                propercal.decompose(y, held, generator="brier", method="risk", bandwidth=0.1, labels=[2, 1, 0])
