@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
-from propercal._data.columns import OtherColumnsError, name_columns, order_of_columns
+from propercal._data.columns import OtherColumnsError, keys, name_columns, order_of_columns
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
@@ -34,6 +34,7 @@ from propercal._data.rows import (
     some_of,
     unmatched,
 )
+from propercal._data.settings import names_given
 from propercal._typing import Array
 
 
@@ -137,8 +138,12 @@ def align_models(
     *,
     layout: Layout,
     called: Sequence[Names],
+    labels: object = None,
 ) -> list[Aligned]:
-    """Read several predictions of the same rows and classes, and bring all into one order."""
+    """Read several predictions of the same rows and classes, and bring all into one order.
+
+    `labels` are the classes that the caller lists, of columns without names.
+    """
     y_true, sample_weight, first, *others = collected(y_true, sample_weight, *y_proba)
     layout = layout.beside(y_true, first, *others)
     for i, each in enumerate(others):
@@ -150,7 +155,7 @@ def align_models(
     return [
         a,
         *(
-            each._replace(proba=_with_columns_of(each.proba, a, (called[0], names)))
+            each._replace(proba=_with_columns_of(each.proba, a, (called[0], names), labels))
             for each, names in zip(rest, called[1:], strict=True)
         ),
     ]
@@ -237,9 +242,11 @@ def _are_equal(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> bool:
     )
 
 
-def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names]) -> Held:
+def _with_columns_of(
+    held: Held, first: Aligned, called: tuple[Names, Names], labels: object
+) -> Held:
     """Return `held` with its columns in the order of those of the first, where both have names."""
-    other = first.proba
+    held, other = _as_listed(held, first.proba, labels), _as_listed(first.proba, held, labels)
     try:
         order = order_of_columns(other.columns, held.columns)
     except OtherColumnsError as error:
@@ -261,6 +268,20 @@ def _with_columns_of(held: Held, first: Aligned, called: tuple[Names, Names]) ->
         )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns)
+
+
+def _as_listed(held: Held, other: Held, labels: object) -> Held:
+    """Return columns without names under those that the caller lists, if the other has these."""
+    if labels is None or held.columns is not None or other.columns is None:
+        return held
+    listed = tuple(np.atleast_1d(names_given(labels)).tolist())
+    names = keys(listed) if all(type(each).__hash__ is not None for each in listed) else []
+    shape = tuple(held.values.shape)
+    if shape[1:] != (len(names),) or sorted(map(str, names)) != sorted(
+        map(str, keys(other.columns))
+    ):
+        return held
+    return replace(held, columns=listed)
 
 
 def _flattened(

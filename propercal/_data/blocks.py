@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from propercal._data.alignment import align_in_order, layout_for
+from propercal._data.alignment import align, align_in_order, layout_for
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import hold, is_labelled
 from propercal._data.layout import Layout
 from propercal._data.messages import bad_value
-from propercal._data.reading import Names
-from propercal._data.rows import row_numbers, some_of
-
-#: What pandas calls an index of values that have an order of their own.
-_ORDERED = {
-    "integer",
-    "floating",
-    "decimal",
-    "mixed-integer-float",
-    "datetime64",
-    "datetime",
-    "date",
-    "timedelta64",
-    "timedelta",
-    "period",
-    "interval",
-}
+from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.rows import some_of
+from propercal._data.times import is_ordered, run_back, times_of
 
 
 def block_length(blocks: object, n: int) -> int:
@@ -81,7 +66,7 @@ def check_series(
             "one series, whose neighbours depend on each other",
             "pass groups=, such as a number for each stretch of each series",
         )
-    times = [each for each in (*labels.others.values(), *proba.others.values()) if _is_time(each)]
+    times = [each for each in (*labels.others.values(), *proba.others.values()) if times_of(each)]
     if index is None and times:
         index = times[0]
     ordered = None if index is None else is_ordered(index)
@@ -108,20 +93,26 @@ def _sizes(y_true: object, y_proba: object, layout: Layout, called: Names) -> li
     return [int(dimensions.reference.sizes[dim]) for dim in dimensions.samples]
 
 
-def _is_time(index: Any) -> bool:
-    return index.inferred_type in {"datetime64", "datetime", "date", "timedelta64", "period"}
-
-
-def is_ordered(index: Any) -> bool | None:
-    """Tell whether an index goes up, or down, all the way; None if it has no order of its own."""
-    if index.inferred_type in _ORDERED:
-        return bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
-    if index.inferred_type != "string":
+def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES) -> Any:
+    """Return an index of the times of rows, None if they have none, or raise if it goes back."""
+    if not any(hasattr(type(each), "iloc") or is_labelled(each) for each in (y_true, y_proba)):
         return None
-    numbers = row_numbers(index)
-    if numbers is not None:
-        steps = np.diff(numbers)
-        return bool((steps >= 0).all() or (steps <= 0).all())
-    if all(re.match(r"\d{4}-\d\d", each) for each in index.tolist()):
-        return bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
-    return None
+    labels, proba, _ = align(y_true, y_proba, called=called)
+    index = labels.rows if proba.rows is None else proba.rows
+    found = [*labels.others.values(), *proba.others.values()]
+    if index is not None:
+        levels = [index.get_level_values(i) for i in range(index.nlevels)]
+        levels = [each for each in levels if each.nunique() > 1] or levels[:1]
+        # Several series have no order in common.
+        found = [*levels, *found] if len(levels) == 1 else []
+    for each in found:
+        if run_back(each):
+            raise bad_value(
+                called.proba,
+                f"rows of the times {some_of(each)}",
+                "rows in the order of time",
+                f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or "
+                "pass arrays without an index if rows are in order",
+            )
+    # Texts that have to be read are not compared with those of other rows.
+    return next((each for each in found if any(x is each for x in times_of(each))), None)

@@ -17,11 +17,14 @@ from propercal._data.other_words import say_another_order
 from propercal._data.reading import Names
 from propercal._data.tokens import are_alike_but_for_numbers, key, numberings
 
-#: Names of columns that number rows, weigh them, or say where they come from, in lower case.
-_NO_CLASSES = {
+#: Names of columns that number rows, in lower case; that weigh them, or say where they come from.
+_ROW_NUMBERS = {
     *("id", "ids", "idx", "index", "row", "rows", "row_id", "rowid", "uid", "uuid", "sampleid"),
+    *("y_true", "level_0"),
+}
+_NO_CLASSES = _ROW_NUMBERS | {
     *("fold", "split", "group", "groups", "weight", "weights", "sample_weight", "sample_weights"),
-    *("loss", "target", "y_true", "level_0"),
+    *("loss", "target"),
 }
 #: Others: numbers of rows, and what pandas calls a column without a name, such as an index.
 _IS_NONE = re.compile(r"_id$|^unnamed: \d+(?:_level_\d+)?$")
@@ -65,6 +68,21 @@ def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
     others = _NO_CLASSES | (_OF_ALL_CLASSES if len(columns) > 1 else set())
     words = [each for each in columns if isinstance(each, str) and each not in labels]
     return [each for each in words if each.lower() in others or _IS_NONE.search(each.lower())]
+
+
+def check_members(held: Held, labels: Held, argument: str, called: Names, what: str) -> None:
+    """Raise if one of several columns of numbers is by its name the outcome, or numbers rows."""
+    outcome = key(labels.name) if isinstance(labels.name, str) else None
+    for name in held.columns or ():
+        is_outcome = outcome is not None and key(name) == outcome
+        words = name.lower() if isinstance(name, str) else ""
+        if is_outcome or words in _ROW_NUMBERS or _IS_NONE.search(words):
+            raise bad_value(
+                argument,
+                f"a column named {name!r}" + (f", as {called.labels} is" if is_outcome else ""),
+                f"columns of {what} alone",
+                f"drop it, or rename it if it is one of {what}",
+            )
 
 
 def check_logits(

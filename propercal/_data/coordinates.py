@@ -115,8 +115,13 @@ def axis_names(values: Any, axis: int) -> tuple[Any, ...] | None:
         found = coordinate(values, values.dims[axis])
     elif hasattr(type(values), "iloc"):
         found = values.axes[axis]
+    elif axis != -1:
+        found = None
+    elif hasattr(values, "collect_schema"):
+        found = values.collect_schema().names()
     else:
-        found = getattr(values, "columns", None) if axis == -1 else None
+        # Columns of pyarrow are what they hold.
+        found = getattr(values, "column_names", getattr(values, "columns", None))
     return None if found is None else tuple(found)
 
 

@@ -28,7 +28,7 @@ from propercal._data.holders import Held, hold, is_labelled, named
 from propercal._data.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
-from propercal._data.rows import Order, in_place, unmatched
+from propercal._data.rows import Order, are_equal, in_place, unmatched
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,15 @@ class Dimensions:
         if weight is None:
             return labels, proba, None
         held = self._weight(weight)
+        told = self.reference is not None or not labels.rows is proba.rows is None
+        if is_labelled(weight) and weight.ndim > 1 and not told:  # type: ignore[attr-defined]
+            raise bad_value(
+                called.weight,
+                f"dimensions {some_dims(weight.dims)}",  # type: ignore[attr-defined]
+                f"one of rows, as neither {called.labels} nor {called.proba} has names that tell "
+                "the order of several",
+                "pass an array of one value for each row, in their order",
+            )
         moved = labels.places is not None or proba.places is not None
         if moved and not is_labelled(weight) and held.rows is None:
             raise unmatched(called.weight, "no index", f"{called.labels} and {called.proba}")
@@ -216,6 +225,14 @@ class Dimensions:
                     f"to know whether they are those of {self._other}, {some_dims(dims)}, in order",
                     "pass a DataArray of these dimensions",
                 )
+            if not held.rows is held.columns is None:
+                raise bad_value(
+                    argument,
+                    f"a table of shape {shape}, whose axes have names",
+                    f"dimensions by name, as {self._other} has {some_dims(self.samples)}, or an "
+                    "array without names",
+                    "pass a DataArray of these dimensions, or .to_numpy() if it is in their order",
+                )
             array = namespace(held.values).reshape(held.values, (-1, *shape[len(sizes) :]))
             return replace(held, values=array)
         return held
@@ -273,7 +290,7 @@ class Dimensions:
         if held.rows is None or known:
             return held.rows is not None
         along = others_along(self.reference, self.samples[0])
-        return any(each.equals(held.rows) for each in along.values())
+        return any(are_equal(each, held.rows) for each in along.values())
 
     def check_beside(self, y_true: object, other: Any, called: Names) -> None:
         """Refuse other predictions in an order that labels without names cannot have too."""

@@ -118,7 +118,12 @@ def _of_list(argument: str, rows: Sequence[Any]) -> Held:
     index = labels_of_rows(rows)
     counted = index is not None and index.tolist() == list(range(len(rows)))
     held = replace(held, rows=None if counted else index, counted=counted)
-    return replace(held, name=names[0]) if len(names) == 1 else replace(held, columns=named(names))
+    if len(names) == 1:
+        return replace(held, name=names[0])
+    columns = named(names)
+    own = getattr(rows[0], "index", None)
+    numbered = columns is None and not _is_default(own)
+    return replace(held, columns=columns, numbered=numbered)
 
 
 def is_labelled(values: object) -> bool:

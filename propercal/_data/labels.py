@@ -32,6 +32,8 @@ class Classes(NamedTuple):
     """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
     alphabetical: bool = False
     """Whether names are words in alphabetical order, and nobody said that it means something."""
+    order: tuple[Any, ...] = ()
+    """The classes in the order that the caller, or the type of the labels, says; empty for none."""
 
     @property
     def n_samples(self) -> int:
@@ -162,10 +164,11 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
     in_doubt = counted and in_doubt
-    said = naming.labels is not None or held.ordered
-    alphabetical = not said and are_alphabetical(names)
+    order = naming.labels or (held.categories if held.ordered else None) or ()
+    alphabetical = not order and are_alphabetical(names)
+    code = codes[inverse.ravel()]
     return Classes(
-        codes[inverse.ravel()], None, names, in_doubt=in_doubt, alphabetical=alphabetical
+        code, None, names, in_doubt=in_doubt, alphabetical=alphabetical, order=tuple(order)
     )
 
 
@@ -266,7 +269,10 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     single = bool((marked.sum(axis=1) == 1).all())
     codes = marked.argmax(axis=1).astype(np.int64) if single else None
     alphabetical = naming.labels is None and are_alphabetical(names)
-    return Classes(codes, marked, names, alphabetical=alphabetical)
+    # Tables of marks are made in alphabetical order.
+    own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
+    listed = tuple(naming.labels or own)
+    return Classes(codes, marked, names, alphabetical=alphabetical, order=listed)
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:

@@ -38,12 +38,15 @@ def validate_models(
     check_groups(groups, blocks)
     layout = Layout(class_axis, class_dim, sample_dims)
     y_true, sample_weight, groups, *y_proba = collected(y_true, sample_weight, groups, *y_proba)
-    aligned = align_models(y_true, y_proba, sample_weight, layout=layout, called=called)
+    listed = options.get("labels")
+    aligned = align_models(
+        y_true, y_proba, sample_weight, layout=layout, called=called, labels=listed
+    )
     check_all_series(blocks, y_true, y_proba, layout, called)
     if groups is not None:
         beside = [replace(names, weight="groups") for names in called]
         groups = exact("groups", groups)
-        held = align_models(y_true, y_proba, groups, layout=layout, called=beside)
+        held = align_models(y_true, y_proba, groups, layout=layout, called=beside, labels=listed)
         groups = held[0].weight
     found = [
         validate_groups(

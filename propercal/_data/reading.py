@@ -6,7 +6,7 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -36,7 +36,7 @@ def check_scalar(argument: str, value: Any) -> None:
     """Raise if `value` is not the name of one class, a number, or None."""
     if isinstance(value, str | bytes | tuple) or value is None:
         return
-    if type(value).__hash__ is None or np.ndim(value) or hasattr(type(value), "__len__"):
+    if type(value).__hash__ is None or np.ndim(value) or isinstance(value, Sized):
         raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass a single one")
 
 
@@ -84,11 +84,25 @@ def read_array(argument: str, values: object) -> Array:
         plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except (ValueError, TypeError, RuntimeError) as error:
         raise _ragged(argument, values) from error
-    if plain.dtype.kind in "US" and plain.ndim == 1 and isinstance(values, list | tuple):
-        # NumPy would write numbers among them as text.
-        texts = all(isinstance(each, str | bytes) for each in values)
-        plain = plain if texts else np.array(values, dtype=object)
+    if plain.dtype.kind in "US" and not hasattr(values, "dtype"):
+        plain = _texts(values, plain)
     return _plain(argument, plain)
+
+
+def _texts(values: object, plain: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return texts as NumPy reads them, unless it would write what is no text, or not the same.
+
+    It writes numbers among them, and the names of members of an Enum rather than their values.
+    """
+    given = np.array(values, dtype=object)
+    if given.shape != plain.shape:
+        return plain
+    kinds = set(map(type, given.ravel().tolist()))
+    if kinds <= {str, np.str_} or kinds <= {bytes, np.bytes_}:
+        return plain
+    texts = [str.__str__(x) if isinstance(x, str) else x for x in given.ravel().tolist()]
+    given.reshape(-1)[:] = texts
+    return given
 
 
 def _check_tensor(argument: str, values: Any) -> None:

@@ -50,7 +50,7 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
         return None
     try:
         apart = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
-        apart |= _types(leveled) != _types(wanted)
+        apart |= not _are_of_one_type(leveled, wanted)
         order = _places(leveled, wanted) if apart else leveled.get_indexer(wanted)
     except (TypeError, ValueError):
         # Of types that pandas does not compare.
@@ -60,15 +60,21 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
 
 def are_equal(first: Any, second: Any) -> bool:
     """Tell whether two indexes have the same values in the same order."""
-    if _types(first) == _types(second):
+    if _are_of_one_type(first, second):
         return bool(first.equals(second))
     return bool(first.tolist() == second.tolist())
 
 
-def _types(index: Any) -> list[str]:
-    """Return of which types values are: of different ones pandas reads text as times, its way."""
-    levels = index.levels if index.nlevels > 1 else [index]
-    return [getattr(each, "categories", each).inferred_type for each in levels]
+def _are_of_one_type(first: Any, second: Any) -> bool:
+    """Tell whether values are of one type: of several, pandas reads text as times, its way.
+
+    Integers of two types it may compare in floating point, which has not all of them.
+    """
+    own, others = (
+        [getattr(each, "categories", each) for each in (x.levels if x.nlevels > 1 else [x])]
+        for x in (first, second)
+    )
+    return [(x.dtype, x.inferred_type) for x in own] == [(x.dtype, x.inferred_type) for x in others]
 
 
 def _places(rows: Any, wanted: Any) -> Order:

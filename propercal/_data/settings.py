@@ -40,13 +40,16 @@ def check_random_state(random_state: Any) -> Any:
     """Return `random_state` if NumPy takes it as a seed or a generator, or raise."""
     try:
         np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
+        seeds = not isinstance(random_state, bool | np.bool_)
+    except (TypeError, ValueError):
+        seeds = False
+    if not seeds:
         raise bad_value(
             "random_state",
             repr(random_state),
             "an integer ≥ 0, a numpy.random.Generator, a SeedSequence or None",
             "pass a seed, such as 0",
-        ) from error
+        )
     return random_state
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from enum import Enum
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -25,7 +26,7 @@ _TOKEN = re.compile(
 #: A word that the probability of class 0 may bear.
 _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
-    r"(?:neg.*|no|false|zero|without|complement|not.*|non.*)"
+    r"(?:neg.*|no|false|zero|zeroth|without|complement|absent|absence|not.*|non.*)"
 )
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
 _COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−]\s*$")
@@ -64,6 +65,8 @@ _PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free",
 
 def plain(name: Any) -> Any:
     """Return whole numbers, also where they are written as text, as integers."""
+    if isinstance(name, Enum):
+        name = name.value
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, bool | Integral):
@@ -175,7 +178,9 @@ def is_negation(first: Any, second: Any) -> bool:
     own = [" ".join(map(str, said)) for said in distinct([first, second])]
     if of_class_0(second) and (of_class_0(own[1]) or not of_class_0(first)):
         return True
-    opposite = _letters(second) in _opposites(_letters(first))
+    opposite = any(
+        word(second) in _opposites(word(first)) for word in (_letters, _word) if word(first)
+    )
     return opposite or own[1] in _REST or tuple(own) in _PAIRS
 
 
@@ -275,6 +280,11 @@ def are_alike(first: Token, second: Token) -> bool:
     short, long = sorted((first, second), key=len)
     used = long.endswith(short) and long.removesuffix(short) in _OF_USE | {*_PREFIXES}
     return len(short) > 3 and (short[:4] == long[:4] or used)
+
+
+def _word(name: Any) -> str:
+    """Return the letters of a name without those of what a column is for, such as is_fraud."""
+    return "".join(map(str, content(name)))
 
 
 def _letters(name: Any) -> str:

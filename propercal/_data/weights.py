@@ -119,6 +119,14 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
             "pass class_axis=1 for an axis of classes; in an indicator matrix, a weight of 0 for "
             "these rows",
         )
+    flag = isinstance(ignore_index, bool | np.bool_)
+    if flag and not any(isinstance(each, bool) for each in values.tolist()):
+        raise bad_value(
+            "ignore_index",
+            repr(ignore_index),
+            f"None, or a label of {called.labels}, which are no booleans",
+            "leave it out to ignore none, or pass the number that marks rows without a label",
+        )
     if is_missing(ignore_index):
         return np.array([is_missing(each) for each in values.tolist()], dtype=bool)
     if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from numbers import Real
 from typing import NamedTuple, Unpack
 
+import numpy as np
+
 from propercal._array import ignore_underflow, namespace, read_only, sum_last, sum_of_others
 from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.subsets import take_rows
 from propercal._kernels import linear, tiles
 from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.bins import cell_means
@@ -187,4 +190,7 @@ def conditional_mean(
         for problem in reduction.problems(predictions)
     ]
     result = reduction.join(means)
+    if predictions.places is not None:
+        # In the order of the caller's predictions.
+        result = take_rows(result, np.argsort(predictions.places))
     return namespace(result).astype(result, predictions.dtype)

@@ -310,6 +310,10 @@ def _of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     if others:
         raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
     columns.check_logits(path, key)
+    odd = next((i for i, row in enumerate(found[key]) if not isinstance(row, list)), None)
+    if odd is not None:
+        # Each sign of a text may be a number.
+        raise ValueError(f"{path}: {found[key][odd]!r} as {key!r} of row {odd}: expected a list.")
     with formats.damage_said(path, "jsonl"):
         rows = [[float(value) for value in row] for row in found.pop(key)]
         if len({len(row) for row in rows}) > 1:

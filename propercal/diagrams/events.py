@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, Unpack
@@ -17,10 +17,11 @@ from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
 from propercal._data.reading import Names
+from propercal._data.tokens import key
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -165,21 +166,22 @@ def _aligned(
         y_true, reading.get("sample_weight"), exact("groups", groups), *models.values()
     )
     models = dict(zip(models, given, strict=True))
-    first = next(iter(models))
     if len(models) == 1:
-        return {first: (y_true, models[first], weight, groups)}
-    found: dict[str, tuple[object, object, object, object]] = {}
-    for each in list(models)[1:]:
-        pair, called = (models[first], models[each]), (names[first], names[each])
-        check_all_series(blocks, y_true, pair, layout, called)
-        both = align_models(y_true, pair, weight, layout=layout, called=called)
-        of_groups: Any = None
-        if groups is not None:
-            beside = (replace(called[0], weight="groups"), replace(called[1], weight="groups"))
-            of_groups = align_models(y_true, pair, groups, layout=layout, called=beside)[0].weight
-        for name, held in zip((first, each), both, strict=True):
-            found[name] = (held.labels, held.proba, held.weight, of_groups)
-    return found
+        return {name: (y_true, each, weight, groups) for name, each in models.items()}
+    called = [names[each] for each in models]
+    check_all_series(blocks, y_true, given, layout, called)
+    listed = reading.get("labels")
+    rows = align_models(y_true, given, weight, layout=layout, called=called, labels=listed)
+    of_groups: Any = None
+    if groups is not None:
+        beside = [replace(each, weight="groups") for each in called]
+        of_groups = align_models(
+            y_true, given, groups, layout=layout, called=beside, labels=listed
+        )[0].weight
+    return {
+        name: (held.labels, held.proba, held.weight, of_groups)
+        for name, held in zip(models, rows, strict=True)
+    }
 
 
 def _check_same_event(found: Mapping[str, Event]) -> None:
@@ -213,12 +215,8 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
             "'top-label', 'classwise', or None",
             "a diagram asks how often one event occurs: choose a class by event=",
         )
-    if event is not None and (
-        isinstance(event, bool) or not isinstance(event, int | np.integer) or not 0 <= event < k
-    ):
-        raise bad_value(
-            "event", repr(event), f"a column from 0 to {k - 1}", "columns are counted from 0"
-        )
+    if event is not None:
+        event = _column(predictions.classes.names, event)
     if event is not None and notion is not None and not notion.per_class:
         raise bad_value(
             "event",
@@ -231,7 +229,7 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
     if event is None and notion is not None and notion.per_class:
         raise bad_value("event", "None", f"a column from 0 to {k - 1}", "choose one class to draw")
     reduction = as_notion("top-label" if event is None else "classwise")
-    i = 0 if event is None else int(event)
+    i = 0 if event is None else event
     problem = next(islice(iter(reduction.problems(predictions)), i, None))
     return Event(
         to_numpy(problem.prob),
@@ -245,3 +243,27 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
         reduction.name,
         k,
     )
+
+
+def _column(names: Sequence[Any], event: Any) -> int:
+    """Return the column of an event, which is counted from 0, or named in words, or raise."""
+    k = len(names)
+    named = [i for i, name in enumerate(names) if key(name) == key(event)]
+    if isinstance(event, str) and len(named) == 1:
+        return named[0]
+    whole = isinstance(event, int | np.integer) and not isinstance(event, bool)
+    if not whole or not 0 <= event < k:
+        raise bad_value(
+            "event",
+            repr(event),
+            f"a column from 0 to {k - 1}, or one of the classes {some_names(names)} in words",
+            "columns are counted from 0",
+        )
+    if named and named != [event]:
+        raise bad_value(
+            "event",
+            repr(event),
+            f"to know whether column {event} is meant, of class {names[event]}, or class {event}",
+            f"pass event={str(names[event])!r} or event={str(event)!r}, the name of the class",
+        )
+    return int(event)

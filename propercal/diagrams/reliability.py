@@ -50,7 +50,7 @@ def reliability(
     y_proba: object,
     *,
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     curve: str = "isotonic",
     n_bins: int = 15,
     generator: GeneratorLike = "brier",
@@ -77,8 +77,10 @@ def reliability(
     notion : {"top-label", "classwise"}, optional
         Which event: that the most probable class occurs, or that one class does. By default that
         the second of two classes does, and of more than two the most probable one.
-    event : int, optional
-        Column, counted from 0, of the class that is the event; it implies "classwise".
+    event : int or str, optional
+        The class that is the event, by its column, counted from 0, or by its name in words; it
+        implies "classwise". A number that is the name of another class than its column's is
+        refused.
     curve : {"isotonic", "quantile-bins", "equal-bins"}
         What a diagram is to show. The isotonic curve is always there, as are bins beside it, which
         are of equal width but for "quantile-bins", where they are of about equal weight.

@@ -57,7 +57,7 @@ def isotonic_decomposition(
     *,
     generator: GeneratorLike = "brier",
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     **reading: Unpack[Reading],
 ) -> xr.Dataset:
     r"""Split the mean score of each model by its isotonic recalibration.

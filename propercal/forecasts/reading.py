@@ -12,6 +12,7 @@ import numpy.typing as npt
 from propercal._array import to_numpy
 from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
+from propercal._data.columns import check_members
 from propercal._data.group_names import exact
 from propercal._data.groups import (
     check_groups,
@@ -80,6 +81,7 @@ def read_forecasts(
     if is_labelled(forecasts):
         layout = Layout(None, member_dim, sample_dims)
     held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
+    check_members(held.proba, held.labels, argument, names, "forecasts")
     members = _members(held.proba, argument)
     n = len(members)
     outcome = _outcomes(held.labels, n)
@@ -140,6 +142,8 @@ def _grouped(
 def _members(held: Held, argument: str) -> Floats:
     """(n, m) numbers."""
     values = read_numpy(argument, held.values)
+    if values.ndim == 1 and (held.table or held.first):
+        values = values[:, None]
     shape = tuple(values.shape)
     if len(shape) != 2 or 0 in shape:
         raise bad_value(
@@ -247,6 +251,9 @@ def _named_levels(held: Held) -> Floats | None:
 
 
 def _number(name: Any) -> float | None:
+    if isinstance(name, str) and "_" in name:
+        # Python reads 0.1_2 as 0.12.
+        return None
     try:
         return float(name)
     except (TypeError, ValueError):

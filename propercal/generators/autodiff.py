@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import ModuleType
 
+import numpy as np
+
 from propercal._array import is_torch, like, namespace, to_numpy, tracks_gradient
 from propercal._data.messages import bad_value
 from propercal._typing import Array
@@ -27,7 +29,9 @@ def through_torch(function: Callable[[Array], Array], p: Array) -> Array:
     if is_torch(p):
         return function(p)
     torch = _torch()
-    result = function(torch.asarray(to_numpy(p), dtype=torch.float64, copy=True))
+    # Torch has no strides below 0.
+    values = np.ascontiguousarray(to_numpy(p))
+    result = function(torch.asarray(values, dtype=torch.float64, copy=True))
     return like(to_numpy(result), p, dtype=p.dtype)
 
 

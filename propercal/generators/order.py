@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
+import numpy as np
+
+from propercal._array import to_numpy
 from propercal._data.labels import Classes, are_alphabetical
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion
+from propercal._data.other_words import spelt
+from propercal._data.tokens import is_number, key, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
 
@@ -16,11 +22,34 @@ def check_order(
 ) -> None:
     """Raise where F depends on an order of classes that only the alphabet may have given them.
 
-    So it does where names are numbers in another order than that of columns. Of two outcomes,
-    either order is the same, and of more, so is the reverse.
+    So it does where names are numbers, or the caller has said an order, that is another than that
+    of columns, and F tells classes apart. To a score of ordered classes, the reverse is the same.
     """
-    if notion.n_outcomes(n_classes) > 2 and (classes.alphabetical or _in_disorder(classes.names)):
-        _refuse(classes.names, generators)
+    if not notion.whole:
+        return
+    names = classes.names
+    if n_classes > 2 and (classes.alphabetical or _in_disorder(names)):
+        _refuse(names, generators)
+    order, numbers = classes.order, [plain(each) for each in names]
+    if not order and all(map(is_number, numbers)):
+        order = tuple(sorted(numbers))
+    place = {key(each): i for i, each in enumerate(order)}
+    places = [place.get(key(each)) for each in names]
+    if None in places or places == list(range(n_classes)):
+        return
+    if _turns(places):
+        _refuse(names, generators, order)
+    for generator in generators:
+        if not depends_on_order(generator) and _tells_apart(generator, n_classes):
+            raise _in_other_order(generator, names, order)
+
+
+def _tells_apart(generator: BregmanGenerator, k: int) -> bool:
+    """Tell whether F is another one if classes are exchanged."""
+    point = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
+    points = np.stack([point, np.roll(point, 1), point[::-1]])
+    values = np.asarray(to_numpy(generator.value(points)), dtype=np.float64)
+    return not np.allclose(values, values[0], rtol=1e-9, atol=1e-12)
 
 
 def check_names_order(
@@ -32,24 +61,34 @@ def check_names_order(
 
 
 def _in_disorder(names: Sequence[object]) -> bool:
-    """Tell whether names are numbers, or are written as numbers, that neither rise nor fall."""
+    """Tell whether names are numbers, or have some, that neither rise nor fall."""
     try:
-        numbers = [float(each) for each in names]  # type: ignore[arg-type]
+        return _turns([float(each) for each in names])  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return False
-    steps = [a < b for a, b in pairwise(numbers)]
-    return any(steps) and not all(steps)
+        found = [each for each in (*numberings(names), *spelt(names)) if None not in each]
+        return bool(found) and all(map(_turns, found))
 
 
-def _refuse(names: Sequence[object], generators: Iterable[BregmanGenerator]) -> None:
+def _turns(numbers: Sequence[Any]) -> bool:
+    """Tell whether numbers neither rise nor fall from the first to the last."""
+    steps = [b - a for a, b in pairwise(numbers)]
+    return min(steps, default=0) < 0 < max(steps, default=0)
+
+
+def _refuse(
+    names: Sequence[object], generators: Iterable[BregmanGenerator], said: Sequence[object] = ()
+) -> None:
     for generator in generators:
         if not depends_on_order(generator):
             continue
+        if said:
+            raise _in_other_order(generator, names, said)
         if _in_disorder(names):
             raise bad_value(
                 "generator",
                 repr(generator),
-                f"columns in the order of their classes, which are the numbers {some_names(names)}",
+                f"columns in the order of their classes, which have the numbers "
+                f"{some_names(names)}",
                 "put the columns in ascending order; name classes in words, by labels=[...], if "
                 "their numbers are no order",
             )
@@ -61,3 +100,14 @@ def _refuse(names: Sequence[object], generators: Iterable[BregmanGenerator]) -> 
             "put the columns in that order and pass labels=[...] to name them, or an ordered "
             "categorical; if the alphabet has it right, labels says so too",
         )
+
+
+def _in_other_order(
+    generator: BregmanGenerator, names: Sequence[object], said: Sequence[object]
+) -> ValueError:
+    return bad_value(
+        "generator",
+        repr(generator),
+        f"columns in the order of their classes, {some_names(said)}, not {some_names(names)}",
+        "put the columns in that order, such as by y_proba[labels]",
+    )

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import is_array, like, namespace, scalar, to_numpy
+from propercal._array import is_array, is_numpy, like, namespace, scalar, to_numpy
 from propercal._data.columns import keys
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import named
+from propercal._data.holders import hold, named
 from propercal._data.messages import bad_value, some_names
+from propercal._data.reading import not_real, read_numpy
 from propercal._data.tokens import is_permutation
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
@@ -370,7 +371,10 @@ def _joint(joint: object) -> tuple[Array, Any]:
 
 def _tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
     """Return the arguments in double precision and one library, with the dtype of the first."""
-    given: list[Array] = [v if is_array(v) else np.asarray(v) for _, v, _ in arguments]
+    given: list[Array] = [
+        v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
+        for name, v, ndim in arguments
+    ]
     library = next((v for _, v, _ in arguments if is_array(v)), given[0])
     xp = namespace(library)
     tables: list[Array] = []
@@ -396,6 +400,16 @@ def _tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
         tables.append(table)
     first = given[0].dtype if is_array(arguments[0][1]) else xp.float64
     return tables, first if xp.isdtype(first, "real floating") else xp.float64
+
+
+def _plain(name: str, values: object, ndim: int) -> Array:
+    """Return numbers of any holder in NumPy, a table of one column as a matrix."""
+    held = hold(name, values)
+    array = read_numpy(name, held.values)
+    if array.dtype.kind not in "biuf":
+        raise bad_value(name, *not_real(array))
+    one = held.table or held.first
+    return array[:, None] if one and array.ndim == 1 < ndim else array
 
 
 def _check_sums(name: str, sums: Array, dtype: Any, fix: str) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
 from propercal._data.alignment import align_all
+from propercal._data.columns import check_members
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
@@ -133,12 +134,12 @@ def layer_sharpness(
     names = _class_names(y_true, labels)
     check_names_order(names, [chosen], said=labels is not None)
     called = [Names(proba=f"activations[{i}]") for i in range(len(activations))]
-    layers = [
-        (_coordinates(name.proba, held.proba, held.labels.values.shape[:1]), held)
-        for name, held in zip(
-            called, align_all(y_true, activations, sample_weight, called=called), strict=True
-        )
-    ]
+    layers = []
+    aligned = align_all(y_true, activations, sample_weight, called=called)
+    for each, held in zip(called, aligned, strict=True):
+        check_members(held.proba, held.labels, each.proba, each, "activations")
+        layer = _coordinates(each.proba, held.proba, held.labels.values.shape[:1])
+        layers.append((layer, held))
     return [
         _sharpness(layer, held.labels, chosen, gamma, standardise, held.weight, names)
         for layer, held in steps(layers)

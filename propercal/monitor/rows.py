@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._array import namespace, no_gradient, to_numpy
+from propercal._data.blocks import times_in_order
 from propercal._data.labels import Classes
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions
 from propercal._data.probabilities import rounding
@@ -33,6 +35,8 @@ class Read(NamedTuple):
     """(k,) how often each class occurred."""
     of_class_0: Floats
     """(n,) predicted probability of the first class."""
+    times: tuple[Any, Any] | None = None
+    """Those of the first and the last row, if they have any."""
 
 
 def refuse_weights(sample_weight: object) -> None:
@@ -49,6 +53,9 @@ def refuse_weights(sample_weight: object) -> None:
 
 def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
     """Read rows as those before, or raise; None where there are none."""
+    y_true, y_proba = collected(y_true, y_proba)
+    index = times_in_order(y_true, y_proba)
+    times = None if index is None or not len(index) else (index[0], index[-1])
     found = read_rows(
         y_true,
         y_proba,
@@ -75,7 +82,8 @@ def read(y_true: object, y_proba: object, own: Settings, reading: Convention) ->
         of_class_0 = to_numpy(predictions.prob[:, 0])
     log_prob = log_prob.astype(np.float64) - log_sum(log_prob)[..., None]
     _check_size(log_prob, predictions)
-    return Read(Rows(log_prob, label), settled, predictions.classes, occurred, of_class_0)
+    classes = predictions.classes
+    return Read(Rows(log_prob, label), settled, classes, occurred, of_class_0, times)
 
 
 def _check_size(log_prob: Floats, predictions: Predictions) -> None:

@@ -25,7 +25,7 @@ def murphy_diagram(
     *,
     difference: bool = False,
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     thresholds: object = None,
     confidence_level: float = 0.95,
     groups: object = None,

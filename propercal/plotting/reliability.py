@@ -39,7 +39,7 @@ def reliability_diagram(
     y_proba: object,
     *,
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     curve: str = "isotonic",
     n_bins: int = 15,
     generator: GeneratorLike = "brier",
@@ -62,8 +62,10 @@ def reliability_diagram(
     notion : {"top-label", "classwise"}, optional
         Which event: that the most probable class occurs, or that one class does. By default that
         the second of two classes does, and of more than two the most probable one.
-    event : int, optional
-        Column, counted from 0, of the class that is the event; it implies "classwise".
+    event : int or str, optional
+        The class that is the event, by its column, counted from 0, or by its name in words; it
+        implies "classwise". A number that is the name of another class than its column's is
+        refused.
     curve : {"isotonic", "quantile-bins", "equal-bins"}
         The isotonic curve with bands, or frequencies in bins, of equal weight as points or of equal
         width as bars.

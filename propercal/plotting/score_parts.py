@@ -29,7 +29,7 @@ def mcb_dsc_plot(
     *,
     generator: GeneratorLike = "brier",
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     ax: Axes | None = None,
     **reading: Unpack[Reading],
 ) -> Axes:

@@ -42,7 +42,7 @@ def triptych(
     third: str = "roc",
     generator: GeneratorLike = "brier",
     notion: str | Notion | None = None,
-    event: int | None = None,
+    event: int | str | None = None,
     n_bins: int = 15,
     confidence_level: float = 0.95,
     groups: object = None,

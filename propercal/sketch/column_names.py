@@ -7,6 +7,8 @@ it is another one would be of the other class.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -82,8 +84,16 @@ def _has_text(values: Any) -> bool:
     return not all(is_number(each) for each in values.ravel().tolist())
 
 
+def under_plain_names(held: Held) -> Held:
+    """Return data whose names are those that bytes can hold, such as text for several levels."""
+    columns = None if held.columns is None else tuple(map(as_bytes_hold, held.columns))
+    return replace(held, columns=columns, name=as_bytes_hold(held.name))
+
+
 def as_bytes_hold(name: Any) -> Any:
     """Return a name as bytes can hold it."""
+    if isinstance(name, Enum):
+        name = name.value
     if isinstance(name, float) and not isfinite(name):
         return str(name)
     return name if name is None or isinstance(name, str | int | float) else str(name)

@@ -37,7 +37,7 @@ from propercal.sketch.class_order import (
     same_order,
     under_names,
 )
-from propercal.sketch.column_names import Called, as_bytes_hold
+from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
 from propercal.sketch.occurred import Occurred
 
 
@@ -148,7 +148,7 @@ def read_rows(
     None is returned where there are no rows, or none of positive weight. `labels` are the classes
     that the caller lists.
     """
-    held = align(y_true, y_proba, sample_weight)
+    held = _aligned(y_true, y_proba, sample_weight)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
@@ -199,6 +199,13 @@ def read_rows(
             called=reading.called.joined(called, rows.classes.names[-1], said)
         )
     return rows, settled, None if weight is None else weight[rows.rows]
+
+
+def _aligned(y_true: object, y_proba: object, sample_weight: object) -> Aligned:
+    """Return the three in one order of rows, under names that bytes can hold."""
+    held = align(y_true, y_proba, sample_weight)
+    labels, proba = under_plain_names(held.labels), under_plain_names(held.proba)
+    return held._replace(labels=labels, proba=proba)
 
 
 def _with_names(

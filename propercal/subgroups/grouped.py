@@ -109,8 +109,8 @@ def decompose_groups(
         As in :func:`propercal.decompose`. Every group has recalibrations of its own.
     groups : array-like of shape (n,) or (n, m), table, or mapping of name to column
         A label for each row; or a table, or mapping, of columns of labels, each label of each
-        column being a group ("sex=F", "site=3"); or m columns of True and False (of a table of
-        several, all of 0 and 1, too), one for each group, which may overlap. Rows are matched as
+        column being a group ("sex=F", "site=3"); or several columns of True and False (all of 0
+        and 1, too), one for each group, which may overlap. Rows are matched as
         those of weights are. For a feature with many values see
         :func:`propercal.subgroups.quantile_groups`.
     clusters, blocks

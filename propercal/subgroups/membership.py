@@ -90,15 +90,16 @@ def read_membership(
             held = in_order(its, column)
             read[name] = labels_of_rows(held, n, predictions, its), held
         marks = {name: _marks(values[predictions.rows]) for name, (values, _) in read.items()}
-        # One column of 0 and 1 says more: both of them are groups.
-        all_marks = len(read) > 1 and all(each is not None for each in marks.values())
+        # One column by itself says more: both of its values are groups.
+        alone = len(read) == 1
+        all_marks = not alone and all(each is not None for each in marks.values())
         for name, (values, held) in read.items():
             mark = marks[name]
-            if mark is not None and (all_marks or mark.dtype.kind == "b"):
+            booleans = mark is not None and mark.dtype.kind == "b"
+            if mark is not None and (all_marks or (booleans and not (alone and mark.any()))):
                 found.append((name, mark.astype(bool)))
             else:
-                prefix = None if len(read) == 1 else name
-                found += _levels(argument, prefix, values, held, predictions)
+                found += _levels(argument, None if alone else name, values, held, predictions)
     return _checked(found, argument)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import propercal
+from propercal._data.times import is_ordered, run_back
 from propercal.simulation import TemperatureScaledSimplex
 
 pd: Any = pytest.importorskip("pandas")
@@ -20,8 +21,11 @@ TEXT = [f"r{i}" for i in range(N)]
 DIGITS = [str(i) for i in range(N)]
 ORDER = np.random.default_rng(0).permutation(N)
 INDICES: dict[str, Any] = {
-    "days": DAYS, "numbers": np.arange(N), "text of days": DAYS.astype(str), "digits": DIGITS, "periods": DAYS.to_period("D")
+    "days": DAYS, "numbers": np.arange(N), "text of days": DAYS.astype(str), "digits": DIGITS, "periods": DAYS.to_period("D"),
+    "days in words": DAYS.strftime("%A %d %B %Y"),
 }
+#: As people write times.
+FORMS = ["%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%b %d, %Y", "%Y-W%V-%u", "%d/%m/%y", "%Y-%m-%dT%H:%M:%S+02:00"]
 
 
 def n_blocks(y_true: Any, y_proba: Any, **options: Any) -> Any:
@@ -51,7 +55,22 @@ def test_rows_in_another_order_than_their_index_are_refused(kind: str) -> None:
     refused(lambda: propercal.calibration_test(first, second, blocks=4))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_text_of_times_has_their_order(form: str) -> None:
+    text = DAYS.strftime(form)
+    minutes = pd.date_range("2024-01-01", periods=N, freq="11min").strftime("%H:%M")
+    for each in (text, minutes):
+        assert is_ordered(each) is is_ordered(each[::-1]) is True
+        assert is_ordered(each[ORDER]) is False
+        assert run_back(each[ORDER])
+        assert run_back(each[::-1])
+        assert not run_back(each)
+
+
 def test_names_without_an_order_are_refused_where_rows_were_moved() -> None:
+    for names in ([f'{i}-3' for i in ORDER], [f'may {i}x' for i in ORDER], TEXT):
+        assert is_ordered(pd.Index(names)) is None
+        assert not run_back(pd.Index(names))
     y, p = pd.Series(Y, TEXT), pd.DataFrame(P, TEXT)
     assert n_blocks(y, p) == n_blocks(y.iloc[ORDER], p.iloc[ORDER]) == 30
     with pytest.raises(ValueError, match="in which y_true stand in another order"):

@@ -97,6 +97,15 @@ def test_labels_of_the_opposite_are_not_those_of_the_column(name: str) -> None:
     check(TWO, pd.Series(FRAUD, name="no_show"), F.fraud.rename("score"))
 
 
+@pytest.mark.parametrize("name", ["fraud_free", "unfraud", "fraudless", "fraud_absent", "p_nonfraud", "zeroth"])
+def test_columns_of_the_opposite_are_not_those_of_the_labels(name: str) -> None:
+    for label in ("fraud", "is_fraud", "fraud_flag", "y_fraud"):
+        refused(r"(y_true|y_proba) = .*named", pd.Series(FRAUD, name=label), F.legit.rename(name))
+        check(TWO, pd.Series(FRAUD, name=label), F.legit.rename(name), pos_label=0)
+        for column in ("fraud", "p_fraud", "fraud_score"):
+            check(TWO, pd.Series(FRAUD, name=label), F.fraud.rename(column))
+
+
 def test_the_column_of_a_one_hot_that_is_of_class_0_is_not_that_of_class_1() -> None:
     for prefix in (None, "y", "class"):
         dummies = pd.get_dummies(FRAUD, prefix=prefix)

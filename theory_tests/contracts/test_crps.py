@@ -24,6 +24,33 @@ def same(found: CRPSDecomposition, expected: CRPSDecomposition = EXPECTED) -> bo
     return all(getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12) for name in TERMS)
 
 
+def test_columns_that_are_no_forecasts_are_refused() -> None:
+    pd, pl, xr = (pytest.importorskip(name) for name in ("pandas", "polars", "xarray"))
+    members = [f"m{i}" for i in range(5)]
+    table = pd.DataFrame(X, columns=members).assign(observed=Y, id=np.arange(60.0), station_id=1.0)
+    for odd in ("observed", "id", "station_id"):
+        for y, forecasts in ((table.observed, table[[odd, *members]]), (pl.Series("observed", Y), pl.from_pandas(table[[*members, odd]]))):
+            with pytest.raises(ValueError, match=f"ensemble = a column named '{odd}'.*expected columns of forecasts alone"):
+                crps_decomposition(y, forecasts)
+        if odd != "observed":
+            with pytest.raises(ValueError, match=f"quantiles = a column named '{odd}'"):
+                crps_decomposition(Y, quantiles=table[[*members, odd]], levels=[*LEVELS, 0.95])
+    assert same(crps_decomposition(table.observed, table[members]))
+    # The variable has one name.
+    assert same(crps_decomposition(xr.DataArray(Y, dims="t", name="t2m"), xr.DataArray(X, dims=("t", "m"), name="t2m")))
+    point = crps_decomposition(Y, X[:, :1])
+    assert same(crps_decomposition(table.observed, table[["m0"]].set_axis(["observed"], axis=1)), point)
+
+
+@pytest.mark.parametrize("form", ["{}_1", "{}_2020", "1_{}", "q{}", "{}", "q_{}_m1"])
+def test_levels_in_names_of_columns(form: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(Q, columns=[form.format(level) for level in LEVELS])
+    wanted = crps_decomposition(Y, quantiles=Q, levels=LEVELS)
+    for columns in (table.columns, table.columns[::-1]):
+        assert same(crps_decomposition(Y, quantiles=table[columns]), wanted)
+
+
 def test_every_holder() -> None:
     pd, xr, pl, torch = (pytest.importorskip(name) for name in ("pandas", "xarray", "polars", "torch"))
     order = RNG.permutation(60)

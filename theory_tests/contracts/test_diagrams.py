@@ -86,6 +86,56 @@ def test_models_are_matched_by_their_index() -> None:
     assert three.model.values.tolist() == ["a", "b", "again"]
 
 
+def test_all_models_are_compared_with_each_other() -> None:
+    pd = pytest.importorskip("pandas")
+    ids = [f"r{i}" for i in range(len(Y))]
+    table = pd.Series(P, ids)
+    same = propercal.murphy(Y, {"a": P, "b": table, "c": table})
+    assert same.score.sel(model="c").values == pytest.approx(propercal.murphy(Y, P).score.values[0])
+    for models in ({"a": P, "b": table, "c": table[::-1]}, {"b": table, "c": table[::-1], "a": P}):
+        with pytest.raises(ValueError, match=r"predictions\['c'\] = rows of the index .*since y_true has no index"):
+            propercal.murphy(Y, models)
+
+
+def test_listed_classes_name_columns_without_names() -> None:
+    pd = pytest.importorskip("pandas")
+    names = ["legit", "fraud"]
+    words, both = np.array(names)[Y], np.stack([1 - P, P], axis=1)
+    risk = np.mean((Y - P) ** 2)
+    for listed in (names, np.array(names), tuple(names)):
+        given: dict[str, Any] = {"labels": listed}
+        for columns in (names, names[::-1]):
+            table = pd.DataFrame(both, columns=names)[columns]
+            for a, b in ((table, both), (both, table)):
+                pair = propercal.paired_difference(words, a, b, term="risk", generator="brier", **given)
+                assert pair.a.risk == pytest.approx(pair.b.risk, rel=1e-12) == 2 * risk
+                found = propercal.isotonic_decomposition(words, {"a": a, "b": b}, generator="brier", event=0, **given)
+                assert found.score.values == pytest.approx([2 * risk] * 2)
+        other = pd.DataFrame(both, columns=["genuine", "fraud"])
+        with pytest.raises(ValueError, match=r"labels = |y_proba_b = "):
+            propercal.paired_difference(words, both, other, term="risk", **given)
+
+
+def test_an_event_by_its_name_is_never_another_column() -> None:
+    pd = pytest.importorskip("pandas")
+    order = [2, 0, 1]
+    for names in ([0, 1, 2], [1, 2, 3], ["0", "1", "2"], ["a", "b", "c"]):
+        labels, table = np.array(names)[Y3], pd.DataFrame(P3[:, order], columns=[names[i] for i in order])
+        for i, name in enumerate(names):
+            expected = propercal.isotonic_decomposition(np.equal(Y3, i).astype(int), P3[:, i], generator="brier")
+            found = propercal.isotonic_decomposition(labels, table, event=str(name), generator="brier")
+            assert found.score.values == pytest.approx(expected.score.values)
+            assert found.attrs["event"] == f"class {name}"
+            column = order.index(i)
+            if str(column) in map(str, names) and str(column) != str(name):
+                with pytest.raises(ValueError, match=f"event = {column}: expected to know whether column {column} is meant, of class {name}, or"):
+                    propercal.reliability(labels, table, event=column, **FEW)
+            else:
+                assert propercal.isotonic_decomposition(labels, table, event=column, generator="brier").score.values == pytest.approx(expected.score.values)
+    with pytest.raises(ValueError, match="event = 'd': expected a column from 0 to 2, or one of the classes"):
+        propercal.murphy(Y3, P3, event="d")
+
+
 def test_one_prediction_without_a_name() -> None:
     assert propercal.murphy(Y, P).model.values.tolist() == ["model"]
     assert "difference" not in propercal.murphy(Y, {"a": P, "b": P, "c": P})

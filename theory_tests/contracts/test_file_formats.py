@@ -150,6 +150,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         ("p.jsonl", "[" * 100_000, "line 1 is no object of JSON"),
         ("p.jsonl", '{"label": 0, "probs": [1, "x"]}\n', "not a readable jsonl file: could not convert"),
         ("p.jsonl", '{"label": 0, "probs": [1, 0]}\n{"label": 0, "probs": [1]}\n', "lists 'probs' of different lengths"),
+        ("p.jsonl", '{"label": 0, "probs": [1, 0]}\n{"label": 0, "probs": "01"}\n', "'01' as 'probs' of row 1: expected a list"),
         ("p.jsonl", '{"label": 0, "probs": [1, 0], "logits": [1, 0]}\n', "lists 'probs', 'logits': expected one"),
         ("p.jsonl", '{"label": 0, "probs": [1, 0], "x": 3}\n', "'x' beside the list 'probs'.*--drop"),
         ("p.jsonl", '{"label": 0, "a": [1], "b": 0}\n', "column 'a' does not hold numbers"),

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 import propercal
 from propercal.recalibration import TemperatureScaling
+from theory_tests.instances import calibrated
 
 EXAMPLES = int(os.environ.get("PROPERCAL_HOLDER_EXAMPLES", "0"))
 many = settings(max_examples=EXAMPLES, deadline=None) if EXAMPLES else settings(max_examples=25, deadline=None)
@@ -389,3 +390,19 @@ def test_labels_from_1_are_scored() -> None:
     for labels, scoring in ((CODES + 1, score), (np.array([-1, 1])[CODES % 2], score), (np.array([1, 2])[CODES % 2], named)):
         scores = cross_val_score(DummyClassifier(strategy="prior"), np.zeros((30, 1)), labels, scoring=scoring, cv=3, error_score="raise")
         assert np.isfinite(scores).all()
+
+
+def test_rows_with_names_are_read_as_their_table() -> None:
+    y, p = calibrated(30, 3)
+    names = [str(i) for i in range(3)]
+    for columns in (names, [0, 1, 2], pd.RangeIndex(3)):
+        table = pd.DataFrame(p, columns=columns)
+        rows = [row for _, row in table.iterrows()]
+        for held in (table, rows):
+            found = propercal.decompose(y, held, generator="brier", method="risk", bandwidth=0.1, labels=[0, 1, 2])
+            assert found.risk == pytest.approx(propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1).risk)
+            if isinstance(columns, pd.RangeIndex):
+                # Which a library counts of its own accord.
+                continue
+            with pytest.raises(ValueError, match=r"labels = the classes \[2, 1, 0\], in this order: expected that of the columns"):
+                propercal.decompose(y, held, generator="brier", method="risk", bandwidth=0.1, labels=[2, 1, 0])

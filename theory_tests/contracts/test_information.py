@@ -310,3 +310,40 @@ def test_classes_of_a_prior_are_those_of_the_rows_of_distributions() -> None:
     assert f_divergence(sharpness_function("brier", prior), given_class.loc[prior.index], marginal) == wanted
     with pytest.raises(ValueError, match="distributions = values named"):
         f_divergence(sharpness_function("brier", pd.Series([0.5, 0.3, 0.2], [2, 1, 0])), pd.DataFrame(given_class.to_numpy()), marginal)
+
+
+def test_tables_of_every_holder() -> None:
+    pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    names = ["a", "b", "c"]
+    tables: list[Callable[[Any], Any]] = [
+        lambda x: pd.DataFrame(x, columns=names[: x.shape[1]]),
+        lambda x: pd.DataFrame(x, columns=names[: x.shape[1]]).astype("Float64"),
+        lambda x: pl.DataFrame(dict(zip(names, x.T, strict=False))),
+        lambda x: pl.LazyFrame(dict(zip(names, x.T, strict=False))),
+        lambda x: pa.table(dict(zip(names, x.T, strict=False))),
+        lambda x: x.astype(object),
+    ]
+    for table in tables:
+        assert sharpness_divergence("brier", table(JOINT)) == pytest.approx(sharpness_divergence("brier", JOINT))
+        assert f_divergence(square, table(P), pl.Series(Q)) == pytest.approx(f_divergence(square, P, Q))
+        np.testing.assert_allclose(apply_markov_map(JOINT, table(KERNEL)), apply_markov_map(JOINT, KERNEL))
+        assert sharpness_divergence("brier", table(JOINT.sum(axis=1, keepdims=True))) == pytest.approx(0.0)
+    other = pa.table(dict(zip(["b", "a", "c"], P.T, strict=True)))
+    with pytest.raises(ValueError, match=r"reference = values named .*expected \['b', 'a', 'c'\], in this order"):
+        f_divergence(square, other, pd.Series(Q, names))
+    with pytest.raises(ValueError, match="joint = masked entries at rows 0, 1: expected no missing values"):
+        sharpness_divergence("brier", np.ma.masked_equal(JOINT[:2] * 2, 0.5))
+    with pytest.raises(ValueError, match="joint = values of type"):
+        sharpness_divergence("brier", [["0.5", "0.5"]])
+
+
+def test_columns_that_are_no_activations_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    table = pd.DataFrame(x, columns=["h0", "h1"]).assign(label=y)
+    right = layer_sharpness([x], y, bandwidth=0.1)
+    assert layer_sharpness([table[["h0", "h1"]]], table.label, bandwidth=0.1) == pytest.approx(right)
+    for odd, name in ((table, "label"), (table[["h0", "h1"]].reset_index(), "index")):
+        with pytest.raises(ValueError, match=rf"activations\[1\] = a column named '{name}'.*expected columns of activations alone"):
+            layer_sharpness([x, odd], table.label, bandwidth=0.1)

@@ -289,3 +289,54 @@ def test_logits_whose_sums_overflow_are_refused() -> None:
     with pytest.raises(ValueError, match=r"y_proba = logits that differ by more than 1e\+280 at row 1"):
         monitor.update([0, 1], [[0.0, 1.0], [1e307, 0.0]])
     assert monitor.to_bytes() == before
+
+
+def test_rows_come_in_the_order_of_their_times() -> None:
+    pd = pytest.importorskip("pandas")
+    xr = pytest.importorskip("xarray")
+    y, p = calibrated(60, 3, 4, power=1.5)
+    expected, order = CalibrationMonitor(3), np.random.default_rng(0).permutation(60)
+    expected.update(y, p)
+    days = pd.date_range("2024-01-01", periods=60)
+    for index in (days, days.to_period("D"), days.strftime("%d.%m.%Y")):
+        labels, proba = pd.Series(y, index), pd.DataFrame(p, index)
+        for given in ((labels, proba), (labels.iloc[order], proba), (y, proba), (labels, p)):
+            monitor = CalibrationMonitor(3)
+            monitor.update(*given)
+            assert state(monitor) == state(expected)
+        parts = CalibrationMonitor(3)
+        for part in (slice(0, 20), slice(20, 45), slice(45, 60)):
+            parts.update(labels[part], proba[part])
+        assert state(parts) == state(expected)
+        for odd in ((labels, proba.iloc[order]), (labels[::-1], proba[::-1]), (y, proba.iloc[order]), (labels.iloc[order], p)):
+            with pytest.raises(ValueError, match=r"y_proba = rows of the times .*expected rows in the order of time"):
+                CalibrationMonitor(3).update(*odd)
+    array = xr.DataArray(p, dims=("row", "class"), coords={"time": ("row", days)})
+    with pytest.raises(ValueError, match="in the order of time"):
+        CalibrationMonitor(3).update(y, array[order])
+    monitor = CalibrationMonitor(3)
+    monitor.update(y[:40], array[:40])
+    with pytest.raises(ValueError, match=r"rows of the time 2024-01-21 .*after those of 2024-02-09"):
+        monitor.update(y[20:], array[20:])
+    assert monitor.n_samples == 40
+    for begin, good in ((20, False), (40, True)):
+        later = CalibrationMonitor(3, first_row=40)
+        later.update(y[begin:], array[begin:])
+        if not good:
+            with pytest.raises(ValueError, match="rows of the time 2024-01-21"):
+                copy.deepcopy(monitor).merge(later)
+        assert good is False or copy.deepcopy(monitor).merge(later).n_samples == 60
+    monitor.update(y[40:], array[40:])
+    assert state(monitor) == state(expected)
+
+
+def test_names_of_rows_are_no_times() -> None:
+    pd = pytest.importorskip("pandas")
+    y, p = calibrated(60, 3, 4, power=1.5)
+    expected, order = CalibrationMonitor(3), np.random.default_rng(0).permutation(60)
+    expected.update(y, p)
+    several = pd.MultiIndex.from_arrays([order % 3, pd.date_range("2024-01-01", periods=60)[order]])
+    for index in (order, [f"r{i}" for i in order], [f"{i}-3" for i in order], several):
+        monitor = CalibrationMonitor(3)
+        monitor.update(pd.Series(y, index), pd.DataFrame(p, index))
+        assert state(monitor) == state(expected)

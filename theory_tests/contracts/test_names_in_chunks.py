@@ -201,3 +201,17 @@ def test_rows_without_a_class_are_read_where_columns_are_separate() -> None:
     for cuts in ([0, 40], [0, 20, 30, 31, 40]):
         chunks = [(marks[a:b], proba[a:b]) for a, b in pairwise(cuts)]
         assert sketch_of(*chunks, n_classes=3, notion="classwise").result().risk == pytest.approx(float(wanted))
+
+
+@WAYS
+def test_columns_of_several_levels(way: Way) -> None:
+    marks = np.stack([FRAUD == 0, FRAUD == 1], axis=1)
+    table = np.stack([1 - SCORE, SCORE], axis=1)
+    both: list[Any] = [[["p"], ["legit", "fraud"]], [["legit", "fraud"], [1]]]
+    for levels in both:
+        columns: Any = pd.MultiIndex.from_product(levels)
+        named, labels = pd.DataFrame(table, columns=columns), pd.DataFrame(marks, columns=columns)
+        check(way, (labels[:HALF], named[:HALF]), (marks[HALF:], named[HALF:]))
+        check(way, (labels[columns[::-1]][:HALF], named[:HALF]), (labels[HALF:], named[HALF:]))
+        with pytest.raises(ValueError, match=r"y_proba = columns|other = a sketch of"):
+            way((marks[:HALF], table[:HALF]), (marks[HALF:], named[HALF:]))

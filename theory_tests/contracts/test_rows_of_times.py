@@ -62,3 +62,15 @@ def test_times_and_numbers_of_other_types_are_the_same() -> None:
     assert risk(pd.Series(Y, numbers // 4), pd.DataFrame(P, numbers // 4 * 1.0)) == pytest.approx(RIGHT, rel=1e-12)
     with pytest.raises(ValueError, match="expected the rows of y_proba"):
         risk(pd.Series(Y, zone), pd.DataFrame(P, DAYS))
+
+
+def test_large_numbers_of_other_types_are_compared_exactly() -> None:
+    """Floating point has every second number from 2**53 on."""
+    large = [2**53 + i for i in range(N)]
+    kinds: list[Any] = [np.array(large), np.array(large, dtype=np.uint64), pd.array(large, dtype="Int64"), pd.array(large, dtype="UInt64"), pd.Categorical(large)]
+    for own in kinds:
+        for other in kinds:
+            y, p = pd.Series(Y, pd.Index(own)), pd.DataFrame(P, pd.Index(other))
+            assert risk(y.iloc[ORDER], p) == pytest.approx(RIGHT, rel=1e-12)
+            levels = [pd.MultiIndex.from_arrays([each, np.zeros(N, int)]) for each in (own, other)]
+            assert risk(y.set_axis(levels[0]).iloc[ORDER], p.set_axis(levels[1])) == pytest.approx(RIGHT, rel=1e-12)

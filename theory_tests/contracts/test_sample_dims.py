@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propercal import decompose, paired_difference
+from propercal import conditional_mean, decompose, paired_difference
 from theory_tests.contracts.test_rows import CODES, PROBA, RIGHT, WEIGHT, WEIGHTED, array, check, pair, risk
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
@@ -73,3 +73,41 @@ def test_one_dimension_has_no_order() -> None:
     assert decompose(CODES, array(PROBA, "s", "k"), sample_dims=["s"], generator="brier", kernel=None).risk == pytest.approx(RIGHT)
     found = paired_difference(CODES, array(PROBA, "s", "k"), PROBA, sample_dims="s", generator="brier", kernel=None)
     assert found.difference == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("dims", [("u", "v"), ("v", "u")])
+def test_means_stand_in_the_order_of_the_predictions(dims: tuple[str, ...]) -> None:
+    index = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
+    labels = LABELS.assign_coords(u=range(5), v=range(6))
+    order = np.random.default_rng(0).permutation(30)
+    right = conditional_mean(CODES, PROBA, bandwidth=0.1)
+    for rows in (np.arange(30), order):
+        found = conditional_mean(labels, pd.DataFrame(PROBA, index).iloc[rows], bandwidth=0.1, sample_dims=dims)
+        np.testing.assert_allclose(found, right[rows], rtol=1e-9)
+
+
+def test_wide_tables_whose_axes_have_names_are_refused() -> None:
+    codes, weight = pd.DataFrame(CODES.reshape(5, 6)), pd.DataFrame(WEIGHT.reshape(5, 6))
+    counted = GRID.assign_coords(u=range(5), v=range(6))
+    for grid in (GRID, counted):
+        check(codes, grid, class_dim="k")
+        check(LABELS, GRID, WEIGHTED, sample_weight=weight, class_dim="k")
+        for odd in (codes.iloc[[1, 0, 2, 3, 4]], codes.iloc[:, ::-1], codes.set_axis([*"abcdef"], axis=1), codes.set_axis([*"abcde"])):
+            with pytest.raises(ValueError, match=r"y_true = (a table of shape .*, whose axes have names|rows of the index)"):
+                risk(odd, grid, class_dim="k")
+        for odd in (weight.iloc[::-1], weight.iloc[:, [0, 2, 1, 3, 4, 5]]):
+            with pytest.raises(ValueError, match=r"sample_weight = (a table of shape .*, whose axes have names|rows of the index)"):
+                risk(LABELS, grid, sample_weight=odd, class_dim="k")
+
+
+def test_dimensions_that_nothing_else_has_are_in_no_order() -> None:
+    weights = WEIGHTS.assign_coords(u=range(5), v=range(6))
+    for given in (weights, weights.T, weights[::-1], WEIGHTS):
+        with pytest.raises(ValueError, match=r"sample_weight = dimensions .*: expected one of rows, as neither y_true nor y_proba has names"):
+            risk(CODES, PROBA, sample_weight=given)
+        with pytest.raises(ValueError, match="groups = dimensions"):
+            decompose(CODES, PROBA, groups=given, generator="brier")
+    index = pd.MultiIndex.from_product([range(5), range(6)], names=["u", "v"])
+    for given in (weights, weights.T, weights[::-1]):
+        check(pd.Series(CODES, index), PROBA, WEIGHTED, sample_weight=given)
+        check(CODES, pd.DataFrame(PROBA, index), WEIGHTED, sample_weight=given)

@@ -247,6 +247,7 @@ def test_columns_of_tables_are_taken_by_their_place() -> None:
     assert found(nested) == {"x, even": right[0], "x, early": right[1]}
     both = {0: risk(~EVEN), 1: risk(EVEN)}
     assert found({"even": EVEN.astype(int)}) == found(pd.DataFrame({"even": EVEN.astype(int)})) == both
+    assert found({"even": EVEN}) == found(pd.DataFrame({"even": EVEN})) == found(EVEN) == both
 
 
 @pytest.mark.parametrize("labelled", [False, True])
@@ -264,7 +265,7 @@ def test_labels_of_places_have_the_dimensions_of_these() -> None:
     y, a = (xr.DataArray(each.reshape(9, 10), dims=("lat", "lon")) for each in (Y, A))
     g = xr.DataArray(G.reshape(9, 10, 3), dims=("lat", "lon", "class"))
     assert found(a, y, g) == found(a.T, y, g) == RIGHT
-    assert found({"a": a == "a"}, y, g) == {"a": RIGHT["a"]}
+    assert found({"a": a == "a"}, y, g) == {False: risk(A != "a"), True: RIGHT["a"]}
     plain = y.values, np.moveaxis(g.values, -1, 1)
     assert found(a.values, *plain, class_axis=1) == found(A, *plain, class_axis=1) == RIGHT
     assert found(np.stack([A == "a", EVEN], axis=1), *plain, class_axis=1) == {0: RIGHT["a"], 1: risk(EVEN)}

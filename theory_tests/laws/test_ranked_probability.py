@@ -138,3 +138,61 @@ def test_columns_named_by_numbers_are_in_their_order_or_refused(text: bool) -> N
     with pytest.raises(ValueError, match=r"generator = RankedProbability\(\): expected columns in the order of their classes"):
         found([0, 2, 1, 3])
     assert found([0, 2, 1, 3], "brier").risk == pytest.approx(found([0, 1, 2, 3], "brier").risk)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_columns_in_another_order_than_is_said_are_refused() -> None:
+    """Where labels=, ordered categories, a table of marks or numbers in words say an order of the classes, columns must have it or its reverse."""
+    pd, y, p, _ = tables()
+    words = np.array(["none", "mild", "severe"])
+    settings: dict[str, Any] = {"generator": "rps", "method": "risk", "bandwidth": 0.1}
+    expected = values(propercal.decompose(y, p, **settings))
+    table = pd.DataFrame(p, columns=words)
+    ordered = pd.Series(pd.Categorical(words[y], categories=words, ordered=True))
+    marks = pd.get_dummies(pd.Series(words[y]))[words]
+    said: list[tuple[Any, dict[str, Any]]] = [(words[y], {"labels": words}), (ordered, {}), (marks, {}), (np.eye(3)[y], {"labels": words})]
+    for labels, options in said[:3]:
+        for columns in (words, words[::-1]):
+            np.testing.assert_allclose(values(propercal.decompose(labels, table[columns], **options, **settings)), expected, rtol=1e-9, atol=1e-12)
+    odd = table[words[[0, 2, 1]]]
+    calls: list[Any] = [lambda a=a, b=b: propercal.decompose(a, odd, **b, **settings) for a, b in said[:3]]
+    calls += [
+        lambda: propercal.paired_difference(words[y], odd, table, generator="rps", term="risk", labels=list(words)),
+        lambda: propercal.calibration_test(words[y], odd, generator="rps", labels=list(words), n_resamples=19),
+        lambda: propercal.decompose_groups(ordered, odd, groups=np.arange(80) % 2, n_resamples=9, **settings),
+        lambda: propercal.CalibrationMonitor(3, generator="rps").update(ordered, odd),
+    ]
+    for each in calls:
+        with pytest.raises(ValueError, match=r"generator = .*expected columns in the order of their classes, \['none', 'mild', 'severe'\], not \['none', 'severe', "):
+            each()
+    for names in (["class 0", "class 1", "class 2"], ["0-9", "10-19", "20-29"], ["I", "II", "III"], ["one", "two", "three"], ["Q3 2020", "Q4 2020", "Q1 2021"]):
+        numbered = pd.DataFrame(p, columns=names)
+        found = propercal.decompose(np.array(names)[y], numbered, labels=names, **settings)
+        np.testing.assert_allclose(values(found), expected, rtol=1e-9, atol=1e-12)
+        if names[0] != "Q3 2020":
+            # Of two numbers in each name one may say nothing.
+            with pytest.raises(ValueError, match="which have the numbers"):
+                propercal.decompose(np.array(names)[y], numbered[[names[1], names[0], names[2]]], **settings)
+
+
+def test_classes_that_differ_are_in_the_order_that_is_said() -> None:
+    """A generator that tells classes apart counts columns, so that these have the order of labels=, categories or numbers."""
+    pd = pytest.importorskip("pandas")
+    y, p = calibrated(80, 3, 3)
+    generator = Quadratic(np.diag([1.0, 2.0, 3.0]))
+    settings: dict[str, Any] = {"generator": generator, "method": "risk", "bandwidth": 0.1}
+    expected = propercal.decompose(y, p, **settings).risk
+    for names in (np.array(["b", "a", "c"]), np.array([0, 1, 2]), np.array([3, 5, 9])):
+        table, words = pd.DataFrame(p, columns=names), names.dtype.kind == "U"
+        ordered = pd.Series(pd.Categorical(names[y], categories=names, ordered=True))
+        said: list[tuple[Any, dict[str, Any]]] = [(names[y], {"labels": list(names)}), (ordered, {})]
+        for labels, options in said:
+            assert propercal.decompose(labels, table, **settings, **options).risk == pytest.approx(expected, rel=1e-12)
+            for odd in (table[names[::-1]], table[np.roll(names, 1)]):
+                with pytest.raises(ValueError, match=r"generator = .*expected columns in the order of their classes"):
+                    propercal.decompose(labels, odd, **settings, **options)
+                brier = propercal.decompose(labels, odd, generator="brier", method="risk", bandwidth=0.1, **options)
+                assert brier.risk == pytest.approx(propercal.decompose(y, p, generator="brier", method="risk", bandwidth=0.1).risk)
+        if not words:
+            with pytest.raises(ValueError, match=r"generator = .*expected columns in the order of their classes"):
+                propercal.decompose(names[y], table[names[::-1]], **settings)
