@@ -1,10 +1,13 @@
-"""Names and units of losses, as tables, figures and datasets of studies write them."""
+"""Names and units of losses and estimates, as tables, figures and datasets write them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import xarray as xr
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: What the option that names losses says of them.
 LOSSES_HELP = "log, brier, spherical, ..."
@@ -56,3 +59,17 @@ def described(values: xr.DataArray, long_name: str, units: str = "") -> xr.DataA
     """Return a variable with the attributes that are not empty."""
     attributes = {"units": units, "long_name": long_name}
     return values.assign_attrs({name: text for name, text in attributes.items() if text})
+
+
+#: What figures say of the estimates that they show.
+ESTIMATES = (
+    "direct: mean divergence between labels that a kernel averages and the prediction.   "
+    "risk: mean loss less the refinement of these averages.\n"
+    "γ: bandwidth of that kernel, in units of probability.   "
+    "debiased: the default of this package, which has no bandwidth to choose."
+)
+
+
+def note(figure: Figure, text: str) -> None:
+    """Write a line of text below the axes of a figure."""
+    figure.supxlabel(text, fontsize=8, color="0.35")
