@@ -13,7 +13,7 @@ from propercal.experiments import selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from studies.bias_rate_report import DEBIASED, once
 from studies.data import notion_name
-from studies.losses import ESTIMATES, loss, note, with_unit
+from studies.losses import ESTIMATES, loss, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def _distinct(summary: xr.Dataset) -> xr.Dataset:
 
 def _grid(summary: xr.Dataset, n_rows: int, title: str, **options: Any) -> tuple[Figure, Any]:
     n_columns = summary.sizes["n_classes"]
-    size = (1.2 + 2.5 * n_columns, 1.25 + 2.1 * n_rows)
+    size = (max(1.2 + 2.5 * n_columns, 7.6), 1.6 + 2.1 * n_rows)
     figure, axes = panels(n_rows, n_columns, size, title, sharex=True, **options)
     for axis, k in zip(axes[0], summary["n_classes"].values, strict=True):
         axis.set_title(f"{k} classes")
@@ -68,7 +68,6 @@ def _grid(summary: xr.Dataset, n_rows: int, title: str, **options: Any) -> tuple
         axis.set_xticks(shown, [f"{n:g}" for n in shown])
         axis.minorticks_off()
         axis.set_xlabel("sample size n")
-    note(figure, ESTIMATES)
     return figure, axes
 
 
@@ -129,7 +128,7 @@ def _estimate(summary: xr.Dataset) -> Figure:
         axis.axhline(panel["truth"].item(), color="black", linewidth=1.6, label="truth")
         if axis.get_ylim()[0] > 0:
             axis.set_ylim(bottom=0)
-    legend(figure, axes)
+    legend(figure, axes, **ESTIMATES)
     return figure
 
 
@@ -141,14 +140,20 @@ def _relative_bias(summary: xr.Dataset) -> Figure:
     figure, axes, shown = _rows(summary, title, "(estimate − truth) / truth, %")
     n = summary["sample_size"].values
     for axis, panel in shown:
-        lowest = float((panel["relative_bias"] - panel["relative_bias_se"]).min())
+        lowest = _lowest(panel, "relative_bias")
+        if f"{DEBIASED}_relative_bias" in panel:
+            lowest = np.fmin(lowest, _lowest(panel, f"{DEBIASED}_relative_bias"))
         for line, style in _series(panel):
             axis.errorbar(n, line["relative_bias"], line["relative_bias_se"], capsize=2, **style)
         _debiased(axis, panel, "relative_bias", "relative_bias_se")
         axis.axhline(0.0, color="black", linewidth=1.6, label="truth")
         _percent_axis(axis, lowest)
-    legend(figure, axes)
+    legend(figure, axes, **ESTIMATES)
     return figure
+
+
+def _lowest(panel: xr.Dataset, name: str) -> float:
+    return float((panel[name] - panel[f"{name}_se"]).min())
 
 
 def _percent_axis(axis: Axes, lowest: float) -> None:
@@ -196,7 +201,7 @@ def _bias(summary: xr.Dataset) -> Figure:
     axes[1, 0].plot(
         [], [], color="0.3", marker="o", markerfacecolor="white", linestyle="", label="below 2 s.e."
     )
-    legend(figure, axes)
+    legend(figure, axes, **ESTIMATES)
     return figure
 
 

@@ -11,7 +11,7 @@ DEBIASED = "debiased"
 _PREAMBLE = (
     "",
     "Calibration error (log: nats). bias: estimate − truth, in % of the truth, ± standard error,",
-    "at the largest n. limit: what the estimate tends to at this bandwidth. slope: of log |estimate −",
+    "at the largest n. limit: what the estimate tends to at this bandwidth. slope: of log |mean −",
     "limit| on log n, where theory says −1; fitted where it exceeds two standard errors and",
     "n ≥ γ^(−d/2), d = 1 class-wise, k − 1 canonical; [points used]. nested: the same without the",
     "limit, of E T_n − E T_2n. 'none: n ≫ N': no rate can be seen below N samples.",

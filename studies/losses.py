@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import xarray as xr
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: What the option that names losses says of them.
 LOSSES_HELP = "log, brier, spherical, ..."
@@ -61,15 +58,13 @@ def described(values: xr.DataArray, long_name: str, units: str = "") -> xr.DataA
     return values.assign_attrs({name: text for name, text in attributes.items() if text})
 
 
-#: What figures say of the estimates that they show.
-ESTIMATES = (
-    "direct: mean divergence between labels that a kernel averages and the prediction.   "
-    "risk: mean loss less the refinement of these averages.\n"
-    "γ: bandwidth of that kernel, in units of probability.   "
-    "debiased: the default of this package, which has no bandwidth to choose."
-)
-
-
-def note(figure: Figure, text: str) -> None:
-    """Write a line of text below the axes of a figure."""
-    figure.supxlabel(text, fontsize=8, color="0.35")
+#: What figures say of the estimates that they show, as the title of their legend.
+ESTIMATES = {
+    "title": (
+        "direct: mean divergence of the predictions from labels that a kernel averages.\n"
+        "risk: mean loss less the refinement of these averages.   "
+        "γ: bandwidth of the kernel, in probability.\n"
+        "debiased: the default of this package, which needs no bandwidth."
+    ),
+    "title_fontsize": 8,
+}
