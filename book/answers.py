@@ -51,7 +51,7 @@ def spread(values: Any, digits: int = 0) -> str:
 
 def minus(text: str) -> str:
     """Return numbers with the sign that a reader expects, zeros without one."""
-    text = re.sub(r"(?<![\d.])-(?=[\d.])", "−", text)
+    text = re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
     return re.sub(r"−(?=0(?:\.0*)?(?![\d.]))", "", text)
 
 
@@ -60,9 +60,9 @@ def _bias_rate(of: xr.Dataset) -> Answer:
     off = last["relative_bias"].sel(bandwidth=0.02)
     slope = once(of["slope"].where(of["slope_points"] >= 3)).median().item()
     text = (
-        f"The bias does fall like 1/n (median slope {spread(slope, 2)}), but towards a limit that is "
-        f"not the truth: with {last['sample_size'].item()} samples, the class-wise estimate via the "
-        f"risk at γ = 0.02 is {spread(off)} % too high."
+        f"The bias does fall like 1/n (median slope {spread(slope, 2)}), but towards a limit that "
+        f"is not the truth: with {last['sample_size'].item()} samples, the class-wise estimate via "
+        f"the risk at γ = 0.02 is {spread(off)} % too high."
     )
     near = float((abs(off) <= 10).mean())
     return Answer(

@@ -15,26 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book.answers import ANSWERS
+from book.datasets import kept
 from propercal import experiments
 from propercal.experiments import Verdict, mean_and_error
-from propercal.experiments.datasets import read_dataset
 from propercal.experiments.figures import save
 
 if TYPE_CHECKING:
     import xarray as xr
     from IPython.display import Image, Markdown
-
-REFERENCE = Path(__file__).resolve().parents[1] / "studies" / "reference"
-
-
-def available() -> list[str]:
-    """Return the names of the datasets that are kept."""
-    return sorted(path.stem for path in REFERENCE.glob("*.nc"))
-
-
-def kept(name: str) -> xr.Dataset:
-    """Return a dataset that is kept, unless it is not the one of its checksum."""
-    return read_dataset(REFERENCE / f"{name}.nc")
 
 
 def debiased_beside(summary: xr.Dataset) -> xr.Dataset:
