@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -208,16 +209,18 @@ BLOCKS: dict[str, Callable[[xr.Dataset], str]] = {
 }
 
 
+@cache
+def block(name: str) -> str:
+    """Return what a kept dataset has to say."""
+    return minus(BLOCKS[name](kept(name))) + "\n"
+
+
 def written(text: str) -> str:
     """Return a text whose blocks are those of the kept datasets."""
-
-    def block(found: re.Match[str]) -> str:
-        return f"{found[1]}{minus(BLOCKS[found[2]](kept(found[2])))}\n{found[4]}"
-
-    return _BLOCK.sub(block, text)
+    return _BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[4]}", text)
 
 
-#: Sentences of README.md, as patterns, and the numbers that belong there.
+# Sentences of README.md, as patterns, and the numbers that belong there.
 def medians_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on the bias of the published estimates."""
     found = median_biases(kept("debiasing"))
