@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from book import trained_sentences as trained
-from book.answers import median_biases, minus, spread
+from book.answers import median_biases, minus, spread, times_of_default
 from book.datasets import kept
 from book.network_sentences import bias_on_networks, classwise_ranking, posthoc_calibration
 from propercal.experiments import selections
@@ -230,17 +230,11 @@ def medians_of_readme() -> tuple[str, tuple[str, ...]]:
 
 def times_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on the speed of the default."""
-    seconds = kept("benchmark")["seconds_median"].sel(n_classes=10)
-    cases = (("classwise", 10**6), ("top-label", 10**5), ("canonical", 10**4))
-    numbers = tuple(
-        f"{seconds.sel(series=f'default {notion}', sample_size=n).item():.1f}"
-        for notion, n in cases
-    )
     pattern = (
         r"10⁶ rows × 10 classes class by class in (\S+) s, 10⁵ first choices in (\S+) s, "
         r"10⁴ × 10 canonical in (\S+) s"
     )
-    return pattern, numbers
+    return pattern, times_of_default(kept("benchmark"))
 
 
 def main() -> None:
