@@ -141,18 +141,21 @@ def extremes(of: xr.Dataset) -> Markdown:
     at = miscalibrated(of).sel({"method": "debiased", "sample_size": 1000})
     at = at.sel(generator=["log", "brier"])
     names = ["relative_bias", "relative_bias_se", "coverage", "warned"]
-    frame = at[names].to_dataframe().reset_index().dropna().sort_values("relative_bias")
-    chosen = [*frame.head(6).itertuples(), *frame.tail(3).itertuples()]
+    cells = [
+        (levels, [of[name].item() for name in names])
+        for levels, of in selections(at[names], "scenario", "n_classes", "generator")
+    ]
+    cells = sorted((cell for cell in cells if np.isfinite(cell[1][0])), key=lambda cell: cell[1][0])
     rows = [
         [
-            row.scenario,
-            row.n_classes,
-            loss(row.generator).title,
-            percent(row.relative_bias, row.relative_bias_se),
-            f"{100 * row.coverage:.0f}",
-            f"{100 * row.warned:.0f}",
+            scenario,
+            k,
+            loss(generator).title,
+            percent(bias, error),
+            f"{100 * coverage:.0f}",
+            f"{100 * warned:.0f}",
         ]
-        for row in chosen
+        for (scenario, k, generator), (bias, error, coverage, warned) in [*cells[:6], *cells[-3:]]
     ]
     head = ("simulation", "classes", "loss", "bias, %", "intervals that cover, %", "warned, %")
     return table(head, rows)
