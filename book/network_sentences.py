@@ -72,15 +72,15 @@ def posthoc_calibration(of: xr.Dataset, bullets: Callable[[Iterable[str]], str])
         lines.append(f"| {notion}, {names[w.generator]} | {paper} | {ours} |")
     wins = [w for w in found if w.rival == "isotonic"]
     claimed = [0 if w.claim == "temperature" else 1 for w in wins]
-    paper = [w.paper_style[i] for w, i in zip(wins, claimed, strict=True)]
-    ours = [w.debiased[i] for w, i in zip(wins, claimed, strict=True)]
+    by_paper = [w.paper_style[i] for w, i in zip(wins, claimed, strict=True)]
+    shown = [w.debiased[i] for w, i in zip(wins, claimed, strict=True)]
     smooth = [w.debiased for w in found if w.rival == "isotonic-smoothed"]
     n = of.sizes["model"]
     items = [
         (
             '"Temperature scaling wins for KL, isotonic regression for L2": by the paper\'s estimate on '
-            f"{spread(paper)} networks of {n}, depending on the loss and the notion. Beyond chance it is "
-            f"shown on {spread(ours)}."
+            f"{spread(by_paper)} networks of {n}, depending on the loss and the notion. Beyond chance it is "
+            f"shown on {spread(shown)}."
         ),
         (
             "What isotonic regression loses for KL are its zeros (raised to 1e-7, as in the authors' code). "

@@ -127,7 +127,7 @@ def asymptotic_sample_size(bandwidth: float, n_classes: int, notion: str) -> flo
     return float(bandwidth ** (-dimension / 2))
 
 
-def _reference(design: Design, task: tuple[str, int, float | None]) -> Any:
+def _reference(design: StudyDesign, task: tuple[str, int, float | None]) -> Any:
     """Integrate the truth, or the limits at one bandwidth, for every generator."""
     notion, k, gamma = task
     model, generators = design.model(k), design.generators
@@ -138,7 +138,7 @@ def _reference(design: Design, task: tuple[str, int, float | None]) -> Any:
         return task, found
 
 
-def references(design: Design, n_workers: int) -> xr.Dataset:
+def references(design: StudyDesign, n_workers: int) -> xr.Dataset:
     """Return truth and fixed-bandwidth limits, each with a bound on its error."""
     levels = design.levels()
     coords = {d: levels[d] for d in ("generator", "notion", "method", "n_classes", "bandwidth")}
@@ -175,7 +175,7 @@ def references(design: Design, n_workers: int) -> xr.Dataset:
     )
 
 
-def summarise(design: Design, replicates: xr.Dataset, n_workers: int) -> xr.Dataset:
+def summarise(design: StudyDesign, replicates: xr.Dataset, n_workers: int) -> xr.Dataset:
     """Return means, biases and slopes, with standard errors."""
     known = references(design, n_workers)
     estimate, saved = replicates["calibration_error"], replicates["loss_saved"]
@@ -228,7 +228,7 @@ def _of_debiased(
     }
 
 
-def _slopes(summary: xr.Dataset, noise: xr.DataArray, design: Design) -> xr.Dataset:
+def _slopes(summary: xr.Dataset, noise: xr.DataArray, design: StudyDesign) -> xr.Dataset:
     dims = ("generator", "notion", "method", "n_classes", "bandwidth")
     bias = summary["bias_from_limit"].transpose(*dims, "sample_size")
     se = summary["bias_from_limit_se"].transpose(*dims, "sample_size").values
