@@ -43,7 +43,7 @@ class Design(StudyDesign):
     """The factors of the study, and how many replicates the debiased method sees as well."""
 
     debiased_replicates: int = factor(
-        4, least=0, metavar="R", help="replicates of each cell that the default method sees too"
+        3, least=0, metavar="R", help="replicates of each cell that the default method sees too"
     )
 
     def cost(self, cell: Any) -> float:
