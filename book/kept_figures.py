@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.pages import REFERENCE, Study, available
+from book.datasets import REFERENCE, available
+from book.pages import Study
 
 #: Shades are enough for lines and bands, and a quarter of the size.
 _COLOURS = 64

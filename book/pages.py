@@ -9,32 +9,46 @@ from __future__ import annotations
 import importlib
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from book.wide_text import fitted
+from book.answers import ANSWERS
+from book.datasets import kept
 from propercal import experiments
-from propercal.experiments import Verdict
-from propercal.experiments.datasets import read_dataset
+from propercal.experiments import Verdict, mean_and_error
 from propercal.experiments.figures import save
 
 if TYPE_CHECKING:
     import xarray as xr
     from IPython.display import Image, Markdown
 
-REFERENCE = Path(__file__).resolve().parents[1] / "studies" / "reference"
+
+def debiased_beside(summary: xr.Dataset) -> xr.Dataset:
+    """Add to the bias-rate study the debiased estimate that another study made of its simulation.
+
+    Its kept run is older than the measurement of the debiased estimate.
+    """
+    other = kept("direct_vs_risk")
+    ours, theirs = (json.loads(each.attrs["design"]) for each in (summary, other))
+    temperatures = ("label_temperature", "score_temperature")
+    if any(ours[name] != theirs[name] for name in temperatures) or "debiased_mean" in summary:
+        return summary
+    estimate = other["calibration_error"].sel(estimator="debiased", drop=True)
+    estimate = estimate.rename(sample_size="debiased_sample_size")
+    mean, error = mean_and_error(estimate, "replicate")
+    percent = 100 / summary["truth"]
+    return summary.assign(
+        debiased_mean=mean,
+        debiased_standard_error=error,
+        debiased_relative_bias=percent * mean - 100,
+        debiased_relative_bias_se=percent * error,
+    )
 
 
-def available() -> list[str]:
-    """Return the names of the datasets that are kept."""
-    return sorted(path.stem for path in REFERENCE.glob("*.nc"))
-
-
-def kept(name: str) -> xr.Dataset:
-    """Return a dataset that is kept, unless it is not the one of its checksum."""
-    return read_dataset(REFERENCE / f"{name}.nc")
+#: What figures of a kept run show beside it.
+_BESIDE = {"bias_rate": debiased_beside}
 
 
 class Study:
@@ -56,22 +70,29 @@ class Study:
         return kept(self.name)
 
     def provenance(self) -> Markdown:
-        """Say which run the dataset is of."""
-        from IPython.display import Markdown
-
+        """Say which run the dataset is of, and by which command it is repeated."""
         found = self.summary.attrs
         versions = json.loads(found["versions"])
         commit, _, dirty = found["commit"].partition("-")
         parts = [
-            f"Dataset `studies/reference/{self.name}.nc`: seed {found['seed']}, "
-            f"commit `{commit[:12]}`" + (" with changes that were not committed" if dirty else ""),
+            f"`python studies/{self.name}.py --full` repeats it. The dataset is "
+            f"`studies/reference/{self.name}.nc`: seed {found['seed']}, commit `{commit[:12]}`"
+            + (" with changes that were not committed" if dirty else ""),
             ", ".join(f"{package} {version}" for package, version in versions.items()),
         ]
-        return Markdown("; ".join(parts) + ".")
+        return markdown("; ".join(parts) + ".")
 
-    def table(self) -> None:
-        """Print what the study prints."""
-        print(fitted(self.declared.text(self.summary)))
+    def answer(self) -> Markdown:
+        """Say in one sentence what the study found."""
+        return markdown(f"**{ANSWERS[self.name](self.summary).text}**")
+
+    def judged(self) -> Markdown:
+        """Show what the study says of each claim, and the numbers that this rests on."""
+        return markdown(
+            "\n\n".join(
+                f"**{v.claim}** ({v.where}): {v.said}.  \n{v.found}." for v in self.verdicts()
+            )
+        )
 
     def verdicts(self) -> list[Verdict]:
         """Return what the study says of each claim."""
@@ -79,7 +100,9 @@ class Study:
 
     def save(self, folder: Path, spec: Any) -> Sequence[Path]:
         """Write one figure as the study writes it."""
-        return save(self.declared, self.summary, folder, spec)
+        add = _BESIDE.get(self.name)
+        shown = self.summary if add is None else add(self.summary)
+        return save(self.declared, shown, folder, spec)
 
     def figure(self, spec: Any) -> Image:
         """Draw one figure as the study draws it."""
@@ -93,3 +116,30 @@ def drawn(save: Callable[[Path], Sequence[Path]]) -> Image:
     with tempfile.TemporaryDirectory() as folder:
         png = next(path for path in save(Path(folder)) if path.suffix == ".png")
         return Image(data=png.read_bytes(), format="png", width=820)
+
+
+def markdown(text: str) -> Markdown:
+    """Show text as the page's own."""
+    from IPython.display import Markdown
+
+    return Markdown(text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], *, words: int = 1) -> Markdown:
+    """Show a table, of which the first columns, as many as `words`, hold words."""
+    alignment = ["---"] * words + ["---:"] * (len(head) - words)
+    lines = [head, alignment, *rows]
+    return markdown("\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines))
+
+
+def bar(share: float, label: str) -> str:
+    """Return a small bar, as wide as a share of its frame, for a cell of a table."""
+    width, height = 84, 11
+    filled = round(width * min(max(share, 0.0), 1.0))
+    return (
+        f'<svg width="{width + 2}" height="{height + 2}" role="img" aria-label="{label}">'
+        f"<title>{label}</title>"
+        f'<rect x="1" y="1" width="{width}" height="{height}" fill="none" '
+        'stroke="currentColor" stroke-opacity="0.5"/>'
+        f'<rect x="1" y="1" width="{filled}" height="{height}" fill="#0072B2"/></svg>'
+    )

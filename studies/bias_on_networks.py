@@ -36,7 +36,7 @@ from propercal.experiments import (
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.experiments.statistics import share_inside
 from propercal.plotting import convergence
-from studies.data import BANDWIDTH, DIGITS, NETWORKS, ModelFactors, output, short, whole_set
+from studies.data import BANDWIDTH, DIGITS, NETWORKS, ModelFactors, named, output, short, whole_set
 from studies.losses import LOSSES_HELP, symbol, unit
 from studies.paths import DATA
 
@@ -196,7 +196,7 @@ def _biases(summary: xr.Dataset) -> Iterator[str]:
                 whole += " [{:.3f}, {:.3f}]".format(*ends)
             pairs = zip(at["mean"].values, at["error"].values, strict=True)
             cells = "".join(f" {f'{m:.0f} ± {e:.0f}':>11}" for m, e in pairs)
-            yield f"{short(model):{_WIDTH}} {method:9} {whole:>22}{cells}"
+            yield f"{named(model):{_WIDTH}} {method:9} {whole:>22}{cells}"
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:
@@ -238,7 +238,7 @@ def _suffice(summary: xr.Dataset) -> tuple[str, str]:
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return the biases of each model."""
     return {
-        f"bias-{short(model)}": partial(_biases_of, of, short(model))
+        f"bias-{short(model)}": partial(_biases_of, of, named(model))
         for (model,), of in selections(summary, "model")
     }
 

@@ -31,7 +31,17 @@ from propercal.experiments import Cell, Claim, Study, main, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting import reliability_diagram
 from studies.bins import N_BINS, bin_means
-from studies.data import BANDWIDTH, DIGITS, NETWORKS, Floats, ModelFactors, output, short, whole_set
+from studies.data import (
+    BANDWIDTH,
+    DIGITS,
+    NETWORKS,
+    Floats,
+    ModelFactors,
+    named,
+    output,
+    short,
+    whole_set,
+)
 from studies.losses import symbol, unit
 from studies.paths import DATA
 
@@ -183,7 +193,7 @@ def told_apart(of: xr.Dataset, generator: str) -> tuple[int, int]:
 
 def table(summary: xr.Dataset) -> str:
     """Return values with ranks, agreements and the verdict."""
-    values = ("\n".join(_values(of, short(m))) for (m,), of in selections(summary, "model"))
+    values = ("\n".join(_values(of, named(m))) for (m,), of in selections(summary, "model"))
     return "\n" + "\n\n".join([_PREAMBLE, *values, "\n".join(_agreements(summary))])
 
 
@@ -206,7 +216,7 @@ def _values(of: xr.Dataset, name: str) -> Iterator[str]:
 
 
 def _agreements(summary: xr.Dataset) -> Iterator[str]:
-    models = [short(model) for model in summary["model"].values.tolist()]
+    models = [named(model) for model in summary["model"].values.tolist()]
     yield (
         "Claim: the three rankings are similar. Kendall's τ (Spearman's ρ) of the classes, "
         f"*: τ > 0 at the {100 * LEVEL:.0f} % level"
@@ -252,7 +262,7 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return the values of all models, and the diagrams of each."""
     found: dict[str, Callable[[], Figure]] = {"classes": partial(_classes, summary)}
     for (model,), of in selections(summary, "model"):
-        found[f"reliability-{short(model)}"] = partial(_reliability, of, short(model))
+        found[f"reliability-{short(model)}"] = partial(_reliability, of, named(model))
     return found
 
 
@@ -277,7 +287,7 @@ def _classes(summary: xr.Dataset) -> Figure:
         null = 100 * of["binned_null"]
         axis.plot(x + 0.15, null, "_", color="black", label="the same if calibrated", markersize=8)
         axis.set_ylabel("CE_1 × 100")
-        row[1].set_title(short(model))
+        row[1].set_title(named(model))
         for axis in row:
             axis.axhline(0, color="black", linewidth=0.8)
             axis.grid(axis="y", color="0.92", linewidth=0.6)

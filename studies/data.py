@@ -128,6 +128,21 @@ def digits(model: str, rng: np.random.Generator) -> tuple[Floats, Labels]:
     return log_softmax(classifier.decision_function(images[others]), axis=1), labels[others]
 
 
+#: Networks as a reader knows them, by the short names of their files.
+_NAMES = {
+    "kull_resnet110": "ResNet-110",
+    "peterson_densenet_BC_100_12": "DenseNet-BC-100-12",
+    "peterson_resnet_preact_bottleneck_164": "PreResNet-164",
+    "peterson_vgg_15_BN_64": "VGG-15 with batch norm",
+    "netcal_wideresnet-16-4-cifar-10": "WideResNet-16-4",
+}
+
+
+def named(model: str) -> str:
+    """Return the name of a network, that of its file where it is not known."""
+    return _NAMES.get(short(model), short(model))
+
+
 def short(model: str) -> str:
     """Return a model's name without folder and ending."""
     return model.removesuffix(".npz").removesuffix("_test").rpartition("/")[2]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Beyond this many per cent, a scale is logarithmic.
+_LINEAR = 20
+
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     """Return bias, RMSE and coverage of each generator, and the tests."""
@@ -49,7 +52,19 @@ def _panels(rows: int, classes: list[int], names: list[str], title: str) -> tupl
     return figure, axes
 
 
-def _series(axis: Axes, panel: xr.Dataset, name: str, dims: tuple[str, str]) -> None:
+def _within(value: Any, error: Any, bounds: tuple[float, float]) -> Any:
+    """Return lengths of error bars that end where the values of a variable do."""
+    low, high = bounds
+    return np.stack([np.minimum(error, value - low), np.minimum(error, high - value)])
+
+
+def _series(
+    axis: Axes,
+    panel: xr.Dataset,
+    name: str,
+    dims: tuple[str, str],
+    bounds: tuple[float, float] | None = None,
+) -> None:
     """Plot a variable by scenario, the levels of the second dimension below each other."""
     values, error = (panel[v].transpose(*dims).values.T for v in (name, f"{name}_se"))
     for i, level in enumerate(panel[dims[1]].values.tolist()):
@@ -57,7 +72,7 @@ def _series(axis: Axes, panel: xr.Dataset, name: str, dims: tuple[str, str]) -> 
         axis.errorbar(
             values[i],
             np.arange(panel.sizes[dims[0]]) + shift,
-            xerr=error[i],
+            xerr=error[i] if bounds is None else _within(values[i], error[i], bounds),
             linestyle="",
             color=COLOURS[i % len(COLOURS)],
             marker=MARKERS[i % len(MARKERS)],
@@ -66,13 +81,15 @@ def _series(axis: Axes, panel: xr.Dataset, name: str, dims: tuple[str, str]) -> 
         )
 
 
-def _by_size(summary: xr.Dataset, name: str, title: str) -> tuple[Figure, Any]:
+def _by_size(
+    summary: xr.Dataset, name: str, title: str, bounds: tuple[float, float] | None = None
+) -> tuple[Figure, Any]:
     """Plot one variable of the debiased method, one series for each sample size."""
     summary = summary.sel({"method": "debiased"})
     classes = summary["n_classes"].values.tolist()
     figure, axes = _panels(1, classes, summary["scenario"].values.tolist(), title)
     for axis, (_, panel) in zip(axes.flat, selections(summary, "n_classes"), strict=True):
-        _series(axis, panel, name, ("scenario", "sample_size"))
+        _series(axis, panel, name, ("scenario", "sample_size"), bounds)
     return figure, axes
 
 
@@ -80,7 +97,10 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     summary = summary.isel(scenario=(summary["truth"] > 0).any("n_classes").values)
     title = f"Relative bias of the debiased calibration error, {score}, ± standard error\n"
     last = summary.isel(sample_size=-1)
-    title += f"(rivals at n = {last['sample_size'].item()}, logarithmic beyond 20 %; band: target)"
+    title += (
+        f"(rivals in grey at n = {last['sample_size'].item()}; grey band: target; "
+        f"dashed: from ±{_LINEAR} % on the scale is logarithmic)"
+    )
     figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
     for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=True):
@@ -101,8 +121,10 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
         if target is not None:
             axis.axvspan(-target, target, color="0.92", zorder=0)
         axis.axvline(0, color="black", linewidth=1)
-        axis.set_xscale("symlog", linthresh=20, linscale=1.2)
-        ticks = [-1000, -100, -20, 0, 20, 100, 1000]
+        axis.set_xscale("symlog", linthresh=_LINEAR, linscale=1.2)
+        for end in (-_LINEAR, _LINEAR):
+            axis.axvline(end, color="0.45", linestyle=(0, (6, 3)), linewidth=0.9)
+        ticks = [-100, -_LINEAR, 0, _LINEAR, 100, 1000]
         axis.set_xticks(ticks, [str(t).replace("-", "−") for t in ticks], rotation=45)
         axis.minorticks_off()
         axis.set_xlabel("(mean − truth) / truth, %")
@@ -121,7 +143,7 @@ def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
         axis.axvline(1, color="black", linewidth=1)
         axis.set_xscale("log")
         low, high = axis.get_xlim()
-        ticks = [t for t in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10) if low <= t <= high]
+        ticks = [t for t in (0.02, 0.1, 0.5, 1, 2, 10) if low <= t <= high]
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.minorticks_off()
         axis.set_xlabel("ratio (below 1: debiased is better)")
@@ -131,11 +153,15 @@ def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
 
 def _coverage(summary: xr.Dataset, score: str) -> Figure:
     title = f"Coverage of the debiased 95 % interval, {score}, ± standard error (band: target)"
-    figure, axes = _by_size(summary, "coverage", title)
+    figure, axes = _by_size(summary, "coverage", title, (0.0, 1.0))
     for axis in axes.flat:
         axis.axvspan(*COVERAGE_TARGET, color="0.9", zorder=0)
         axis.axvline(0.95, color="black", linewidth=1)
         axis.set_xlabel("share with the truth")
+        low = min(axis.get_xlim()[0], COVERAGE_TARGET[0] - 0.02)
+        # Room for half a marker, no more: there is no share beyond 1.
+        axis.set_xlim(low, 1.0 + 0.015 * (1 - low))
+        axis.set_xticks([t for t in (0, 0.2, 0.4, 0.6, 0.8, 1.0) if t >= low])
     legend(figure, axes)
     return figure
 
@@ -149,10 +175,10 @@ def _tests(summary: xr.Dataset) -> Figure:
     figure, axes = _panels(len(sizes), classes, names, title)
     shown = selections(summary, "test_sample_size", "test_n_classes")
     for axis, (_, panel) in zip(axes.flat, shown, strict=True):
-        _series(axis, panel, "rejection_rate", ("test_scenario", "test"))
+        _series(axis, panel, "rejection_rate", ("test_scenario", "test"), (0.0, 1.0))
         axis.axvspan(*SIZE_TARGET, color="0.9", zorder=0)
         axis.axvline(LEVEL, color="black", linewidth=1)
-        axis.set_xlim(-0.03, 1.03)
+        axis.set_xlim(-0.015, 1.015)
     for row, n in zip(axes, sizes, strict=True):
         row[0].set_ylabel(f"n = {n}")
     for axis in axes[-1]:

@@ -1,4 +1,4 @@
-"""Names and units of losses, as tables, figures and datasets of studies write them."""
+"""Names and units of losses and estimates, as tables, figures and datasets write them."""
 
 from __future__ import annotations
 
@@ -56,3 +56,15 @@ def described(values: xr.DataArray, long_name: str, units: str = "") -> xr.DataA
     """Return a variable with the attributes that are not empty."""
     attributes = {"units": units, "long_name": long_name}
     return values.assign_attrs({name: text for name, text in attributes.items() if text})
+
+
+#: What figures say of the estimates that they show, as the title of their legend.
+ESTIMATES = {
+    "title": (
+        "direct: mean divergence of the predictions from labels that a kernel averages.\n"
+        "risk: mean loss less the refinement of these averages.   "
+        "γ: bandwidth of the kernel, in probability.\n"
+        "debiased: the default of this package, which needs no bandwidth."
+    ),
+    "title_fontsize": 8,
+}

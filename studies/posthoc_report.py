@@ -12,7 +12,7 @@ import xarray as xr
 from propercal.experiments import mean_and_error, selections
 from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting.palette import MARKERS
-from studies.data import notion_name, short
+from studies.data import named, notion_name
 from studies.losses import symbol, unit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 #: Which recalibration the paper's Table 2 finds the better one.
 CLAIM = {"log": "temperature", "brier": "isotonic"}
-_WIDTH = 38
+_WIDTH = 24
 _PREAMBLE = """Calibration error × 100 (log: nats; Brier: summed over classes), mean over seeds ±
 its standard error where there are several. (change against none, in %). [95 % interval]. risk and
 direct: the published estimates at the paper's bandwidth, 0.02. isotonic: zeros raised to 1e-7, as
@@ -87,7 +87,7 @@ def _errors(summary: xr.Dataset) -> Iterator[str]:
         yield f"\n{f'{symbol(generator)}, {notion}':{_WIDTH}} {'method':9}{heads}"
         for (model, method), at in selections(of, "model", "method"):
             cells = "".join(f" {cell:>24}" for cell in _row(at))
-            yield f"{short(model):{_WIDTH}} {method:9}{cells}"
+            yield f"{named(model):{_WIDTH}} {method:9}{cells}"
 
 
 def _row(at: xr.Dataset) -> list[str]:
@@ -116,7 +116,7 @@ def _score_lines(summary: xr.Dataset) -> Iterator[str]:
     )
     yield f"{'':{_WIDTH}} {'T':>5}" + "".join(f" {name:>27}" for name in names)
     for (model,), at in selections(summary, "model"):
-        line = f"{short(model):{_WIDTH}} {float(at['temperature'].mean()):5.2f}"
+        line = f"{named(model):{_WIDTH}} {float(at['temperature'].mean()):5.2f}"
         for _, of in selections(at, "recalibration"):
             values = [100 * float(of[score].mean()) for score in ("accuracy", "nll", "brier")]
             text = " ".join(f"{value:6.2f}" for value in values)
@@ -135,7 +135,7 @@ def _difference_lines(summary: xr.Dataset) -> Iterator[str]:
         names = ("difference", "difference_lower", "difference_upper")
         d, low, high = (100 * of[name].item() for name in names)
         yield (
-            f"{rival:18} {notion:10} {generator:6} {short(model):{_WIDTH}} {seed:2} "
+            f"{rival:18} {notion:10} {generator:6} {named(model):{_WIDTH}} {seed:2} "
             f"{d:8.3f} [{low:.3f}, {high:.3f}]  p = {of['pvalue'].item():.2g}"
         )
 
@@ -191,7 +191,7 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]:
     """One row for each notion, one column for each generator, one line for each model."""
-    ticks = [short(model) for model in summary["model"].values.tolist()]
+    ticks = [named(model) for model in summary["model"].values.tolist()]
     n_rows, n_columns = summary.sizes["notion"], summary.sizes["generator"]
     size = (2.6 + 2.9 * n_columns, 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
     figure, axes = panels(n_rows, n_columns, size, title, sharey=True)

@@ -30,7 +30,7 @@ from propercal.experiments.statistics import share_inside
 from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
-from studies.losses import LOSSES_HELP, UNITS, symbol, unit
+from studies.losses import ESTIMATES, LOSSES_HELP, UNITS, symbol, unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -254,7 +254,7 @@ def _figures(
 
 def _draw(rows: Mapping[str, xr.Dataset], title: str, generator: str) -> Figure:
     classes = next(iter(rows.values()))["n_classes"].values.tolist()
-    size = (1.4 + 2.5 * len(classes), 1.5 + 2.1 * len(rows))
+    size = (max(1.4 + 2.5 * len(classes), 7.6), 1.9 + 2.1 * len(rows))
     figure, axes = panels(len(rows), len(classes), size, sharex=True)
     for row, (name, of_row) in zip(axes, rows.items(), strict=True):
         for axis, k in zip(row, classes, strict=True):
@@ -266,7 +266,7 @@ def _draw(rows: Mapping[str, xr.Dataset], title: str, generator: str) -> Figure:
     for axis in axes[-1]:
         axis.set_xlabel("sample size n")
     figure.suptitle(title, fontsize=10)
-    legend(figure, axes)
+    legend(figure, axes, **ESTIMATES)
     return figure
 
 
@@ -276,5 +276,7 @@ def _convergence(panel: xr.Dataset, axis: Any) -> None:
     axis.get_legend().remove()
     if mean.min() > 0 and mean.max() > 12 * panel["truth"].item():
         axis.set_yscale("log")
+        place = {"ha": "right", "va": "bottom", "fontsize": 8, "color": "0.35"}
+        axis.text(0.98, 0.02, "logarithmic", transform=axis.transAxes, **place)
     elif mean.min() > 0:
         axis.set_ylim(bottom=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,6 +104,8 @@ class Study(Generic[F]):
         Text that is printed, from the dataset.
     claims : sequence of Claim
         Statements to judge.
+    conclusion : callable, optional
+        Text that is printed after the verdicts, from the dataset: what a reader should keep.
     figures : callable, optional
         From the dataset, functions without arguments that each return a figure, by file name.
     read : callable, optional
@@ -126,6 +129,7 @@ class Study(Generic[F]):
     summarise: Callable[[F, xr.Dataset, int], xr.Dataset] | None = None
     table: Callable[[xr.Dataset], str] | None = None
     claims: Sequence[Claim] = ()
+    conclusion: Callable[[xr.Dataset], str] | None = None
     figures: Callable[[xr.Dataset], Mapping[str, Callable[[], Figure]]] | None = None
     read: Callable[[F, Path], F] | None = None
     data: Path | None = None
@@ -143,19 +147,27 @@ class Study(Generic[F]):
         return [Verdict(c.text, c.where, *_judged(c, summary)) for c in self.claims]
 
     def text(self, summary: xr.Dataset) -> str:
-        """Return the table of the study, and that of its verdicts."""
+        """Return the table of the study, its verdicts and its conclusion."""
         lines = [] if self.table is None else [self.table(summary)]
         verdicts = self.verdicts(summary)
         if verdicts:
             lines += ["", "Verdicts"]
         for each in verdicts:
             where = f" ({each.where})" if each.where else ""
-            lines += [f"  {each.claim}{where}: {each.said}", f"    {each.found}"]
+            lines += _wrapped(f"{each.claim}{where}: {each.said}", "  ")
+            lines += _wrapped(each.found, "    ")
+        if self.conclusion is not None:
+            lines += ["", "Conclusion", *_wrapped(self.conclusion(summary), "  ")]
         return "\n".join(lines)
 
     def row(self) -> str:
         """Return the line of this study in an index, up to its link."""
         return f"| {self.source} | {self.reads} |"
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    """Return lines that a terminal of 100 columns shows whole."""
+    return textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=indent)
 
 
 def _judged(claim: Claim, summary: xr.Dataset) -> tuple[str, str]:
@@ -167,7 +179,8 @@ def _judged(claim: Claim, summary: xr.Dataset) -> tuple[str, str]:
 
 def functions_of(study: Study[Any]) -> list[Callable[..., Any]]:
     """Return all functions that a study consists of, which tell its files."""
-    given = [study.measure, study.summarise, study.table, study.figures, study.read]
+    given = [study.measure, study.summarise, study.table, study.figures, study.conclusion]
+    given.append(study.read)
     judges = [claim.judge for claim in study.claims]
     known = [output.known for output in study.outputs]
     return [each for each in (*given, *judges, *known) if each is not None]

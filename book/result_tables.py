@@ -1,0 +1,312 @@
+"""Tables of the pages on results: numbers of a kept dataset, no wider than a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from book.answers import median_biases, minus, miscalibrated, spread
+from book.pages import table
+from propercal.experiments import mean_and_error, selections
+from studies import (
+    bias_on_networks,
+    classwise_ranking,
+    direct_vs_risk,
+    information_monotonicity,
+    kernel_comparison,
+    model_selection,
+    posthoc_report,
+    simulated,
+    training_monitor,
+)
+from studies.bias_rate_report import once
+from studies.data import named, notion_name
+from studies.debiasing_summary import MET, NOT_ASKED, UNCERTAIN
+from studies.losses import loss, symbol
+from studies.training import number
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from IPython.display import Markdown
+
+
+def percent(mean: float, error: float) -> str:
+    """Return a relative bias and its standard error."""
+    return minus(f"{mean:+.0f} ± {error:.0f}")
+
+
+def slopes(of: xr.Dataset) -> Markdown:
+    """Show where a rate can be seen, which it is, and the bias at the largest sample."""
+    rows = []
+    seen = once(of["slope"].where(of["slope_points"] >= 3))
+    last = of.isel(sample_size=-1)
+    for (notion, k), at in selections(of.assign(seen=seen), "notion", "n_classes"):
+        found = at["seen"].values
+        cells = int(np.isfinite(found).sum())
+        here = last.sel({"notion": notion, "n_classes": k, "bandwidth": 0.02})
+        if notion == "canonical" and k == 2 and not cells:
+            continue
+        bias = [spread(here["relative_bias"].sel({"method": m})) for m in ("direct", "risk")]
+        slope = spread(found[np.isfinite(found)], 2) if cells else "none to be seen"
+        rows.append([notion_name(notion), k, f"{cells} of {found.size}", slope, *bias])
+    head = ("notion", "classes", "cells with a slope", "slope", "bias of direct, %", "of risk, %")
+    return table(head, rows)
+
+
+def debiased_beside_published(of: xr.Dataset) -> Markdown:
+    """Show relative biases in the paper's simulation, by loss, number of classes and size."""
+    at = of["relative_bias"].sel({"scenario": "over-confident"})
+    rows = []
+    for generator, k, n in product(("log", "brier"), (2, 5, 10), (300, 1000, 3000)):
+        here = at.sel({"generator": generator, "n_classes": k, "sample_size": n})
+        cells = (here.sel({"method": m}).item() for m in ("debiased", "direct", "risk"))
+        rows.append([loss(generator).title, k, n, *(minus(f"{cell:+.1f}") for cell in cells)])
+    return table(("loss", "classes", "n", "debiased", "direct", "risk"), rows)
+
+
+def contests(of: xr.Dataset, method: str) -> Markdown:
+    """Show in how many cells each bandwidth of the kernel is nearer than each kind of bins."""
+    rows = [
+        [symbol(generator), one, other, *each]
+        for generator in of["generator"].values.tolist()
+        for (one, other), each in kernel_comparison.contests(of, generator, method).items()
+    ]
+    head = (method, "kernel", "bins", "kernel nearer", "bins nearer", "undecided")
+    return table(head, rows, words=3)
+
+
+def direct_contests(of: xr.Dataset) -> Markdown:
+    """Show in how many cells the direct estimate is nearer than that via the risk."""
+    rows = [
+        [symbol(generator), notion_name(notion), smoother, *each]
+        for (generator, notion, smoother), each in direct_vs_risk.contests(of).items()
+    ]
+    head = ("loss", "notion", "bandwidth", "direct nearer", "risk nearer", "undecided")
+    return table(head, rows, words=3)
+
+
+def debiased_contests(of: xr.Dataset) -> Markdown:
+    """Show in how many cells the debiased estimate is nearer than each published one."""
+    rows = [
+        [notion_name(notion), name, *simulated.contest(at, simulated.DEBIASED, name)]
+        for (notion,), at in selections(of, "notion")
+        for name in of["estimator"].values.tolist()
+        if name != simulated.DEBIASED
+    ]
+    head = ("notion", "published estimate", "debiased nearer", "published nearer", "undecided")
+    return table(head, rows, words=2)
+
+
+def subsets(of: xr.Dataset, generator: str) -> Markdown:
+    """Show the mean relative bias of subsets against the whole set."""
+    relative = 100 * bias_on_networks.relative_bias(of).sel(generator=generator)
+    mean, error = mean_and_error(relative, "replicate")
+    rows = []
+    for (model, method), at in selections(mean.to_dataset(name="mean"), "model", "method"):
+        errors = error.sel({"model": model, "method": method}).values
+        cells = map(percent, at["mean"].values, errors)
+        whole = of["reference"].sel({"model": model, "method": method, "generator": generator})
+        rows.append([named(model), method, f"{100 * whole.item():.2f}", *cells])
+    sizes = [f"n = {n}" for n in of["sample_size"].values]
+    return table(("network", "method", "whole set × 100", *sizes), rows, words=2)
+
+
+def debiasing_medians(of: xr.Dataset) -> Markdown:
+    """Show medians of |relative bias|, over the same cells for every estimate."""
+    found = [
+        median_biases(of, generators) for generators in (("log",), ("brier",), ("log", "brier"))
+    ]
+    rows = [[name, *(f"{each[name]:.1f}" for each in found)] for name in found[0]]
+    return table(("estimate", "log loss", "Brier score", "both"), rows)
+
+
+def replicates(of: xr.Dataset) -> Markdown:
+    """Show how many data sets each cell has."""
+    count = of["n_replicates"].max(["scenario", "n_classes"])
+    test = of["test_n_replicates"]
+    rows = []
+    for n in of["sample_size"].values.tolist():
+        tests = "none"
+        if n in test["test_sample_size"]:
+            tests = spread(test.sel(test_sample_size=n))
+        rows.append([n, count.sel(sample_size=n).item(), tests])
+    return table(("n", "data sets of each simulation", "data sets of each test"), rows, words=0)
+
+
+def extremes(of: xr.Dataset) -> Markdown:
+    """Show the cells with the lowest and the highest bias at n = 1000."""
+    at = miscalibrated(of).sel({"method": "debiased", "sample_size": 1000})
+    at = at.sel(generator=["log", "brier"])
+    names = ["relative_bias", "relative_bias_se", "coverage", "warned"]
+    cells = [
+        (levels, [of[name].item() for name in names])
+        for levels, of in selections(at[names], "scenario", "n_classes", "generator")
+    ]
+    cells = sorted((cell for cell in cells if np.isfinite(cell[1][0])), key=lambda cell: cell[1][0])
+    rows = [
+        [
+            scenario,
+            k,
+            loss(generator).title,
+            percent(bias, error),
+            f"{100 * coverage:.0f}",
+            f"{100 * warned:.0f}",
+        ]
+        for (scenario, k, generator), (bias, error, coverage, warned) in [*cells[:6], *cells[-3:]]
+    ]
+    head = ("simulation", "classes", "loss", "bias, %", "intervals that cover, %", "warned, %")
+    return table(head, rows)
+
+
+def targets(of: xr.Dataset) -> Markdown:
+    """Show how many cells meet the targets of the debiasing study."""
+    texts = {
+        "bias": "bias at most 10 % (to 5 classes, from n = 1000) or 15 % (10, from 3000)",
+        "coverage": "95 % intervals cover in 92 to 98 % of data sets",
+        "rmse": "error not larger than the best rival's",
+        "test": "test: size 3.5 to 6.5 %, power not below the best rival's",
+    }
+    rows = []
+    for name, text in texts.items():
+        found = of[f"{name}_verdict"]
+        asked, met, near = (
+            int(some.sum()) for some in (found != NOT_ASKED, found == MET, found == UNCERTAIN)
+        )
+        rows.append([text, met, near, asked - met - near])
+    return table(("target", "met", "missed within two errors", "missed"), rows)
+
+
+def rmse_sentence(of: xr.Dataset) -> str:
+    """Say how often the error is not larger than the best rival's."""
+    ratio = miscalibrated(of)["rmse_ratio"].sel(generator=["log", "brier"])
+    seen = ratio.notnull().sum()
+    best, near = (100 * float((ratio <= most).sum() / seen) for most in (1, 1.1))
+    return (
+        f"It is not larger than the best rival's in {best:.0f} % of the miscalibrated cells, and "
+        f"within a tenth of it in {near:.0f} %."
+    )
+
+
+def recalibrated(of: xr.Dataset, notion: str, generator: str) -> Markdown:
+    """Show calibration errors × 100 of networks before and after recalibrations."""
+    at = of.sel({"notion": notion, "generator": generator}).isel(seed=0)
+    names = ("none", "temperature", "isotonic")
+    rows = []
+    for (model,), one in selections(at, "model"):
+        row = [named(model)]
+        for name in names:
+            each = one.sel(recalibration=name)
+            risk, ours = (100 * each["estimate"].sel({"method": m}).item() for m in METHODS)
+            ends = (100 * each[end].item() for end in ("lower", "upper"))
+            row += [f"{risk:.2f}", f"{ours:.2f} " + "[{:.2f}, {:.2f}]".format(*ends)]
+        rows.append([row[0], *map(minus, row[1:])])
+    head = ["network", *(f"{name}, {m}" for name in names for m in METHODS)]
+    return table(head, rows)
+
+
+METHODS = ("risk", "debiased")
+
+
+def wins(of: xr.Dataset) -> Markdown:
+    """Show on how many networks temperature scaling wins."""
+    rows = [
+        [
+            notion_name(w.notion),
+            loss(w.generator).divergence,
+            w.rival,
+            " : ".join(map(str, w.paper_style)),
+            " : ".join(map(str, w.debiased)),
+        ]
+        for w in posthoc_report.wins(of)
+    ]
+    head = ("notion", "loss", "against", "risk, γ = 0.02", "debiased, at the 5 % level")
+    return table(head, rows, words=3)
+
+
+def scores(of: xr.Dataset) -> Markdown:
+    """Show accuracy and losses of networks before and after recalibrations."""
+    rows = []
+    for (model,), at in selections(of.mean("seed"), "model"):
+        for name in ("none", "temperature", "isotonic"):
+            each = at.sel(recalibration=name)
+            values = (f"{100 * each[score].item():.2f}" for score in ("accuracy", "nll", "brier"))
+            rows.append([named(model), name, *values])
+    head = ("network", "recalibration", "accuracy × 100", "log loss × 100", "Brier score × 100")
+    return table(head, rows, words=2)
+
+
+def agreements(of: xr.Dataset) -> Markdown:
+    """Show Kendall's τ between rankings of classes."""
+    models = list(selections(of, "model"))
+    rows = []
+    for heading, pairs in classwise_ranking.PAIRS.items():
+        for pair in pairs:
+            tau = (classwise_ranking.agreement(at, *pair).kendall for _, at in models)
+            rows.append([heading, " and ".join(pair), *(f"{t:.2f}" for t in tau)])
+    return table(("", "rankings by", *(named(m) for (m,), _ in models)), rows, words=2)
+
+
+def rises(of: xr.Dataset, generator: str) -> Markdown:
+    """Show how much sharper each layer seems than the one before it."""
+    found = [v for v in information_monotonicity.verdicts(of) if v.generator == generator]
+    rows = []
+    for v in found:
+        steps = (number(100 * at, 2, signed=True) for at in v.rises.transpose("step", ...))
+        rows.append([v.activation, v.method, *map(minus, steps), v.broken])
+    steps = found[0].rises["step"].values.tolist()
+    return table(("network", "estimate", *steps, "broken"), rows, words=2)
+
+
+def stopping(of: xr.Dataset) -> Markdown:
+    """Show where each criterion stops, and what a network stopped there is worth."""
+    found = training_monitor.stops(of.isel(activation=0))
+    least = found["log loss"].log_loss
+    rows = [
+        [
+            name,
+            number(stop.epoch, 1),
+            number(stop.log_loss),
+            number(stop.log_loss - least, signed=True) if name != "log loss" else "",
+        ]
+        for name, stop in found.items()
+    ]
+    head = ("stopped at the least", "epoch", "log loss on fresh rows", "cost")
+    return table(head, [[row[0], *map(minus, row[1:])] for row in rows])
+
+
+def growth(of: xr.Dataset) -> Markdown:
+    """Show by what the loss grows after its minimum."""
+    at = of.isel(activation=0)
+    rows = []
+    for generator in ("log", "brier"):
+        for method in METHODS:
+            grown = training_monitor.growth(at, generator, method)
+            cells = (minus(number(values, signed=True)) for values in grown)
+            rows.append([loss(generator).divergence, method, *cells, grown.share])
+    head = ("loss", "estimate", "loss", "calibration error", "refinement", "accuracy", "share")
+    return table(head, rows, words=2)
+
+
+def snapshots(of: xr.Dataset) -> Markdown:
+    """Show accuracy and calibration error of snapshots, in bold those on a front."""
+    return table(*_snapshots(of.isel(activation=0)), words=0)
+
+
+def _snapshots(at: xr.Dataset) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
+    found = model_selection.fronts(at)
+    head = ["epoch", "accuracy, %", *(f"{symbol(f.generator)}, {f.method}" for f in found)]
+
+    def rows() -> Iterator[Sequence[object]]:
+        for epoch in at["epoch"].values.tolist():
+            of = 100 * at.sel(epoch=epoch)
+            row = [str(epoch), number(of["accuracy"], 1)]
+            for front in found:
+                key = {"generator": front.generator, "method": front.method}
+                text = number(of["calibration_error"].sel(key), 2)
+                row.append(f"**{text}**" if epoch in front.epochs else text)
+            yield row
+
+    return head, rows()

@@ -1,0 +1,96 @@
+"""One source for every number: what the READMEs say that a kept dataset shows is made from that dataset."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("xarray")
+pytest.importorskip("h5netcdf")
+pytest.importorskip("matplotlib")
+
+from book import sentences
+from book.answers import ANSWERS
+from book.datasets import available, kept
+from theory_tests.book.sources import BOOK, ROOT
+
+STUDIES = (ROOT / "studies" / "README.md").read_text(encoding="utf-8")
+#: Numbers outside the blocks that are settings of a study, or the paper's, and no result.
+_SETTING = re.compile(
+    r"95 %|5 % level|power of 89 %|"  # what an interval, a test and a simulation are built to have
+    r"\]\(#|`--|\(1\.5 expected if equal\)"
+)
+
+
+@pytest.fixture(scope="module")
+def made() -> str:
+    """The text of studies/README.md as the datasets have it."""
+    return sentences.written(STUDIES)
+
+
+def numbers(text: str) -> list[str]:
+    """Return the numbers of a text."""
+    return re.findall(r"\d+(?:\.\d+)?", text)
+
+
+def blocks(text: str) -> dict[str, str]:
+    """Return what stands between the comments, by the name of the dataset."""
+    return {found[2]: found[3] for found in sentences._BLOCK.finditer(text)}
+
+
+def test_every_study_has_a_block_and_an_answer() -> None:
+    studies = set(available()) - {"benchmark"}
+    assert set(blocks(STUDIES)) == set(sentences.BLOCKS) == set(ANSWERS) == studies
+
+
+@pytest.mark.parametrize("name", sorted(sentences.BLOCKS))
+def test_numbers_are_those_of_the_dataset(name: str, made: str) -> None:
+    # `python -m book.sentences` writes them anew.
+    assert blocks(STUDIES)[name] == blocks(made)[name]
+
+
+@pytest.mark.parametrize("name", sorted(sentences.BLOCKS))
+def test_a_changed_number_is_noticed(name: str) -> None:
+    block = blocks(STUDIES)[name]
+    found = list(re.finditer(r"\d(?![\d.])", block))
+    assert len(numbers(block)) >= 4
+    # The last digit of the first number, of one in the middle and of the last one.
+    for place in (found[0], found[len(found) // 2], found[-1]):
+        at = place.start()
+        changed = f"{block[:at]}{(int(block[at]) + 1) % 10}{block[at + 1 :]}"
+        text = STUDIES.replace(block, changed)
+        assert text != STUDIES
+        assert blocks(sentences.written(text))[name] != changed
+        assert sentences.written(text) == STUDIES
+
+
+def test_a_changed_dataset_is_noticed() -> None:
+    of = kept("direct_vs_risk")
+    before = sentences.BLOCKS["direct_vs_risk"](of)
+    worse = of["calibration_error"].where(of["estimator"] != "debiased", 2 * of["calibration_error"])
+    assert sentences.BLOCKS["direct_vs_risk"](of.assign(calibration_error=worse)) != before
+
+
+def test_no_result_stands_outside_the_blocks() -> None:
+    rest = _SETTING.sub("", sentences._BLOCK.sub("", STUDIES))
+    assert re.findall(r"[^.\n]*\d %[^.\n]*|[^.\n]*\d ± \d[^.\n]*", rest) == []
+
+
+@pytest.mark.parametrize("sentence", [sentences.medians_of_readme, sentences.times_of_readme])
+def test_readme_says_what_the_datasets_say(sentence: Callable[[], tuple[str, tuple[str, ...]]]) -> None:
+    pattern, expected = sentence()
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    found = re.search(pattern, text)
+    if found is None:
+        pytest.skip("README.md does not say this")
+    assert found.groups() == expected
+
+
+@pytest.mark.parametrize("page", sorted((BOOK / "results").glob("*.md")), ids=lambda page: page.stem)
+def test_no_result_is_typed_into_a_page(page: Path) -> None:
+    text = re.sub(r"^```\{code-cell\}.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = _SETTING.sub("", text)
+    assert re.findall(r"[^.\n]*\d %[^.\n]*|[^.\n]*\d ± \d[^.\n]*|[^.\n]*\d\.\d\d\d+[^.\n]*", text) == []
