@@ -35,8 +35,12 @@ class HosmerLemeshow(Result):
         Of the χ² distribution with `df` degrees of freedom.
     df : int
         Bins; less 2 for the rows that the model was fitted to.
-    size, observed, expected : ndarray, shape (bins,)
-        Rows, events and expected events of each bin.
+    size : ndarray, shape (bins,)
+        Rows of each bin.
+    observed : ndarray, shape (bins,)
+        Events of each bin.
+    expected : ndarray, shape (bins,)
+        Events of each bin that the predictions expect.
     event : str
         What the probabilities are of.
     n_samples : int

@@ -66,8 +66,12 @@ class CalibrationTest(Result):
         The convex function F.
     notion : str
         The notion of calibration that was tested.
-    n_resamples, n_samples, n_classes : int
-        Drawn label sets, rows of positive weight, and columns.
+    n_resamples : int
+        Drawn label sets.
+    n_samples : int
+        Rows of positive weight.
+    n_classes : int
+        Columns of the predictions.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     null : {"labels", "signs"}
@@ -178,7 +182,7 @@ def calibration_test(
     notion : {"canonical", "classwise", "top-label"}
         What is tested, see Notes.
     n_resamples : int
-        B. The smallest p-value is 1 / (B + 1).
+        The number B of label sets. The smallest p-value is 1 / (B + 1).
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed, or the generator to draw from. NumPy draws for every array library.
     progress : bool, optional
