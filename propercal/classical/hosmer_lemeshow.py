@@ -117,7 +117,7 @@ def hosmer_lemeshow(
         \sum_b \frac{(O_b - E_b)^2}{E_b (1 - E_b / n_b)} \;\sim\; χ^2 .
 
     The p-value depends on where the bins lie, and events within a bin may err in both directions
-    unseen. It is for who must report it; :func:`propercal.calibration_test` is exact.
+    unseen. It is for those who must report it; :func:`propercal.calibration_test` is exact.
 
     Parameters
     ----------
