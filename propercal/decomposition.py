@@ -103,8 +103,7 @@ def decompose(
 ) -> Decomposition | Results[Decomposition] | Results[Results[Decomposition]]:
     r"""Split the risk of predicted probabilities into calibration error and refinement.
 
-    With r = E[Y | g(X)], what really happens where the model predicts g, and its leave-one-out
-    kernel estimate r̂:
+    With r = E[Y | g(X)], what really happens where the model predicts g:
 
     .. math::
 
@@ -130,12 +129,13 @@ def decompose(
         Calibration of the whole vector g; of each g_i against the rest, on pairs (1 − p, p),
         averaged over classes; or of the largest g_i, on such pairs.
     method : {"debiased", "direct", "risk"}, Method, or a list of these
-        "debiased" corrects what follows for its bias and has an interval for every term (see
-        Notes). The published methods smooth the labels by a kernel: "direct" estimates the
-        calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the risk; "risk" estimates
-        the refinement by mean −F(r̂), Eq. 13, and takes that from the risk, Eq. 12. An object of
-        :mod:`propercal.methods` has its own settings. A list reads the data once and returns a
-        list, which holds the results of each method.
+        "debiased" measures what recalibration saves on rows that took no part in it, corrects that
+        for its bias, and has an interval for every term (see Notes). The published methods take
+        leave-one-out kernel means r̂ of the labels for r, and correct no bias: "direct" estimates
+        the calibration error by mean D_F(r̂, g), Eq. 7, and takes that from the risk; "risk"
+        estimates the refinement by mean −F(r̂), Eq. 13, and takes that from the risk, Eq. 12. An
+        object of :mod:`propercal.methods` has its own settings. A list reads the data once and
+        returns a list, which holds the results of each method.
     **settings
         Settings of a method that is named, which it refuses where it does not heed them:
     kernel : {"dirichlet", "uniform-bins", "quantile-bins"} or None
@@ -197,10 +197,12 @@ def decompose(
     class_axis : int, optional
         Axis of the classes in an array of several axes, 1 of shape (n, k, h, w): each place is a
         row, of which `y_true` (n, h, w) has a label.
-    class_dim, sample_dims : optional
-        Names of the dimension of the classes, and of those of the samples, of a DataArray of
-        xarray, where the labels do not tell. Coordinates name classes and align rows. Arrays
-        without names have their samples in the order of `sample_dims`.
+    class_dim : optional
+        Name of the dimension of the classes of a DataArray of xarray, where the labels do not tell.
+        Coordinates name classes and align rows.
+    sample_dims : optional
+        Names of the dimensions of its samples, where the labels do not tell. Arrays without names
+        have their samples in this order.
     confidence_level : float
         Level of :meth:`Decomposition.interval`.
     progress : bool, optional
@@ -239,15 +241,18 @@ def decompose(
     times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
     the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
     variance part of that. What no family has and the kernel cannot resolve makes the calibration
-    error too small, hardly ever too large: without V it is ``lower_bound``. What the
-    recalibrations leave unexplained is looked for (``misfit_pvalue``). Whatever r is, its
-    expectation is at most the truth, but for the effect of choosing a kernel (which is judged with
-    the V of other folds, whose fits have seen the row's own label). At least 20 rows are needed,
-    and a tensor that tracks no gradient. Where canonical predictions of three or more classes have
-    over 2000 rows, the kernel is chosen by some of them, spread over all: a quarter, at least 2000,
-    and from 2000 to 5000 where there are over 20 000 rows. Then every row is corrected from 20 000
-    of them, fewer where k > 500 (``kernel_rows``). The built-in recalibrations are fitted to 10⁷
-    probabilities at most, 10 000 rows of 1000 classes (``training_rows``).
+    error too small on average. Chance, and an error of V, may go either way. What the
+    recalibrations leave unexplained is looked for (``misfit_pvalue``). Without V the calibration
+    error is ``lower_bound``: whatever r is, its *expectation* is at most the truth, but for the
+    effect of choosing a kernel (which is judged with the V of other folds, whose fits have seen the
+    row's own label). At least 20 rows are needed, and a tensor that tracks no gradient.
+
+    Where canonical predictions of three or more classes have over 2000 rows, the kernel is chosen
+    by some of them, spread over all: a quarter, at least 2000, and from 2000 to 5000 where there
+    are over 20 000 rows. Up to 20 000 rows every row is corrected from all others; beyond, every
+    row is still corrected, from a sample of 20 000 rows, fewer where k > 500 (``kernel_rows``).
+    The built-in recalibrations are fitted to 10⁷ probabilities at most, 10 000 rows of 1000 classes
+    (``training_rows``).
 
     With `groups`, whole groups are dealt to folds and left out of kernel sums; standard errors are
     those of sums over groups, with the factor G / (G − 1); and V, as the counts that recalibrations
@@ -262,8 +267,9 @@ def decompose(
     lowers that of the risk method, even below 0. The calibration error of a good model is often
     smaller than this bias.
 
-    Time is O(n² k), or O(n k) for one-dimensional problems and, beyond 20 000 rows, for the
-    debiased method; memory is O(n k).
+    Time is O(n k) for one-dimensional problems (class-wise, top-label, two classes), and O(n² k)
+    for canonical ones of three or more classes; beyond 20 000 rows the debiased method takes O(n k)
+    for these too. Memory is O(n k).
 
     Dask collections are summed up by the active scheduler, a :class:`propercal.CalibrationSketch`
     for each partition, for one-dimensional problems; weights and `ignore_index` are for the

@@ -35,14 +35,18 @@ class Direction(Result):
 
     Attributes
     ----------
-    over_confidence, under_confidence : float
-        Parts of the calibration error, which they add up to: of rows whose predictions lie further
-        out than what happens, and of those whose predictions lie further in. An estimate may be
-        negative.
+    over_confidence : float
+        Part of the calibration error: of rows whose predictions lie further out than what happens.
+        An estimate may be negative.
+    under_confidence : float
+        The other part, of rows whose predictions lie further in. Both add up to the calibration
+        error.
     standard_errors : mapping of str to float
         Of both parts.
-    noise_floor, missed : float
-        As of the decomposition: by what noise an interval is no narrower, and wider above.
+    noise_floor : float
+        As of the decomposition: noise that no interval is narrower than.
+    missed : float
+        As of the decomposition: by how much intervals are wider above.
     gap : tuple of float
         Mean of g − Y, weighted: of each class; for the top label, of the first choice, how much
         more probable it was said to be than it was right. Calibration in the large has 0.

@@ -68,23 +68,32 @@ class Decomposition(Result):
         (for one bandwidth or class-wise problem at least), over the cells of bins, or not at all.
     bandwidth : float
         Bandwidth γ in use, in units of probability.
-    method, notion, kernel : str
+    method : str
+        As passed to :func:`propercal.decompose`.
+    notion : str
+        As passed to :func:`propercal.decompose`.
+    kernel : str
         As passed to :func:`propercal.decompose`.
     generator : BregmanGenerator
         The convex function F. For "log" all terms are in nats.
-    n_samples, n_classes : int
-        Rows of positive weight, and columns.
+    n_samples : int
+        Rows of positive weight.
+    n_classes : int
+        Columns of the predictions.
     confidence_level : float
         Default level of :meth:`interval`.
     infinite_loss_rows : tuple of int
         Rows, counted from 0, whose loss is infinite.
-    centres, standard_errors : mapping of str to float
-        For the terms that have an interval, its centre, which is the term itself but for the
+    centres : mapping of str to float
+        For the terms that have an interval, its centre. That is the term itself, but for the
         uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n
-        (the debiased one is so corrected already), and the standard error.
+        (the debiased one is so corrected already).
+    standard_errors : mapping of str to float
+        For the terms that have an interval, the standard error.
     lower_bound : float or None
-        Debiased method: the calibration error without its correction V. Its expectation is at most
-        the truth, but for the effect of choosing a kernel.
+        Debiased method: the calibration error without its correction V. Its *expectation* is at
+        most the truth, but for the effect of choosing a kernel; the number itself may be above it.
+        With a confidence level is :attr:`propercal.CalibrationMonitor.lower_bound`.
     kernel_share : float or None
         Debiased method: the share of the calibration error that the kernel found and the
         recalibrations did not; 0 where either is within two standard errors of 0.
@@ -112,15 +121,15 @@ class Decomposition(Result):
         temperature, is fitted; 1/(2n) for the log loss of independent rows of equal weight.
         Intervals begin at 0 where that of this noise does, and then end no nearer to it.
     detection_floor : float
-        Debiased method: the smallest calibration error, of a temperature, that such data show with
-        80 % power: :func:`propercal.calibration_test` rejects at 5 % in four of five samples of
-        labels drawn from predictions to the power of one number, 5.02/n for the log loss of
-        independent rows of equal weight; class-wise, of one number a class. Smaller errors show
-        less often. Other shapes of this size do too: in simulations a slope and a shift for each
-        class in .5 to .8, an oscillation in .1 to .4; and intervals begin above 0 later, in
-        0 to .15 at this error. NaN for other methods, where temperatures change nothing (all
-        predictions uniform), and where several classes may occur in a row, since how they go
-        together is not known.
+        Debiased method: the calibration error of a temperature that such data show with 80 %
+        power: :func:`propercal.calibration_test` rejects at 5 % in four of five samples of labels
+        drawn from predictions to the power of one number (class-wise, of one number a class).
+        5.02/n for the log loss of independent rows of equal weight. Smaller errors show less
+        often, and so do other shapes of this size: in simulations a slope and a shift for each
+        class in .5 to .8, an oscillation in .1 to .4 of samples. Intervals begin above 0 at larger
+        errors: at this one in 0 to .15 of samples. NaN for other methods, where temperatures change
+        nothing (all predictions uniform), and where several classes may occur in a row, since how
+        they go together is not known.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     skill_score_error : float or None

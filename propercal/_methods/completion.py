@@ -141,7 +141,8 @@ def warn_of_misfit(misfit: Misfit, error: float, generator: BregmanGenerator) ->
             f"the recalibrations behind the {generator.name} calibration error leave structure "
             f"that they do not follow (p = {misfit.p_value:.2g}): the estimate is likely to be too "
             f"small, by up to about {misfit.missed:.3g}, by which its interval is wider above; "
-            "lower_bound is safe. Pass a recalibrator that fits these predictions, or more data."
+            "the expectation of lower_bound is at most the truth all the same. Pass a recalibrator "
+            "that fits these predictions, or more data."
         )
 
 

@@ -1,7 +1,7 @@
-"""The classical checks of calibration, for who must report them.
+"""The classical checks of calibration, for those who must report them.
 
-Each is what its name says, with what the published definition leaves out: intervals, weights,
-dependent rows, and for calibration errors what they are of a calibrated model. None of them is an
+Each is what its name says, with what the published definition leaves out: intervals, weights and
+dependent rows, and beside a calibration error its value for a calibrated model. None of them is an
 estimate of a proper calibration error; :func:`propercal.decompose` is.
 """
 

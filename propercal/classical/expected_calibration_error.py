@@ -56,8 +56,12 @@ class ExpectedCalibrationError(Result):
         What was averaged.
     n_bins : int or None
         Bins of equal width; None where there are none.
-    n_resamples, n_samples, n_classes : int
-        Drawn label sets, rows of positive weight, and columns.
+    n_resamples : int
+        Drawn label sets.
+    n_samples : int
+        Rows of positive weight.
+    n_classes : int
+        Columns of the predictions.
     """
 
     value: float

@@ -35,8 +35,12 @@ class HosmerLemeshow(Result):
         Of the χ² distribution with `df` degrees of freedom.
     df : int
         Bins; less 2 for the rows that the model was fitted to.
-    size, observed, expected : ndarray, shape (bins,)
-        Rows, events and expected events of each bin.
+    size : ndarray, shape (bins,)
+        Rows of each bin.
+    observed : ndarray, shape (bins,)
+        Events of each bin.
+    expected : ndarray, shape (bins,)
+        Events of each bin that the predictions expect.
     event : str
         What the probabilities are of.
     n_samples : int
@@ -113,7 +117,7 @@ def hosmer_lemeshow(
         \sum_b \frac{(O_b - E_b)^2}{E_b (1 - E_b / n_b)} \;\sim\; χ^2 .
 
     The p-value depends on where the bins lie, and events within a bin may err in both directions
-    unseen. It is for who must report it; :func:`propercal.calibration_test` is exact.
+    unseen. It is for those who must report it; :func:`propercal.calibration_test` is exact.
 
     Parameters
     ----------

@@ -34,8 +34,10 @@ class CalibrationSlope(Result):
 
     Attributes
     ----------
-    slope, intercept : float
-        b and a of logit P(Y = 1) = a + b logit p; 1 and 0 of a calibrated model.
+    slope : float
+        b of logit P(Y = 1) = a + b logit p; 1 of a calibrated model.
+    intercept : float
+        a of the same; 0 of a calibrated model.
     intercept_in_the_large : float
         a of logit P(Y = 1) = a + logit p: above 0 where events are more frequent than predicted.
     standard_errors : mapping of str to float

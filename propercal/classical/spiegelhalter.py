@@ -34,10 +34,14 @@ class SpiegelhalterTest(Result):
         predictions. Above 0 they are over-confident, on the whole.
     pvalue : float
         Two-sided, of the normal distribution.
-    brier_score, expected : float
-        The score, summed over classes, and its expectation.
-    n_samples, n_classes : int
-        Rows of positive weight, and columns.
+    brier_score : float
+        The score, summed over classes.
+    expected : float
+        Its expectation under the predictions.
+    n_samples : int
+        Rows of positive weight.
+    n_classes : int
+        Columns of the predictions.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     """

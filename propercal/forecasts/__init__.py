@@ -1,4 +1,4 @@
-"""Probabilistic forecasts of a continuous outcome."""
+"""Probabilistic forecasts of a number: the CRPS and its parts."""
 
 from propercal.forecasts.crps import CRPSDecomposition, crps_decomposition
 

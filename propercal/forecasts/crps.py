@@ -58,8 +58,12 @@ class CRPSDecomposition(Result):
         "held_out_refinement".
     confidence_level : float
         Default level of :meth:`interval`.
-    n_samples, n_members, n_thresholds : int
-        Rows of positive weight, points of each forecast, and thresholds.
+    n_samples : int
+        Rows of positive weight.
+    n_members : int
+        Points of each forecast.
+    n_thresholds : int
+        Thresholds that were used.
     quadrature_error : float
         By how much the CRPS at these thresholds differs from the exact one; 0 where all distinct
         values are thresholds.
@@ -216,9 +220,11 @@ def crps_decomposition(
     groups, blocks
         Which rows may depend on each other, as in :func:`propercal.decompose`: forecasts of
         following days often do. 20 groups or more.
-    member_dim, sample_dims : optional
-        Names of the dimension of members or levels, and of those of the samples, of a DataArray of
-        xarray, where the outcomes do not tell.
+    member_dim : optional
+        Name of the dimension of members or levels of a DataArray of xarray, where the outcomes do
+        not tell.
+    sample_dims : optional
+        Names of the dimensions of its samples, where the outcomes do not tell.
     n_folds : int
         Folds for the end of intervals that holds against optimism, 3 to 20.
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None

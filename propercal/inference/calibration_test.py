@@ -66,8 +66,12 @@ class CalibrationTest(Result):
         The convex function F.
     notion : str
         The notion of calibration that was tested.
-    n_resamples, n_samples, n_classes : int
-        Drawn label sets, rows of positive weight, and columns.
+    n_resamples : int
+        Drawn label sets.
+    n_samples : int
+        Rows of positive weight.
+    n_classes : int
+        Columns of the predictions.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     null : {"labels", "signs"}
@@ -166,11 +170,6 @@ def calibration_test(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
-    groups, blocks
-        As in :func:`propercal.decompose`: which rows may depend on each other. Then signs are
-        drawn rather than labels, see Notes.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -178,10 +177,15 @@ def calibration_test(
     notion : {"canonical", "classwise", "top-label"}
         What is tested, see Notes.
     n_resamples : int
-        B. The smallest p-value is 1 / (B + 1).
+        The number B of label sets. The smallest p-value is 1 / (B + 1).
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed, or the generator to draw from. NumPy draws for every array library.
+    groups, blocks
+        As in :func:`propercal.decompose`: which rows may depend on each other. Then signs are
+        drawn rather than labels, see Notes.
     progress : bool, optional
+        As in :func:`propercal.decompose`.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
 
     Returns

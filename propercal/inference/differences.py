@@ -33,9 +33,11 @@ class PairedDifference(Result):
         Its standard error. Rows that both models find hard cancel.
     pvalue : float
         Two-sided, of the hypothesis that both have the same; NaN where the difference is infinite.
-    a, b : Decomposition
-        Each model by itself. Where the risk alone is compared nothing is fitted, and the terms that
-        need a fit are NaN.
+    a : Decomposition
+        The first model by itself. Where the risk alone is compared nothing is fitted, and the terms
+        that need a fit are NaN.
+    b : Decomposition
+        The second model by itself.
     confidence_level : float
         Default level of :meth:`interval`.
     term : {"calibration_error", "risk", "refinement", "sharpness"}

@@ -39,8 +39,10 @@ class Rank(NamedTuple):
     ----------
     estimate : int
         Its place by the estimates.
-    lower, upper : int
-        First and last place that it may have in truth.
+    lower : int
+        First place that it may have in truth.
+    upper : int
+        Last place that it may have in truth.
     """
 
     estimate: int
@@ -54,8 +56,10 @@ class ModelPair(PairedDifference):
 
     Attributes
     ----------
-    first, second : str
-        Names of a and b.
+    first : str
+        Name of a.
+    second : str
+        Name of b.
     familywise_pvalue : float
         Adjusted for all pairs, by step-down: the probability that any pair that does not differ has
         one of at most α is at most α.

@@ -54,12 +54,8 @@ def upper_bound(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, labels
         As in :func:`propercal.decompose`.
-    sample_weight : array-like of shape (n,), optional
-        0, for rows that are left out, and one other value.
     variation : float
         The total variation of u, known or supposed beforehand, not chosen by these labels. 0 says
         that predictions are off by the same amount everywhere; 2 is enough wherever E[Y | g]
@@ -71,6 +67,10 @@ def upper_bound(
         Canonical for two classes alone: of more, predictions have more than one dimension.
     confidence_level : float
         Between 0 and 1.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    sample_weight : array-like of shape (n,), optional
+        0, for rows that are left out, and one other value.
 
     Returns
     -------

@@ -1,20 +1,9 @@
 """Recalibration: maps from predicted probabilities to better ones, fitted to other rows.
 
-Public maps, in the style of scikit-learn and fit for ``decompose(recalibrator=...)``:
-:mod:`~propercal.recalibration.temperature` and :mod:`~propercal.recalibration.isotonic`, with
-their arguments (:mod:`~propercal.recalibration.arguments`), settings
-(:mod:`~propercal.recalibration.parameters`) and what scikit-learn asks of them
-(:mod:`~propercal.recalibration.estimator`).
-
-What the debiased method averages: families of recalibrations
-(:mod:`~propercal.recalibration.family` says what one is), of scores and mixtures
-(:mod:`~propercal.recalibration.families`), of the top class
-(:mod:`~propercal.recalibration.top_class`) and of users
-(:mod:`~propercal.recalibration.external`), which of them when
-(:mod:`~propercal.recalibration.built_in`), on points inside the simplex
-(:mod:`~propercal.recalibration.points`). Their fits (:mod:`~propercal.recalibration.logit`) and
-their average (:mod:`~propercal.recalibration.stacking`) share one descent
-(:mod:`~propercal.recalibration.descent`).
+:class:`TemperatureScaling` and :class:`ClasswiseIsotonic` have ``fit(X, y)`` and
+``predict_proba(X)`` as classifiers of scikit-learn have, and may be passed to
+``decompose(recalibrator=...)``. The debiased method averages families of its own (book, chapter
+"The bias correction and its interval").
 """
 
 from propercal.recalibration.isotonic import ClasswiseIsotonic

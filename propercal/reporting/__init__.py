@@ -1,9 +1,7 @@
-"""Reports that a person reads: :func:`propercal.report`.
+"""Reports for people who were not there.
 
-Numbers are measured in :mod:`~propercal.reporting.measured`, said in words by
-:mod:`~propercal.reporting.summary` and the sections, drawn in
-:mod:`~propercal.reporting.figures`, and put into a page by :mod:`~propercal.reporting.page` and the
-templates.
+:func:`propercal.report` measures a model, or several, and writes one page of HTML: what was
+measured, in sentences and figures, and what it cannot see.
 """
 
 from propercal.reporting.report import Report, report

@@ -1,4 +1,4 @@
-"""Accumulators for streams and clusters."""
+"""Accumulators for streams of rows, and for rows on several machines."""
 
 from propercal.sketch.accumulator import CalibrationSketch
 

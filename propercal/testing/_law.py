@@ -20,8 +20,10 @@ class Violation:
     ----------
     expression : str
         What was computed, in Python, from `generator` and the names of the points.
-    found, expected : object
-        Its result, and what it must be.
+    found : object
+        Its result.
+    expected : object
+        What it must be.
     points : mapping of str to ndarray
         Further arrays that `expression` names, or other values for the points.
     cause : Exception, optional

@@ -87,8 +87,10 @@ class GeneratorReport:
     max_examples : int
     outcomes : tuple of Outcome
         One for each law, in the order of :data:`propercal.testing.laws.LAWS`.
-    is_finite_at_vertices, is_normalised : bool, optional
-        Whether F is finite, and whether it is 0, at every vertex; None if a law is violated.
+    is_finite_at_vertices : bool, optional
+        Whether F is finite at every vertex; None if a law is violated.
+    is_normalised : bool, optional
+        Whether F is 0 at every vertex; None if a law is violated.
     """
 
     generator: BregmanGenerator

@@ -59,3 +59,36 @@ def test_no_function_is_longer_than_a_screen() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node, text.splitlines()) > LONGEST
     ]
     assert not offenders, "\n".join(offenders)
+
+
+def entries(docstring: str, section: str) -> Iterator[str]:
+    """Lines that name an entry of a numpydoc section."""
+    lines = docstring.splitlines()
+    for start, line in enumerate(lines[:-1]):
+        if line.strip() == section and set(lines[start + 1].strip()) == {"-"}:
+            for position, entry in enumerate(lines[start + 2 :], start + 2):
+                if set(lines[min(position + 1, len(lines) - 1)].strip()) == {"-"}:
+                    break
+                if entry and not entry.startswith(" "):
+                    yield entry
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    for name, text in modules():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name}:{node.lineno}: {node.name}", ast.get_docstring(node) or ""
+
+
+def test_every_attribute_has_an_entry_of_its_own() -> None:
+    """Of several names in one entry the reference shows one, and the others as its type."""
+    several = "Attributes\n----------\na, b : int\n    Numbers.\nc : int\n    (n, k).\n\nExamples\n--------\n"
+    assert list(entries(several, "Attributes")) == ["a, b : int", "c : int"]
+    offenders = [f"{place}: {entry}" for place, text in docstrings() for entry in entries(text, "Attributes") if "," in entry.split(" : ")[0]]
+    assert not offenders, "\n".join(offenders)
+
+
+def test_no_description_begins_with_a_letter_and_a_full_stop() -> None:
+    """The reference takes that for the first item of a list, and shows no description."""
+    lists = [(place, line) for place, text in docstrings() for line in text.splitlines() if line[:4] == "    " and line[4:5].isalpha() and line[5:7] == ". "]
+    assert not lists, "\n".join(map(str, lists))
