@@ -49,8 +49,6 @@ def select_bandwidth(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -60,6 +58,8 @@ def select_bandwidth(
     criterion : {"risk", "likelihood"}
         What is optimised.
     progress : bool, optional
+        As in :func:`propercal.decompose`.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
 
     Returns

@@ -166,11 +166,6 @@ def calibration_test(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
-    groups, blocks
-        As in :func:`propercal.decompose`: which rows may depend on each other. Then signs are
-        drawn rather than labels, see Notes.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     generator : str, BregmanGenerator, class or callable
@@ -178,11 +173,16 @@ def calibration_test(
     notion : {"canonical", "classwise", "top-label"}
         What is tested, see Notes.
     n_resamples : int
-        B. The smallest p-value is 1 / (B + 1).
+        Label sets drawn, B above: the smallest p-value is 1 / (B + 1).
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed, or the generator to draw from. NumPy draws for every array library.
     progress : bool, optional
         As in :func:`propercal.decompose`.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
+    groups, blocks
+        As in :func:`propercal.decompose`: which rows may depend on each other. Then signs are
+        drawn rather than labels, see Notes.
 
     Returns
     -------

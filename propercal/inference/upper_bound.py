@@ -54,8 +54,6 @@ def upper_bound(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, labels
         As in :func:`propercal.decompose`.
     sample_weight : array-like of shape (n,), optional
@@ -71,6 +69,8 @@ def upper_bound(
         Canonical for two classes alone: of more, predictions have more than one dimension.
     confidence_level : float
         Between 0 and 1.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
 
     Returns
     -------

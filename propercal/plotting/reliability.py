@@ -55,8 +55,6 @@ def reliability_diagram(
 
     Parameters
     ----------
-    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
-        As in :func:`propercal.decompose`.
     y_true, y_proba, from_logits, sample_weight, labels
         As in :func:`propercal.decompose`.
     notion : {"top-label", "classwise"}, optional
@@ -76,6 +74,8 @@ def reliability_diagram(
         bars, that of Wilson's interval, for independent rows, of each bin's frequency.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
+    pos_label, link, ignore_index, class_axis, class_dim, sample_dims
+        As in :func:`propercal.decompose`.
 
     Returns
     -------
