@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ KINDS = ["index.html", "derivations/debiasing.html", "guides/five_minutes.html",
 
 UNTYPESET = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
 FORMULA_ERRORS = "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)"
+NO_CAPTION = "[...document.querySelectorAll('.bd-article img')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)"
 EMPTY_IMAGES = "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)"
 
 
@@ -71,6 +73,7 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
         assert page.evaluate(UNTYPESET) == [], name
         assert page.evaluate(FORMULA_ERRORS) == [], name
         assert page.evaluate(EMPTY_IMAGES) == [], name
+        assert page.evaluate(NO_CAPTION) == [], name
         formulas += page.evaluate("document.querySelectorAll('mjx-container').length")
     assert formulas > 500
 
@@ -88,6 +91,22 @@ def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: 
         )
         assert contrast(colour, background) > 4.5, name
         assert (luminance(background) < 0.2) == (theme == "dark"), name
+
+
+def test_figures_are_dark_on_a_dark_page(page: browser.Page, address: str) -> None:
+    """Their white, turned round, is the colour of the page; without the rule there is a white box."""
+    page.resize(1400)
+    for name in ("derivations/kernel.html", "guides/reliability.html"):
+        page.open(address + name)
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        shades = page.evaluate("[...document.querySelectorAll('.bd-article img')].map(i => [getComputedStyle(i).filter, getComputedStyle(i).backgroundColor])")
+        assert shades
+        for shade, behind in shades:
+            kept = re.match(r"invert\(([\d.]+)\) hue-rotate\(180deg\)$", shade)
+            assert kept, (name, shade)
+            assert behind == "rgba(0, 0, 0, 0)", name
+            assert luminance(background) == pytest.approx(luminance(f"rgb({', '.join(3 * [str(255 * (1 - float(kept[1])))])})"), abs=0.002)
 
 
 def test_search_finds_a_theorem(page: browser.Page, address: str) -> None:

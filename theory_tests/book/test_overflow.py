@@ -1,4 +1,4 @@
-"""Nothing on a page is cut off: formulas, code, outputs, tables and pictures, as a browser lays them out."""
+"""Pages as a browser lays them out: nothing is cut off, and there is text and picture beside the code."""
 
 from __future__ import annotations
 
@@ -53,6 +53,18 @@ CUT_OFF = """
 })()
 """
 
+#: Heights of a page and of the code and printed outputs on it, without what is folded.
+HEIGHTS = """
+(() => {
+  const article = document.querySelector('.bd-article');
+  const height = thing => thing.getBoundingClientRect().height;
+  const code = [...(article?.querySelectorAll('pre') ?? [])].filter(thing => thing.checkVisibility());
+  return [article ? height(article) : 0, code.reduce((sum, thing) => sum + height(thing), 0)];
+})()
+"""
+#: Screens of code to a screen of everything else.
+_MOST_CODE = 3
+
 
 class Seen(NamedTuple):
     """All pages at one width."""
@@ -61,6 +73,8 @@ class Seen(NamedTuple):
     total: dict[str, int]
     """How wide they are."""
     cut_off: dict[str, list[dict[str, Any]]]
+    heights: dict[str, tuple[float, float]]
+    """Of all and of code."""
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +86,15 @@ def page() -> Iterator[browser.Page]:
 @pytest.fixture(scope="module", params=[400, 1400])
 def seen(request: pytest.FixtureRequest, page: browser.Page) -> Seen:
     page.resize(request.param)
-    total, cut_off = {}, {}
+    total, cut_off, heights = {}, {}, {}
     with served(HTML) as address:
         for name in [*PAGES, KINDS[-1]]:
             page.open(address + name)
             total[name] = page.evaluate("document.documentElement.scrollWidth")
+            heights[name] = tuple(page.evaluate(HEIGHTS))
             if cut := page.evaluate(CUT_OFF):
                 cut_off[name] = cut
-    return Seen(request.param, total, cut_off)
+    return Seen(request.param, total, cut_off, heights)
 
 
 def test_no_page_is_wider_than_the_window(seen: Seen) -> None:
@@ -91,6 +106,24 @@ def test_nothing_is_cut_off(seen: Seen) -> None:
     wide = seen.width > 1000
     found = {name: bad for name, cut in seen.cut_off.items() if (bad := [each for each in cut if wide or not each["bar"] or each["what"] == "IMG"])}
     assert found == {}
+
+
+def test_no_page_is_mostly_code(seen: Seen) -> None:
+    """A file of code is meant to be so."""
+    shares = {name: code / (total - code) for name, (total, code) in seen.heights.items() if total > code and name not in KINDS[-1:]}
+    assert len(shares) > 60
+    assert max(shares.values()) > 0.5
+    assert {name: round(share, 1) for name, share in shares.items() if share > _MOST_CODE} == {}
+
+
+def test_code_is_measured_unless_it_is_folded(page: browser.Page) -> None:
+    page.resize(1400)
+    block = "<pre style='margin: 0; height: {}px'>code</pre>"
+    rest = "<div style='height: 100px'></div>"
+    page.open(f"data:text/html,<div class=bd-article>{block.format(400)}{rest}<details>{block.format(900)}</details></div>")
+    total, code = page.evaluate(HEIGHTS)
+    assert code == 400
+    assert 500 <= total < 550
 
 
 def test_an_overflow_is_seen(page: browser.Page) -> None:

@@ -22,6 +22,8 @@ from book.pictures import canvas, two_gaps
 TEXTS = {path: path.read_text(encoding="utf-8") for path in pages()}
 DERIVATIONS = {path.stem: text for path, text in TEXTS.items() if path.parent.name == "derivations"}
 _FIGURE = re.compile(r"```\{figure\} (\S+)\n(.*?)\n```", re.DOTALL)
+#: What a code cell says of itself.
+_CELL = re.compile(r"```\{code-cell\} ipython3\n---\n(.*?\n)---\n", re.DOTALL)
 #: Characters in points that a window of 400 px shows at four fifths.
 _SMALLEST = 10
 
@@ -37,6 +39,19 @@ def test_every_figure_has_alternative_text_and_a_caption() -> None:
             shown.append(source)
     drawn = [f"/_build/pictures/{name}.svg" for name in canvas.names()]
     assert sorted(drawn) == sorted(source for source in shown if "/_build/" in source)
+
+
+def test_every_figure_of_a_cell_has_alternative_text_and_a_caption() -> None:
+    yaml = pytest.importorskip("yaml")
+    found = 0
+    for path, text in TEXTS.items():
+        for header in _CELL.findall(text):
+            shown = yaml.safe_load(header).get("mystnb", {})
+            if "image" in shown:
+                found += 1
+                assert len(shown["image"].get("alt", "")) > 20, (path.name, header)
+                assert len(shown.get("figure", {}).get("caption", "")) > 40, (path.name, header)
+    assert found > 10
 
 
 def test_every_derivation_has_a_picture_a_summary_and_exercises() -> None:

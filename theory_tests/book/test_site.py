@@ -59,6 +59,14 @@ def test_attributes_keep_the_underscore_that_they_end_with() -> None:
     assert {"temperature_", "classes_", "functions_"} <= set(re.findall(r"\w+_(?= \()", text))
 
 
+def test_the_reference_says_nothing_that_only_python_says() -> None:
+    pages = sorted((HTML / "api").glob("*.html"))
+    assert len(pages) > 10
+    for path in pages:
+        text = re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8"))
+        assert not re.findall(r"Alias for field number \d|Bases: \w+", text), path.name
+
+
 def test_images_have_alternative_texts(site: dict[Path, Convention]) -> None:
     images = [(path, image) for path, page in site.items() for image in page.images]
     assert len(images) > 8
