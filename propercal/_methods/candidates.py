@@ -74,7 +74,7 @@ class Candidates:
     Parameters
     ----------
     generator : BregmanGenerator
-        F.
+        The convex function F.
     labels, weights : sequence of array (r,)
         Labels and weights of the judged rows of each fold.
     log_probs : sequence of array (r, k)

@@ -95,7 +95,7 @@ def find_misfit(
     Parameters
     ----------
     generator : BregmanGenerator
-        F.
+        The convex function F.
     rows : sequence of JudgedRows
         By fold.
     terms : sequence of sequence of Terms

@@ -34,7 +34,7 @@ def kernel_features(
     root : array (n, k)
         Square roots of the points.
     bandwidth : float
-        γ.
+        The bandwidth γ.
     most : int
         Largest number m of features.
     rng : numpy.random.Generator

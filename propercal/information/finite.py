@@ -41,7 +41,7 @@ def f_divergence(f: Callable[[Array], Array], distributions: object, reference: 
     distributions : array-like of shape (k, m)
         P_1, ..., P_k, one a row; a single one, k = 1, gives the usual f-divergence.
     reference : array-like of shape (m,)
-        Q.
+        The distribution Q.
 
     Returns
     -------

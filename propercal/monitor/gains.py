@@ -98,7 +98,7 @@ def lower_bound(sums: Floats, n: Floats, limit: float, alpha: float) -> Floats:
     n : ndarray of float, shape (m,)
         Numbers of rows.
     limit : float
-        c.
+        The limit c of a loss.
     alpha : float
 
     Returns

@@ -37,7 +37,7 @@ def stacking_weights(
     Parameters
     ----------
     generator : BregmanGenerator
-        F.
+        The convex function F.
     candidates : array (m, n, k)
         Recalibrated probabilities of rows that took no part in their fits.
     outcome : array (n, k)

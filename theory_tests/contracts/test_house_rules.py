@@ -90,5 +90,5 @@ def test_every_attribute_has_an_entry_of_its_own() -> None:
 
 def test_no_description_begins_with_a_letter_and_a_full_stop() -> None:
     """The reference takes that for the first item of a list, and shows no description."""
-    lists = [(place, line) for place, text in docstrings() for line in text.splitlines() if line[:4] == "    " and line[4:5].isalpha() and line[5:7] == ". "]
+    lists = [(place, line) for place, text in docstrings() for line in text.splitlines() if line[:4] == "    " and line[4:5].isalpha() and line[5:7] in {".", ". "}]
     assert not lists, "\n".join(map(str, lists))
