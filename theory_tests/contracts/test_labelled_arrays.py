@@ -515,3 +515,13 @@ def test_registering_again_changes_nothing() -> None:
         warnings.simplefilter("error")
         install_accessors()
     assert kind.propercal is before
+
+
+def test_who_only_looks_finds_what_the_loader_of_xarray_has() -> None:
+    code = (
+        "import propercal, pkgutil, sys; from importlib.util import find_spec; "
+        "assert 'xarray' not in sys.modules; loader = find_spec('xarray').loader; "
+        "assert pkgutil.get_data('xarray', 'py.typed') is not None; "
+        "assert loader.get_source('xarray') and loader.is_package('xarray')"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
