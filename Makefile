@@ -34,7 +34,7 @@ help:
 	@echo "make chaos      kill studies, fill disks and flip bits, and print what became of it (two minutes; CHAOS_ARGS=--full takes a quarter of an hour)"
 	@echo "make fuzz       give each reader 100 000 mutated files (an hour; FUZZ_EXAMPLES=1000 for fewer)"
 	@echo "make benchmark  time and memory as data grow (two minutes; BENCHMARK_ARGS='--full' takes a quarter of an hour)"
-	@echo "make book       build the book: derivations, results, guides and reference (three minutes at most)"
+	@echo "make book       build the book: derivations, results, guides and reference (three minutes on two cores; it says how long it took)"
 	@echo "make clean      remove the virtual environment and the caches; results of studies stay"
 	@echo
 	@echo "PYTHON=$(PYTHON)  VENV=$(VENV)  STUDY_ARGS='$(STUDY_ARGS)'  PYTEST_ARGS='$(PYTEST_ARGS)'  TORCH_INDEX=$(TORCH_INDEX)"

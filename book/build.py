@@ -12,8 +12,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ PAGES = BUILD / "html" / "index.html"
 def digest() -> str:
     """Return a digest of all that pages read beside their own text."""
     files = [*ROOT.glob("propercal/**/*.py"), *ROOT.glob("studies/*.py"), *BOOK.glob("*.py")]
+    files += BOOK.glob("pictures/*.py")
     files += ROOT.glob("studies/reference/*")
     found = hashlib.sha256(sys.version.encode())
     for path in sorted(files):
@@ -35,7 +38,7 @@ def digest() -> str:
 
 
 def execute() -> None:
-    """Execute the pages that hold code, into the cache that the build reads.
+    """Execute the pages that hold code and changed, into the cache that the build reads.
 
     The build itself would take one after the other. It meets a page that fails again, and says why.
     """
@@ -43,18 +46,39 @@ def execute() -> None:
     from jupyter_cache.base import CacheBundleIn
     from jupyter_cache.executors.utils import single_nb_execution
     from myst_nb.core.read import myst_nb_reader_plugin
+    from traitlets.config import Config
 
     cache = get_cache(str(BUILD / ".jupyter_cache"))
-    paths = [
-        path
+    notebooks = {
+        path: myst_nb_reader_plugin(str(path))
         for path in sorted(BOOK.glob("*/*.md"))
         if "\nfile_format: mystnb\n" in path.read_text(encoding="utf-8")
-    ]
-    notebooks = {path: myst_nb_reader_plugin(str(path)) for path in paths}
+    }
+
+    def is_kept(path: Path) -> bool:
+        try:
+            cache.match_cache_notebook(notebooks[path])
+        except KeyError:
+            return False
+        return True
+
+    paths = [path for path in notebooks if not is_kept(path)]
+    done = count(1)
 
     def run(path: Path) -> Any:
-        notebook = notebooks[path]
-        return single_nb_execution(notebook, cwd=str(path.parent), timeout=120, allow_errors=False)
+        # A kernel warns where it listens on ports of the machine: these are files of one user.
+        with tempfile.TemporaryDirectory() as folder:
+            private = {"transport": "ipc", "ip": str(Path(folder) / "kernel")}
+            found = single_nb_execution(
+                notebooks[path],
+                str(path.parent),
+                120,
+                allow_errors=False,
+                config=Config({"KernelManager": private}),
+            )
+        name = path.relative_to(BOOK).with_suffix("")
+        print(f"{next(done)} of {len(paths)}: {name}, {found.time:.0f} s", flush=True)
+        return found
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for path, result in zip(paths, pool.map(run, paths), strict=True):
@@ -81,8 +105,7 @@ def main() -> int:
         "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
-    if fresh:
-        execute()
+    execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]
     done = subprocess.run(command, check=False)
     if done.returncode:

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from book.wide_text import fitted
 from propercal import experiments
 from propercal.experiments import Verdict
 from propercal.experiments.datasets import read_dataset
@@ -70,7 +71,7 @@ class Study:
 
     def table(self) -> None:
         """Print what the study prints."""
-        print(self.declared.text(self.summary))
+        print(fitted(self.declared.text(self.summary)))
 
     def verdicts(self) -> list[Verdict]:
         """Return what the study says of each claim."""

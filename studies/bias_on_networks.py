@@ -117,7 +117,7 @@ _PREAMBLE = """Class-wise calibration error × 100 of the whole test set (debias
 and of subsets of it, relative to that of the whole set by the same estimate: relative bias in %,
 mean ± standard error. The whole set's value is an estimate, not the truth, and subsets of a large
 part of the set share most of its rows."""
-_WIDTH = 32
+_WIDTH = 37
 
 
 class Closeness(NamedTuple):

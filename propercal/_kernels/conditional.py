@@ -92,8 +92,8 @@ def conditional_mean(
 
     .. math::
 
-        \hat r_h = \frac{\sum_{j \ne h} w_j\, k_γ(g_h; g_j)\, y_j}
-                        {\sum_{j \ne h} w_j\, k_γ(g_h; g_j)}
+        \hat r_h = \frac{\sum_{j \ne h} w_j\, κ_γ(g_h; g_j)\, y_j}
+                        {\sum_{j \ne h} w_j\, κ_γ(g_h; g_j)}
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class DirichletKernel(BilinearKernel):
 
     .. math::
 
-        \log k_γ(t; x) = \log Γ(S + k) - \sum_i \log Γ(x_i / γ + 1) + \sum_i (x_i / γ) \log t_i,
+        \log κ_γ(t; x) = \log Γ(S + k) - \sum_i \log Γ(x_i / γ + 1) + \sum_i (x_i / γ) \log t_i,
         \qquad S = \sum_i x_i / γ .
 
     For two classes this is the beta kernel (Chen 1999, doi:10.1016/S0167-9473(99)00010-9).

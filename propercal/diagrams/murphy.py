@@ -54,8 +54,9 @@ def murphy(
 
     .. math::
 
-        S_\theta(g, y) = \theta\, 1[y = 0,\, g > \theta] + (1 - \theta)\, 1[y = 1,\, g < \theta],
-        \qquad L_F(g, y) + F(y) = \int_0^1 S_\theta(g, y)\, f''(\theta)\, d\theta,
+        S_\theta(g, y) &= \theta\, 1[y = 0,\, g > \theta]
+        + (1 - \theta)\, 1[y = 1,\, g < \theta], \\
+        L_F(g, y) + F(y) &= \int_0^1 S_\theta(g, y)\, f''(\theta)\, d\theta,
 
     with f(p) = F(1 − p, p), and half of a term where g = θ. It is the regret of who acts where the
     probability is above θ, if a false alarm costs θ and a miss 1 − θ. The weight f″ is 4 for the

@@ -225,9 +225,11 @@ class Tsallis(_Separable):
 class ItakuraSaito(_Separable):
     r"""Negative sum of logarithms, for relative errors of small probabilities.
 
-    .. math:: F(p) = -\sum_i \log p_i, \quad
-        L_F(q, e_y) = \frac{1}{q_y} + \sum_i \log q_i - k, \quad
-        D_F(p, q) = \sum_i \left(\frac{p_i}{q_i} - \log \frac{p_i}{q_i} - 1\right)
+    .. math::
+
+        F(p) &= -\sum_i \log p_i, \qquad
+        L_F(q, e_y) = \frac{1}{q_y} + \sum_i \log q_i - k, \\
+        D_F(p, q) &= \sum_i \left(\frac{p_i}{q_i} - \log \frac{p_i}{q_i} - 1\right)
 
     F is infinite on the boundary. There the loss is +inf if q_y = 0 and −inf if only another q_i
     is 0; the divergence is infinite unless p and q vanish in the same places, which then count 0.
@@ -265,8 +267,11 @@ class ItakuraSaito(_Separable):
 class Quadratic(BregmanGenerator):
     r"""Quadratic form, whose loss weighs the squared error by a matrix.
 
-    .. math:: F(p) = p^\top A p - \mathrm{diag}(A)^\top p, \quad
-        L_F(q, e_y) = (q - e_y)^\top A (q - e_y), \quad D_F(p, q) = (p - q)^\top A (p - q)
+    .. math::
+
+        F(p) &= p^\top A p - \mathrm{diag}(A)^\top p, \\
+        L_F(q, e_y) &= (q - e_y)^\top A (q - e_y), \qquad
+        D_F(p, q) = (p - q)^\top A (p - q)
 
     F vanishes at the vertices. The identity gives the Brier score, and A_ij = k − max(i, j) the
     ranked probability score of ordered classes 1..k.

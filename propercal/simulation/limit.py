@@ -2,7 +2,7 @@ r"""What the estimators converge to as n → ∞ at a fixed bandwidth γ of the 
 
 The leave-one-out estimate of E[Y | g(X)] at a target t tends to
 
-.. math:: r_γ(t) = E[k_γ(t; g(X)) \, r(X)] \, / \, E[k_γ(t; g(X))],
+.. math:: r_γ(t) = E[κ_γ(t; g(X)) \, r(X)] \, / \, E[κ_γ(t; g(X))],
 
 so the direct estimate tends to E D_F(r_γ, g), and the estimate through the risk to
 E F(r_γ) + E L_F(g, Y) = E D_F(r, g) + E[F(r_γ) − F(r)]. Neither is the calibration error.

@@ -1,6 +1,6 @@
 r"""Sources near a target, drawn for the fixed-bandwidth limit in three or more classes.
 
-The limit of the estimate of E[Y | g(X)] at a target t is E[k_γ(t; x) r(x)] / E[k_γ(t; x)] over
+The limit of the estimate of E[Y | g(X)] at a target t is E[κ_γ(t; x) r(x)] / E[κ_γ(t; x)] over
 sources x = g(X). A kernel of bandwidth γ reaches a share γ^{(k-1)/2} of them, so sources are drawn
 near t instead, and weighted. In counts m = x / γ the Dirichlet kernel is a multinomial probability
 with N = 1/γ trials; in Poisson form its coordinates are independent, and on the scale √m close to

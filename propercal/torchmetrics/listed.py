@@ -260,9 +260,9 @@ class Refinement(ListedMetric):
 
     Parameters
     ----------
-    generator, notion, method, from_logits, labels, pos_label, link, ignore_index, \
-confidence_level, **kwargs
-        As in :class:`ProperCalibrationError`, with which it shares rows in a ``MetricCollection``.
+    generator, notion, method, from_logits, labels, pos_label, link, ignore_index, confidence_level
+        As in :class:`ProperCalibrationError`, like all other keyword arguments; both share rows in
+        a ``MetricCollection``.
 
     Raises
     ------

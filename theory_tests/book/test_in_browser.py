@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -31,15 +33,24 @@ class Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(HTML)))
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine, and say where."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(HTML) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -62,14 +73,6 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
         assert page.evaluate(EMPTY_IMAGES) == [], name
         formulas += page.evaluate("document.querySelectorAll('mjx-container').length")
     assert formulas > 500
-
-
-@pytest.mark.parametrize("width", [400, 1400])
-def test_no_page_is_wider_than_the_window(page: browser.Page, address: str, width: int) -> None:
-    page.resize(width)
-    for name in [*PAGES, KINDS[-1]]:
-        page.open(address + name)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -105,6 +108,18 @@ def test_search_finds_a_theorem(page: browser.Page, address: str) -> None:
     assert "monotonicity" in text.lower()
     assert "\\(" not in text
     assert visit.errors == []
+
+
+@pytest.mark.parametrize("word", ["ECE", "MCB", "resolution", "temperature", "grouping loss"])
+def test_search_finds_words_that_others_use(page: browser.Page, address: str, word: str) -> None:
+    page.resize(1400)
+    page.open(address + f"search.html?q={word.replace(' ', '+')}")
+    found = page.evaluate(
+        "new Promise(done => { let n = 0; const timer = setInterval(() => {"
+        "const hits = [...document.querySelectorAll('#search-results li a')].map(a => a.href);"
+        "if (hits.some(h => h.includes('glossary')) || ++n > 100) { clearInterval(timer); done(hits); } }, 50); })"
+    )
+    assert any("glossary" in hit for hit in found)
 
 
 def luminance(colour: str) -> float:

@@ -94,6 +94,18 @@ def test_figures_of_cells_have_alternative_texts() -> None:
                 assert "    alt: " in cell, f"{path.name}: {cell[:80]}"
 
 
+def test_code_that_is_shown_fits_a_page() -> None:
+    """88 columns, but for trees of files and the flow of a call, which are set smaller."""
+    wide = []
+    for path, text in TEXTS.items():
+        for kind, code in re.findall(r"^```(.*?)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            columns = {"": 110, "text": 110, "python": 88, "{code-cell} ipython3": 88}.get(kind)
+            if columns is None or "remove-input" in code:
+                continue
+            wide += [(path.name, line) for line in code.splitlines() if len(line) > columns and "    alt: " not in line]
+    assert wide == []
+
+
 def test_pages_name_no_machine() -> None:
     for path, text in TEXTS.items():
         assert not re.search(r"(?<![\w.])/(?:work|home|root|tmp|Users)/", text), path

@@ -149,7 +149,8 @@ def test_other_files_go_on_when_one_fails(good: Path, bad: Path, capsys: Capture
     code = main(["decompose", str(bad), str(missing), str(good), *OPTIONS])
     shown = capsys.readouterr()
     assert code == 1
-    assert [row.partition(": ")[0] for row in shown.out.splitlines() if row.endswith("classes")] == [str(good)]
+    # A long path is shortened in its middle.
+    assert [Path(row.partition(": ")[0]).name for row in shown.out.splitlines() if row.endswith("classes")] == [good.name]
     first, second = shown.err.splitlines()
     assert first.startswith(f"propercal: {bad}: predictions = ")
     assert second == f"propercal: {missing}: No such file or directory"

@@ -259,7 +259,7 @@ class OddShape(NoClasses):
     (lambda: of(TWO), TWO.astype(str), r"y = labels \['(0|1)', '(0|1)'\]: expected labels of one type"),
     (lambda: of(TWO), np.where(TWO, np.nan, 0.0), "y = missing values"),
     (lambda: of(TWO), TWO[:100], "100 labels"),
-], ids=repr)  # fmt: skip
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
 def test_bad_estimators_and_labels_are_refused(model: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
