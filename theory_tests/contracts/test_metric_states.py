@@ -48,7 +48,8 @@ def test_weights_come_in_any_holder() -> None:
     pd = pytest.importorskip("pandas")
     expected = decompose(Y, P, sample_weight=WEIGHT, **QUICK).calibration_error
     series = pd.Series(WEIGHT, index=range(N, 0, -1))
-    for weight in (WEIGHT, WEIGHT.tolist(), WEIGHT.astype(np.uint32), WEIGHT.astype(object), series):
+    holders: list[Any] = [WEIGHT, WEIGHT.tolist(), WEIGHT.astype(np.uint32), WEIGHT.astype(object), series]
+    for weight in holders:
         metric = ProperCalibrationError(**QUICK)
         metric.update(torch.as_tensor(P), torch.as_tensor(Y), weight)
         assert float(metric.compute()) == pytest.approx(expected, rel=1e-9)

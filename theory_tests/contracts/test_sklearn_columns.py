@@ -32,7 +32,7 @@ EXPECTED = -decompose(Y, P, **FAST).calibration_error
 MASKED = np.ma.array(np.ones(N), mask=np.arange(N) % 7 == 0)
 
 
-class Says(ClassifierMixin, BaseEstimator):
+class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, proba: Any = None, classes: Any = None) -> None:
         self.proba, self.classes = proba, classes
         self.classes_ = np.asarray(classes)
