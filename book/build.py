@@ -104,6 +104,8 @@ def main() -> int:
         "PYTHONPATH": path,
         "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        # A bar of progress, which a busy machine would show, is no part of a page.
+        "TQDM_DISABLE": "1",
     }
     execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]

@@ -161,5 +161,7 @@ def _new_bar(seconds: float) -> Any:
             file=None if _in_notebook() else sys.stderr,
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}",
         )
-    bar.start_t -= seconds
+    # A bar that TQDM_DISABLE switches off has no clock.
+    if not bar.disable:
+        bar.start_t -= seconds
     return bar

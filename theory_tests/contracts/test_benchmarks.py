@@ -47,6 +47,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, done.stdout
 
 
+@pytest.mark.slow
 def test_dataset_holds_times_memory_and_growth(tiny: tuple[Path, str]) -> None:
     result = xr.load_dataset(tiny[0] / "run.nc", engine="h5netcdf")
     assert result["seconds"].dims == ("series", "sample_size", "n_classes", "repetition")
@@ -68,6 +69,7 @@ def test_dataset_holds_times_memory_and_growth(tiny: tuple[Path, str]) -> None:
     assert result["time_exponent"].sel(series="default sketch").isnull().all()
 
 
+@pytest.mark.slow
 def test_dataset_says_what_it_was_made_with(tiny: tuple[Path, str]) -> None:
     attributes = xr.load_dataset(tiny[0] / "run.nc", engine="h5netcdf").attrs
     assert (attributes["preset"], attributes["device"]) == ("tiny", "cpu")
@@ -79,6 +81,7 @@ def test_dataset_says_what_it_was_made_with(tiny: tuple[Path, str]) -> None:
     assert attributes["date"].startswith("20")
 
 
+@pytest.mark.slow
 def test_table_and_figure(tiny: tuple[Path, str]) -> None:
     folder, output = tiny
     lines = output.splitlines()

@@ -41,6 +41,7 @@ def load(folder: Path, name: str) -> xr.Dataset:
     return xr.load_dataset(folder / name, engine="h5netcdf")
 
 
+@pytest.mark.slow
 def test_replicates_are_decompositions_of_the_seeded_samples(study: tuple[Path, str]) -> None:
     replicates = load(study[0], "replicates.nc")
     key = (crc32(b"estimate mixture"), 3, 120, 1)
@@ -66,6 +67,7 @@ def test_replicates_are_decompositions_of_the_seeded_samples(study: tuple[Path, 
     assert measured.to_series().loc[lambda found: ~found].index.tolist() == [("binned-debiased", "log")]
 
 
+@pytest.mark.slow
 def test_summary_states_truths_and_errors(study: tuple[Path, str]) -> None:
     summary, replicates = load(study[0], "debiasing.nc"), load(study[0], "replicates.nc")
     assert summary.attrs["design"] == replicates.attrs["design"]
@@ -86,6 +88,7 @@ def test_summary_states_truths_and_errors(study: tuple[Path, str]) -> None:
     np.testing.assert_allclose(summary["rejection_rate"], rate)
 
 
+@pytest.mark.slow
 def test_table_and_figures(study: tuple[Path, str]) -> None:
     folder, output = study
     rows = [line for line in output.splitlines() if line.startswith(("over-confident", "mixture", "calibrated"))]
@@ -98,6 +101,7 @@ def test_table_and_figures(study: tuple[Path, str]) -> None:
     assert {path.stem for path in folder.glob("*.svg")} == stems | {"tests"}
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_bytes(tmp_path: Path) -> None:
     axes = "--scenarios mixture --n-classes 2 --sample-sizes 60 --replicates 2 --generators log --quiet"
     tests = "--test-scenarios mixture --test-n-classes 2 --test-sample-sizes 60 --test-replicates 2"

@@ -51,6 +51,7 @@ def trained(design: Design, seed: int) -> tuple[Any, Any]:
     return last
 
 
+@pytest.mark.slow
 def test_values_are_those_of_a_network_that_learnt_digits(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, _ = study
     assert summary.sizes == {"activation": 1, "seed": 2, "epoch": 1, "generator": 2, "method": 3, "layer": 5}
@@ -74,6 +75,7 @@ def test_values_are_those_of_a_network_that_learnt_digits(study: tuple[xr.Datase
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_library_for_the_seeded_network(study: tuple[xr.Dataset, Path, str]) -> None:
     snapshot, rows = trained(TINY, 1)
     *hidden, log_prob = snapshot.layers(rows.monitor.inputs)
@@ -87,6 +89,7 @@ def test_estimates_are_those_of_the_library_for_the_seeded_network(study: tuple[
     assert stored["accuracy"].item() == (log_prob.argmax(axis=1) == y).mean()
 
 
+@pytest.mark.slow
 def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = study
     assert table(summary) in output
@@ -95,6 +98,7 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
         assert {path.stem for path in folder.glob(f"*.{suffix}")} == {"layers-tanh", "rises"}
 
 
+@pytest.mark.slow
 def test_the_same_command_reads_the_finished_study(study: tuple[xr.Dataset, Path, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def again(*_: Any, **__: Any) -> Any:
         raise AssertionError

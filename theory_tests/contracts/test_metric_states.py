@@ -31,7 +31,9 @@ def test_a_type_is_that_of_the_predictions_alone(dtype: Any) -> None:
     expected = ProperCalibrationError(**QUICK)
     expected.update(rounded, torch.as_tensor(Y), torch.as_tensor(WEIGHT))
     assert metric.compute() == expected.compute()
-    assert float(metric.compute()) == pytest.approx(decompose(Y, P, sample_weight=WEIGHT, **QUICK).calibration_error, rel=0.05)
+    assert float(metric.compute()) == pytest.approx(
+        decompose(Y, P, sample_weight=WEIGHT, **QUICK).calibration_error, rel=0.05
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
@@ -55,9 +57,21 @@ def test_weights_come_in_any_holder() -> None:
         assert float(metric.compute()) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("weight", [["a"] * N, [[1.0], [1.0, 2.0]], {"a": 1}, np.ma.array(WEIGHT, mask=Y == 0)], ids=["text", "ragged", "dict", "mask"])
+@pytest.mark.parametrize(
+    "weight",
+    [["a"] * N, [[1.0], [1.0, 2.0]], {"a": 1}, np.ma.array(WEIGHT, mask=Y == 0)],
+    ids=["text", "ragged", "dict", "mask"],
+)
 def test_odd_weights_are_refused_in_words(weight: Any) -> None:
     metric = ProperCalibrationError()
     with pytest.raises(ValueError, match="sample_weight = "):
         metric.update(torch.as_tensor(P), torch.as_tensor(Y), weight)
     assert metric._n_rows() == 0
+
+
+def test_what_is_wrong_with_a_stream_is_said_in_the_words_of_metrics() -> None:
+    metric, first = StreamingCalibrationError(3), np.flatnonzero(Y == 2)[0]
+    with pytest.raises(ValueError, match=rf"^target = 3 at rows {first}, .* expected one of labels=\[0, 1, 2\]"):
+        metric.update(torch.as_tensor(P), torch.as_tensor(Y + 1))
+    with pytest.raises(ValueError, match=r"^preds = 2 classes: expected 3"):
+        metric.update(torch.as_tensor(P[:, :2] / P[:, :2].sum(1, keepdims=True)), torch.as_tensor(Y.clip(0, 1)))

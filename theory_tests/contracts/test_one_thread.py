@@ -46,6 +46,7 @@ def test_it_ends_with_its_block_and_nests() -> None:
     assert numbers() == before
 
 
+@pytest.mark.slow
 def test_four_threads_leave_nothing_behind() -> None:
     """By the environment, 27 of 300 rounds ended with PROPERCAL_NUM_THREADS = 1."""
     before, environment = numbers(), dict(os.environ)

@@ -71,6 +71,7 @@ def rows_of(design: Design, model: str, seed: int, data: Path) -> Split:
     return split(design, cell, rng, data)
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_library_on_the_seeded_split(study: tuple[xr.Dataset, Path, str], data: Path) -> None:
     summary, _, _ = study
     rows = rows_of(design(data, *FILES), "single.npz", 0, data)
@@ -98,6 +99,7 @@ def test_estimates_are_those_of_the_library_on_the_seeded_split(study: tuple[xr.
     assert iso["accuracy"].item() == (p.argmax(axis=1) == y).mean()
 
 
+@pytest.mark.slow
 def test_values_are_those_of_over_confident_predictions(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, _ = study
     assert summary.sizes == {"model": 2, "seed": 1, "recalibration": 4, "notion": 2, "generator": 2, "method": 3, "rival": 2}
@@ -124,6 +126,7 @@ def test_values_are_those_of_over_confident_predictions(study: tuple[xr.Dataset,
     assert '"contents"' in summary.attrs["design"]
 
 
+@pytest.mark.slow
 def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = study
     assert table(summary) in output
@@ -134,6 +137,7 @@ def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_the_same_command_reads_the_finished_study(
     study: tuple[xr.Dataset, Path, str], data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,15 @@ def test_a_terminal_shows_the_bar_and_a_pipe_does_not() -> None:
     assert piped.stderr == b""
 
 
+@pytest.mark.parametrize("switch", ["", "1"])
+def test_a_bar_is_switched_off_as_those_of_tqdm(switch: str) -> None:
+    # tqdm reads its switch when it is imported; any text switches bars off.
+    code = "from propercal import _progress; bar = _progress._new_bar(1.0); bar.n = 50.0; bar.refresh(); bar.close()"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"TQDM_DISABLE": switch}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("propercal" in done.stderr) == (not switch)
+
+
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_an_interrupt_ends_a_call_of_minutes_at_once(threads: str) -> None:
     environment = {**os.environ, "PROPERCAL_NUM_THREADS": threads}

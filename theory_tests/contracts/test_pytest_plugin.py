@@ -101,6 +101,7 @@ def run_pytest(folder: Path, *arguments: str) -> tuple[int, str]:
     return run.returncode, run.stdout + run.stderr
 
 
+@pytest.mark.slow
 def test_adds_laws_where_there_is_no_test_file(folder: Path) -> None:
     code, out = run_pytest(folder, "-v", "--propercal-generator", "mine.power:WeightedPower")
     assert code == 0, out
@@ -109,6 +110,7 @@ def test_adds_laws_where_there_is_no_test_file(folder: Path) -> None:
     assert "torch SKIPPED (value(p) takes no tensors" in out or "torch SKIPPED (torch is not" in out
 
 
+@pytest.mark.slow
 def test_shows_the_counterexample_of_what_fails_beside_other_tests(folder: Path) -> None:
     (folder / "test_other.py").write_text("def test_other():\n    pass\n", encoding="utf-8")
     (folder / "test_laws.py").write_text(

@@ -207,6 +207,7 @@ def test_a_weight_beside_transposed_labels() -> None:
 # ---------------------------------------------------------------- two models
 
 
+@pytest.mark.slow
 def test_each_model_is_matched_with_the_labels_by_itself() -> None:
     even = pd.DataFrame(EVEN, columns=list("abc"), index=IDS)
     for a, b in itertools.permutations([P, P.iloc[ORDER], PROBA, even, even.iloc[ORDER[::-1]], EVEN], 2):

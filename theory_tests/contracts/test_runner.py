@@ -132,6 +132,7 @@ def wait_for_lines(journal: Path, count: int, process: subprocess.Popen[bytes]) 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@pytest.mark.slow
 def test_kill_9_leaves_no_orphan_and_resumes_to_the_same_bytes(tmp_path: Path) -> None:
     psutil: Any = pytest.importorskip("psutil", reason="needs psutil to look for orphans")
     path, journal = tmp_path / "killed.nc", tmp_path / "killed.nc.journal"

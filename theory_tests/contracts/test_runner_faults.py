@@ -268,6 +268,7 @@ def test_a_journal_of_other_code_is_refused(tmp_path: Path, half: bytes, monkeyp
     assert journal.read_bytes() == half
 
 
+@pytest.mark.slow
 def test_an_edited_study_is_other_code_and_so_is_what_it_imports(tmp_path: Path) -> None:
     script, folder = write_script(tmp_path), tmp_path / "out"
     script.write_text(script.read_text().replace("import sys\n", "import sys\n\nimport beside\n", 1))
@@ -282,6 +283,7 @@ def test_an_edited_study_is_other_code_and_so_is_what_it_imports(tmp_path: Path)
     assert [each.read_bytes() for each in folder.glob("toy-earlier-*.nc")] == [first]
 
 
+@pytest.mark.slow
 def test_what_a_package_of_this_checkout_computes_is_not_passed_off_as_that_of_another(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     shutil.copytree(ROOT / "propercal", checkout / "propercal", ignore=shutil.ignore_patterns("__pycache__"))
