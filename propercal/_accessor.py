@@ -34,6 +34,12 @@ class _Registering(Loader):
     def __init__(self, loader: Any) -> None:
         self._loader = loader
 
+    def __getattr__(self, name: str) -> Any:
+        """Have what the loader has beside, such as data and source, for who only looks."""
+        if name == "_loader":
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Do as the loader does."""
         found: ModuleType | None = self._loader.create_module(spec)

@@ -141,6 +141,18 @@ class StopAtLeastRefinement:
         self._metric: Any = None
 
     @property
+    def state_key(self) -> str:
+        """What a checkpoint calls its state, which tells several callbacks of a training apart."""
+        usual = inspect.signature(StopAtLeastRefinement).parameters
+        said = {
+            "prefix": self.prefix,
+            "dataloader_idx": self.dataloader_idx,
+            "generator": self.kept.generator.name,
+        }
+        more = {name: value for name, value in said.items() if value != usual[name].default}
+        return f"{type(self).__qualname__}{more or ''}"
+
+    @property
     def temperature(self) -> float | None:
         """By which to divide logits of the weights that are kept; None before any validation."""
         return self.kept.temperature

@@ -25,7 +25,7 @@ from propercal._data.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
-from propercal.sklearn.responses import Response, classes_of, respond
+from propercal.sklearn.responses import Response, classes_of, in_numpy, respond
 
 Floats = NDArray[np.floating[Any]]
 
@@ -134,6 +134,10 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             If an argument cannot be used.
         """
         recalibrator = self._new_recalibrator()
+        for argument, values in (("y", y), ("sample_weight", sample_weight)):
+            if isinstance(values, np.ma.MaskedArray):
+                # scikit-learn takes what is behind a mask for values.
+                in_numpy(argument, values)
         check_classification_targets(y)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)

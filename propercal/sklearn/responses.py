@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propercal._array import to_numpy
-from propercal._data.columns import keys
-from propercal._data.holders import hold
+from propercal._array import is_torch, to_numpy
+from propercal._data.columns import keys, names_of
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value, some_names, warn
-from propercal._data.reading import is_missing
+from propercal._data.reading import is_missing, read_array
+from propercal._data.tokens import key
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -60,23 +61,29 @@ def classes_of(estimator: Any) -> list[Any]:
     several = isinstance(classes, list) and len(classes) > 0 and np.ndim(classes[0]) > 0
     if several or np.ndim(classes) != 1:
         raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
-    return list(np.asarray(classes).tolist())
+    found = list(np.asarray(classes).tolist())
+    if len(set(found)) < len(found) or any(map(is_missing, found)):
+        raise bad_value(
+            "estimator",
+            f"{name} with classes_ {found!r}",
+            "each class once, and none missing",
+            "fit it to rows with labels, or let fit set self.classes_ = numpy.unique(y)",
+        )
+    return found
 
 
 def as_response(name: str, predicted: Any, classes: list[Any]) -> Response:
     """Return probabilities as a matrix with a column for each class, or raise."""
+    if is_labelled(predicted) and predicted.ndim == 2:
+        predicted = predicted.to_pandas()
     held = hold(f"{name}.predict_proba(X)", predicted)
     proba = to_numpy(held.values)
     if proba.ndim == 1:
         proba = proba[:, None]
-    if held.columns is not None and sorted(map(str, keys(held.columns))) == sorted(
-        map(str, keys(classes))
-    ):
-        # Columns that are named after the classes stand where their names say.
-        places = keys(held.columns)
-        proba = proba[:, [places.index(each) for each in keys(classes)]]
     if proba.shape[1:] == (1,) and len(classes) == 2:
-        proba = np.concatenate([1 - proba, proba], axis=1)
+        # Of the second class, unless its name is that of the first.
+        turned = held.name is not None and not held.first and key(held.name) == key(classes[0])
+        proba = np.concatenate([proba, 1 - proba] if turned else [1 - proba, proba], axis=1)
     if proba.shape[1:] != (len(classes),):
         raise bad_value(
             "estimator",
@@ -85,12 +92,36 @@ def as_response(name: str, predicted: Any, classes: list[Any]) -> Response:
             "one column for each of its classes_",
             "correct it, or pass its predictions to propercal.decompose",
         )
-    return Response(proba, classes)
+    order = _places(name, held, classes)
+    return Response(proba if order is None else proba[:, order], classes)
+
+
+def _places(name: str, held: Held, classes: list[Any]) -> list[int] | None:
+    """Return the column of each class where columns have names, or raise if these are of others."""
+    k = len(classes)
+    columns = tuple(range(k)) if held.numbered else held.columns
+    if columns is None or held.values.shape[1:] != (k,) or k == 1:
+        return None
+    places, wanted = keys(columns), keys(classes)
+    if sorted(map(str, places)) == sorted(map(str, wanted)):
+        # Columns that are named after the classes stand where their names say.
+        return [places.index(each) for each in wanted]
+    try:
+        names_of(classes, held, labels=classes)
+    except ValueError as error:
+        raise bad_value(
+            "estimator",
+            f"{name}, whose predict_proba gave columns {some_names(columns)} for the classes "
+            f"{some_names(classes)}",
+            "columns that are named after its classes_, or have no names",
+            "rename them, or return an array in the order of classes_",
+        ) from error
+    return None
 
 
 def labels_in(y: Any, argument: str = "y") -> list[Any]:
     """Return labels as a list of plain values, or raise where there is not one for each row."""
-    values = np.asarray(y)
+    values = in_numpy(argument, y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -103,7 +134,23 @@ def labels_in(y: Any, argument: str = "y") -> list[Any]:
     found: list[Any] = values.tolist()
     if any(is_missing(each) for each in dict.fromkeys(found)):
         raise bad_value(argument, "missing values", "a label for each row", "drop these rows")
+    if len({isinstance(each, str) for each in dict.fromkeys(found)}) > 1:
+        raise bad_value(
+            argument,
+            "a mix of strings and numbers",
+            "labels of one type",
+            "convert the class names to strings, or all labels to class numbers",
+        )
     return found
+
+
+def in_numpy(argument: str, values: Any) -> NDArray[Any]:
+    """Return values without the names of rows and without gradient; masked ones are refused."""
+    if is_torch(values):
+        return to_numpy(values)
+    if isinstance(values, np.ma.MaskedArray | list | tuple):
+        return np.asarray(read_array(argument, values))
+    return np.asarray(values)
 
 
 def with_labels(
@@ -160,7 +207,7 @@ def plain(argument: str, values: Any) -> Any:
     """Return one value for each row, told by its position, without the names of rows."""
     if values is None:
         return None
-    found = np.asarray(values)
+    found = in_numpy(argument, values)
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:

@@ -142,6 +142,15 @@ class ProperMetric(Metric):  # type: ignore[misc]
         """
         return self._plot(val, ax)
 
+    def _apply(self, fn: Any, exclude_state: Any = ()) -> Any:
+        """Move states to another device; `set_dtype` is for predictions that are kept alone.
+
+        Counts, labels, weights and sums would be rounded, or overflow, in few bits.
+        """
+        if self._dtype_convert:
+            exclude_state = [name for name in self._defaults if name != "preds"]
+        return super()._apply(fn, exclude_state)
+
     @abstractmethod
     def _n_rows(self) -> int:
         """Return how many rows count."""

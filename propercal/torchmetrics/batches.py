@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, held_warnings, some_rows
 from propercal._data.predictions import validate
-from propercal._data.reading import Names, check_scalar, is_missing
+from propercal._data.reading import Names, check_scalar, is_missing, not_real, read_array
 
 #: Types of predictions that are kept as they are.
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -154,6 +156,8 @@ def _weights(sample_weight: object, preds: torch.Tensor) -> torch.Tensor:
             f"one on {preds.device}, where preds are",
             "move it there",
         )
+    if not isinstance(sample_weight, torch.Tensor):
+        sample_weight = _numbers(sample_weight)
     given = torch.as_tensor(sample_weight, device=preds.device)
     weight = given.detach().to(torch.float64).reshape(-1)
     fix = "pass one finite weight ≥ 0 per row"
@@ -168,6 +172,15 @@ def _weights(sample_weight: object, preds: torch.Tensor) -> torch.Tensor:
             "sample_weight", f"{weight[rows[0]]} at {some_rows(rows)}", "finite weights ≥ 0", fix
         )
     return weight
+
+
+def _numbers(sample_weight: object) -> NDArray[np.float64]:
+    """Return weights of lists, arrays and series as numbers, or raise."""
+    values = np.asarray(read_array("sample_weight", sample_weight))
+    if values.dtype.kind not in "biuf":
+        found, expected, fix = not_real(values)
+        raise bad_value("sample_weight", found, expected, fix)
+    return values.astype(np.float64)
 
 
 def _whole(target: torch.Tensor, keep: torch.Tensor) -> torch.Tensor:

@@ -16,6 +16,7 @@ from propercal.sketch import CalibrationSketch
 from propercal.sketch.dense import LARGEST, LEAST, DenseSketch
 from propercal.sketch.settings import as_summed
 from propercal.torchmetrics.base import ProperMetric
+from propercal.torchmetrics.batches import NAMES
 
 
 class StreamingCalibrationError(ProperMetric):
@@ -166,7 +167,12 @@ class StreamingCalibrationError(ProperMetric):
         weight = rows.weight.cpu().numpy() if self._dense.weighted else None
         settled = self.settled.cpu().numpy()
         labels = rows.target.cpu().numpy()
-        new = self._dense.of_rows(labels, rows.preds, weight, settled)
+        try:
+            new = self._dense.of_rows(labels, rows.preds, weight, settled)
+        except ValueError as error:
+            # Sketches call the arguments by other names.
+            words = str(error).replace("y_true", NAMES.labels).replace("y_proba", NAMES.proba)
+            raise ValueError(words) from error
         if new is None:
             return
         for name, values in new.items():

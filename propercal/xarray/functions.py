@@ -23,6 +23,7 @@ from propercal.inference.paired import paired_difference as difference_of_rows
 from propercal.methods import as_methods
 from propercal.result import units_of
 from propercal.xarray.cells import Cells
+from propercal.xarray.class_labels import classes_of_all
 from propercal.xarray.division import Dims, Division, check_labelled
 from propercal.xarray.fields import of_decomposition, of_difference, of_test
 from propercal.xarray.groups import groups_of
@@ -108,7 +109,9 @@ def decompose(
     Notes
     -----
     Coordinates are matched by name, classes too, in any order; the same places have to be in all
-    arrays. Other coordinates that contradict each other are left out of the result. Chunks along
+    arrays. Other coordinates that contradict each other are left out of the result. Labels that are
+    numbers count classes from 0 or 1 as all places together tell, those that are lazy as each place
+    does: pass ``labels`` where a class may be absent from some. Chunks along
     samples and classes are put together, those along kept dimensions are computed one by one. Every
     result has the same folds.
 
@@ -138,6 +141,7 @@ def decompose(
         weights=weights,
         groups=groups,
         blocks=blocks,
+        options=options,
     )
     names = distinct_names(generators)
     axes = {"estimator": distinct_names(methods)} if several_methods else {}
@@ -204,6 +208,7 @@ def paired_difference(
         weights=weights,
         groups=groups,
         blocks=blocks,
+        options=options,
     )
     axes = {"generator": distinct_names(generators)} if several else {}
     axes |= {"term": [each.name for each in terms]} if several_terms else {}
@@ -264,6 +269,7 @@ def calibration_test(
         weights=weights,
         groups=groups,
         blocks=blocks,
+        options=options,
     )
     ask = partial(_test, options | given)
     fields = of_test(grouped=_grouped(arrays, given))
@@ -289,6 +295,7 @@ def _read(
     weights: object,
     groups: object,
     blocks: object,
+    options: Mapping[str, Any],
     **dims: Any,
 ) -> tuple[dict[str, xr.DataArray], Division, dict[str, Any]]:
     """Return arrays in one order, what dimensions are for, and what the reader is told."""
@@ -304,6 +311,10 @@ def _read(
     if of_rows is not None:
         found["groups"] = of_rows
     given = {"blocks": left, "class_dim": division.classes, "sample_dims": list(division.samples)}
+    weighted = weights is not None
+    labels = classes_of_all(arrays["y_true"], first, division, options, weighted=weighted)
+    if labels is not None:
+        given["labels"] = labels
     return division.in_one_order(found), division, given
 
 

@@ -515,3 +515,44 @@ def test_registering_again_changes_nothing() -> None:
         warnings.simplefilter("error")
         install_accessors()
     assert kind.propercal is before
+
+
+def test_who_only_looks_finds_what_the_loader_of_xarray_has() -> None:
+    code = (
+        "import propercal, pkgutil, sys; from importlib.util import find_spec; "
+        "assert 'xarray' not in sys.modules; loader = find_spec('xarray').loader; "
+        "assert pkgutil.get_data('xarray', 'py.typed') is not None; "
+        "assert loader.get_source('xarray') and loader.is_package('xarray')"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("names", [None, [0, 1, 2], [1, 2, 3], ["x", "y", "z"]], ids=str)
+@pytest.mark.parametrize("kind", [int, float, object])
+def test_labels_count_alike_at_all_places(names: Any, kind: Any) -> None:
+    # At the first place the last class does not occur, so that 1 and 2 could count columns from 0.
+    y, p, _ = TemperatureScaledSimplex(3).sample(120, random_state=0)
+    y = np.array([np.minimum(y, 1), y])
+    expected = [propercal.decompose(each, p, labels=[0, 1, 2], **QUICK).calibration_error for each in y]
+    forecast = xr.DataArray(p, dims=("row", "class"), coords={} if names is None else {"class": names})
+    occurred = xr.DataArray((y + 1).astype(kind), dims=("place", "row"))
+    found = forecast.propercal.decompose(occurred, preserve_dims="place", class_dim="class", **QUICK)
+    assert found.calibration_error.values == pytest.approx(expected, rel=1e-9)
+    difference = forecast.propercal.paired_difference(occurred, forecast, preserve_dims="place", class_dim="class", method="risk", term="risk")
+    assert (difference.difference == 0).all()
+
+
+def test_labels_of_one_in_two_classes_are_those_of_all_places() -> None:
+    y, p, _ = TemperatureScaledSimplex(2).sample(120, random_state=0)
+    y = np.array([np.zeros_like(y), y])
+    forecast = xr.DataArray(p, dims=("row", "class"))
+    test = forecast.propercal.calibration_test(xr.DataArray(y + 1, dims=("place", "row")), preserve_dims="place", random_state=0, n_resamples=19)
+    expected = [propercal.calibration_test(each, p, random_state=0, n_resamples=19).statistic for each in y]
+    assert test.statistic.values == pytest.approx(expected, rel=1e-9)
+
+
+def test_labels_that_count_from_0_here_and_from_1_there_are_refused() -> None:
+    y, p, _ = TemperatureScaledSimplex(3).sample(120, random_state=0)
+    forecast = xr.DataArray(p, dims=("row", "class"))
+    with pytest.raises(ValueError, match="3 at some places, and 0 at others"):
+        forecast.propercal.decompose(xr.DataArray([y, y + 1], dims=("place", "row")), preserve_dims="place")

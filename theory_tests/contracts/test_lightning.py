@@ -136,6 +136,25 @@ with open(f"{sys.argv[1]}/{run.global_rank}.txt", "w") as file:
 """
 
 
+def test_several_callbacks_go_on_from_one_checkpoint(tmp_path: Path) -> None:
+    package = pytest.importorskip("lightning.pytorch")
+
+    def both() -> list[Any]:
+        return [StopAtLeastRefinement(**QUICK), StopAtLeastRefinement(generator="brier", prefix="brier_", **QUICK)]
+
+    first = both()
+    run = trainer(package, None, tmp_path, callbacks=list(first), max_epochs=2)
+    run.fit(network(package), *loaders())
+    run.save_checkpoint(tmp_path / "two.ckpt")
+    again = both()
+    run = trainer(package, None, tmp_path, callbacks=list(again), max_epochs=3)
+    run.fit(network(package), *loaders(), ckpt_path=tmp_path / "two.ckpt")
+    for one, other in zip(first, again, strict=True):
+        assert other.kept.history[:2] == one.kept.history
+        assert len(other.kept.history) == 3
+    assert again[0].kept.history[0]["refinement"] != again[1].kept.history[0]["refinement"]
+
+
 def test_two_processes_keep_the_same(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(DDP, encoding="utf-8")

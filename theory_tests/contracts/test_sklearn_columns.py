@@ -1,0 +1,115 @@
+"""Columns of predict_proba by their names, masks and gradients beside scikit-learn, classes that are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", minversion="1.6")
+pd = pytest.importorskip("pandas")
+xr = pytest.importorskip("xarray")
+
+from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
+from sklearn.naive_bayes import GaussianNB  # noqa: E402
+
+from propercal import decompose  # noqa: E402
+from propercal.methods import Risk  # noqa: E402
+from propercal.simulation import TemperatureScaledSimplex  # noqa: E402
+from propercal.sklearn import (  # noqa: E402
+    DecompositionDisplay,
+    RecalibratedClassifier,
+    ReliabilityDisplay,
+    scorer,
+)
+
+N = 60
+FAST: dict[str, Any] = {"method": Risk(bandwidth=0.1)}
+SCORE = scorer(**FAST)
+Y, P, _ = TemperatureScaledSimplex(3).sample(N, random_state=0)
+EXPECTED = -decompose(Y, P, **FAST).calibration_error
+MASKED = np.ma.array(np.ones(N), mask=np.arange(N) % 7 == 0)
+
+
+class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    def __init__(self, proba: Any = None, classes: Any = None) -> None:
+        self.proba, self.classes = proba, classes
+        self.classes_ = np.asarray(classes)
+
+    def fit(self, X: Any, y: Any) -> Says:  # noqa: ARG002
+        return self
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: ARG002
+        return self.proba
+
+
+def scored(proba: Any, classes: list[Any], codes: Any = Y) -> float:
+    found: float = SCORE(Says(proba, classes), np.zeros((N, 1)), np.array(classes, dtype=object)[codes])
+    return found
+
+
+@pytest.mark.parametrize("names", [["b", "c", "a"], [2, 0, 1], [30, 10, 20]], ids=repr)
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 2, 0], [2, 0, 1]], ids=repr)
+def test_columns_named_after_classes_stand_where_their_names_say(names: list[Any], order: list[int]) -> None:
+    table = pd.DataFrame(P, columns=pd.Index(names)).iloc[:, order]
+    array = xr.DataArray(P, dims=("row", "class"), coords={"class": names}).isel({"class": order})
+    for proba in (table, array):
+        assert scored(proba, names) == pytest.approx(EXPECTED, rel=1e-9)
+
+
+def test_columns_without_names_stand_in_the_order_of_classes() -> None:
+    for proba in (P, pd.DataFrame(P), xr.DataArray(P, dims=("row", "class")), pd.DataFrame(P, columns=["x", "y", "z"])):
+        assert scored(proba, [2, 0, 1] if not hasattr(proba, "columns") else ["u", "v", "w"]) == pytest.approx(EXPECTED)
+
+
+@pytest.mark.parametrize("columns", [["p_a", "p_b", "p_c"], ["c", "b", "z"]], ids=repr)
+def test_columns_named_after_other_classes_are_refused(columns: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"gave columns .* expected columns that are named after its classes_"):
+        scored(pd.DataFrame(P, columns=columns), ["b", "c", "a"])
+
+
+def test_a_single_column_is_of_the_class_that_it_is_named_after() -> None:
+    codes, second = (Y == 1).astype(int), P[:, 1]
+    expected = scored(np.stack([1 - second, second], axis=1), ["no", "yes"], codes)
+    for proba in (second, pd.Series(second, name="yes"), pd.DataFrame({"yes": second}), pd.DataFrame({"no": 1 - second}), pd.DataFrame(second)):
+        assert scored(proba, ["no", "yes"], codes) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [["a", "a", "b"], [0.0, 1.0, np.nan], ["a", "b", None]], ids=repr)
+def test_classes_that_occur_twice_or_are_missing_are_refused(classes: list[Any]) -> None:
+    with pytest.raises(ValueError, match="expected each class once, and none missing"):
+        SCORE(Says(P, np.array(classes, dtype=object)), np.zeros((N, 1)), Y)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), np.ma.array(Y, mask=MASKED.mask)),
+    lambda: SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), Y, sample_weight=MASKED),
+    lambda: SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), Y, groups=MASKED),
+    lambda: ReliabilityDisplay.from_predictions(Y == 1, np.ma.array(P[:, 1], mask=MASKED.mask)),
+    lambda: ReliabilityDisplay.from_predictions(np.ma.array(Y == 1, mask=MASKED.mask), P[:, 1]),
+    lambda: DecompositionDisplay.from_predictions(np.ma.array(Y, mask=MASKED.mask), P),
+    lambda: RecalibratedClassifier(GaussianNB()).fit(P, np.ma.array(Y, mask=MASKED.mask)),
+    lambda: RecalibratedClassifier(GaussianNB()).fit(P, Y, sample_weight=MASKED),
+])
+def test_what_is_behind_a_mask_is_no_value(call: Any) -> None:
+    with pytest.raises(ValueError, match="masked entries at rows 0, 7, 14"):
+        call()
+
+
+def test_tensors_with_a_gradient_are_read() -> None:
+    torch = pytest.importorskip("torch")
+    weight = np.arange(N) + 1.0
+    expected = SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), Y, sample_weight=weight)
+    proba, given = (torch.tensor(each, requires_grad=True) for each in (P, weight))
+    assert SCORE(Says(proba, [0, 1, 2]), np.zeros((N, 1)), torch.tensor(Y), sample_weight=given) == pytest.approx(expected)
+    drawn = ReliabilityDisplay.from_predictions(torch.tensor(Y == 1), proba[:, 1])
+    assert drawn.line_.get_ydata() == pytest.approx(ReliabilityDisplay.from_predictions(Y == 1, P[:, 1]).line_.get_ydata())
+
+
+@pytest.mark.parametrize("weight", [[[1, 2], [1]], ["a"] * N, {"a": 1}], ids=str)
+def test_odd_weights_and_labels_are_refused_in_words(weight: Any) -> None:
+    with pytest.raises(ValueError, match="sample_weight = "):
+        SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), Y, sample_weight=weight)
+    with pytest.raises(ValueError, match="a mix of strings and numbers"):
+        SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), [0, "1"] * (N // 2))
