@@ -310,6 +310,12 @@ def _of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     if others:
         raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
     columns.check_logits(path, key)
+    # Of an object within an object the pairs are kept.
+    if any(isinstance(each, tuple) for row in found[key] if isinstance(row, list) for each in row):
+        raise ValueError(
+            f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
+            'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
+        )
     with formats.damage_said(path, "jsonl"):
         rows = [[float(value) for value in row] for row in found.pop(key)]
         if len({len(row) for row in rows}) > 1:
