@@ -101,6 +101,24 @@ one_blas_thread = _OneBlasThread()
 _one_openmp_thread = _OneBlasThread("openmp")
 
 
+@cache
+def _openmp() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="openmp")
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Compute with one thread of OpenMP, which torch uses.
+
+    The limit is one of the calling thread. Libraries that are loaded after the first call are not
+    seen: call it for tensors, with torch there.
+    """
+    with _openmp().limit(limits=1):
+        yield
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute with one thread: processes fill the cores, and digits do not depend on threads.

@@ -19,11 +19,18 @@ def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueErr
     return ValueError(f"{argument} = {found}: expected {expected}; {fix}.")
 
 
+#: A message does not list more names.
+_MANY = 20
+
+
 def unknown_name(argument: str, found: object, valid: Collection[str]) -> ValueError:
     """Build the error for a name that is not one of `valid`, with the nearest that is."""
-    close = difflib.get_close_matches(str(found).lower(), valid, n=1, cutoff=0.4)
+    close = difflib.get_close_matches(str(found).lower(), valid, n=3, cutoff=0.4)
     fix = f"did you mean {close[0]!r}?" if close else "choose one of these"
-    names = ", ".join(repr(name) for name in valid)
+    shown, lead = list(valid), ""
+    if len(shown) > _MANY:
+        shown, lead = close or shown[:3], f"{len(shown)} names, such as "
+    names = lead + ", ".join(repr(name) for name in shown)
     return ValueError(f"{argument} = {found!r}: expected one of {names}; {fix}")
 
 

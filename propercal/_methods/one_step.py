@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +40,7 @@ from propercal._methods.table import Grouped, Table, group_rows, inner_losses, m
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
 from propercal._progress import steps
-from propercal._threads import one_blas_thread
+from propercal._threads import one_blas_thread, one_openmp_thread
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.recalibration.descent import Floats
@@ -75,8 +76,9 @@ def one_step(
     list of OneStep
         In the order of the rows.
     """
-    # Products are small here: threads of BLAS would wait for each other more than they compute.
-    with no_gradient(problem.prob), one_blas_thread:
+    # Products are small here: threads would wait for each other more than they compute.
+    alone = nullcontext() if is_numpy(problem.prob) else one_openmp_thread()
+    with no_gradient(problem.prob), one_blas_thread, alone:
         xp = namespace(problem.prob)
         if recipe.kernel is not None and recipe.algorithm == "linear":
             linear.check_possible(recipe.kernel, problem.prob, problem.log_prob)

@@ -190,7 +190,8 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
         raise ValueError(
             f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
             "column but those of labels, weights and groups to hold the probabilities of a class; "
-            "name the others with drop, label_column, weight_column or group_column (--drop, "
+            "name these with classes (--class on the command line), or the others with drop, "
+            "id_column, label_column, weight_column or group_column (--drop, --id-column, "
             "--label-column, --weight-column, --group-column on the command line)."
         ) from error
 

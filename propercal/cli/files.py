@@ -314,6 +314,12 @@ def _of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     if odd is not None:
         # Each sign of a text may be a number.
         raise ValueError(f"{path}: {found[key][odd]!r} as {key!r} of row {odd}: expected a list.")
+    # Of an object within an object the pairs are kept.
+    if any(isinstance(each, tuple) for row in found[key] if isinstance(row, list) for each in row):
+        raise ValueError(
+            f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
+            'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
+        )
     with formats.damage_said(path, "jsonl"):
         rows = [[float(value) for value in row] for row in found.pop(key)]
         if len({len(row) for row in rows}) > 1:

@@ -202,6 +202,6 @@ def _class_dim(
             "None",
             f"to know which dimension of y_proba is that of the classes, of {some_dims(proba)}",
             'pass class_dim=..., or reduce_dims="all" where each number is the probability of an '
-            "event",
+            "event, or preserve_dims= with all that is kept",
         )
     return left[0] if left else None

@@ -153,6 +153,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         ("p.jsonl", '{"label": 0, "probs": [1, 0]}\n{"label": 0, "probs": "01"}\n', "'01' as 'probs' of row 1: expected a list"),
         ("p.jsonl", '{"label": 0, "probs": [1, 0], "logits": [1, 0]}\n', "lists 'probs', 'logits': expected one"),
         ("p.jsonl", '{"label": 0, "probs": [1, 0], "x": 3}\n', "'x' beside the list 'probs'.*--drop"),
+        ("p.jsonl", '{"label": "a", "probs": {"a": 1, "b": 0}}\n', "'probs' holds objects: expected lists of numbers; write the classes"),
         ("p.jsonl", '{"label": 0, "a": [1], "b": 0}\n', "column 'a' does not hold numbers"),
         ("p.tsv", "label,a\n0,1\n", "expected a label column named"),
         ("p.csv", "label,a,a \n0,.5,.5\n", "columns 'a' occur more than once"),

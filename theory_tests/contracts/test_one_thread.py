@@ -9,11 +9,14 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+import propercal
 from propercal import _threads
 from propercal.experiments.workers import in_processes, one_thread
+from propercal.generators import BregmanGenerator
 
 
 def numbers() -> list[int]:
@@ -89,3 +92,32 @@ def test_worker_processes_inherit_it() -> None:
     with one_thread():
         assert list(in_processes(inherited, range(2), 2)) == [1, 1]
     assert list(in_processes(inherited, range(2), 2)) == [3, 3]
+
+
+def test_tensors_are_decomposed_with_one_thread_of_torch_and_its_number_is_given_back() -> None:
+    torch = pytest.importorskip("torch")
+    seen: list[int] = []
+
+    class Watching(BregmanGenerator):
+        name = "watching"
+
+        def value(self, p: Any) -> Any:
+            return (p**2).sum(-1) - 1
+
+        def gradient(self, p: Any) -> Any:
+            return 2 * p
+
+        def hessian(self, p: Any) -> Any:
+            seen.append(torch.get_num_threads())
+            return torch.diag_embed(torch.full_like(p, 2.0))
+
+    prob = torch.tensor(np.random.default_rng(0).dirichlet(np.ones(3), 100))
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        propercal.decompose(np.arange(100) % 3, prob, generator=Watching())
+        # What sums over rows once, beside the fits, may use more.
+        assert seen.count(1) > 0.9 * len(seen)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)

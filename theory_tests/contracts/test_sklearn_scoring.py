@@ -109,6 +109,9 @@ def test_names_lead_to_scorers_of_every_term_notion_and_loss() -> None:
     assert get_scorer(names[0]) is not get_scorer(names[0])
     with pytest.raises(ValueError, match=r"name = 'calibration_error': .*did you mean 'neg_calibration_error'"):
         get_scorer("calibration_error")
+    with pytest.raises(ValueError, match=r"one of 135 names, such as .*'neg_risk'") as caught:
+        get_scorer("neg_risk_log")
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -27,7 +27,7 @@ per file and generator is printed, and infinite or undefined numbers are the str
 risk / uncertainty: 1 at best, 0 for what always predicts the share of each class.
 """
 _EXAMPLES = """\
-  propercal decompose clinic.csv --label-column outcome --drop patient --format csv
+  propercal decompose clinic.csv --label-column outcome --group-column patient
   propercal decompose a.npz b.npz --generator log --generator brier --notion top-label
   zcat qa.jsonl.gz | propercal decompose - --label-column correct --class confidence
   propercal decompose a.npz --method risk --kernel uniform-bins --bandwidth 0.1
