@@ -51,8 +51,8 @@ def assert_no_worse_calibrated(
 
     .. math::
 
-        p = P\!\left(Z \ge \frac{\hatΔ - \text{margin}}{\mathrm{SE}}\right) \le \alpha,
-        \qquad \hatΔ = \text{error of the candidate} - \text{error of the reference}.
+        p &= P\!\left(Z \ge \frac{\hatΔ - \text{margin}}{\mathrm{SE}}\right) \le \alpha, \\
+        \hatΔ &= \text{error of the candidate} - \text{error of the reference}.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ KINDS = ["index.html", "derivations/debiasing.html", "guides/five_minutes.html",
 
 UNTYPESET = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
 FORMULA_ERRORS = "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)"
-NO_CAPTION = "[...document.querySelectorAll('.bd-article img')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)"
+NO_CAPTION = "[...document.querySelectorAll('.bd-article img:not(.toggler)')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)"
 EMPTY_IMAGES = "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)"
 
 
