@@ -106,6 +106,7 @@ def main() -> int:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         # A bar of progress, which a busy machine would show, is no part of a page.
         "TQDM_DISABLE": "1",
+        "PYTHONSTARTUP": str(ROOT / "book" / "startup.py"),
     }
     execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]
