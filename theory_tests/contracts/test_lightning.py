@@ -258,7 +258,11 @@ def test_validations_without_rows() -> None:
 def test_what_the_guide_shows_runs(tmp_path: Path) -> None:
     package: Any = importlib.import_module("lightning.pytorch")
     guide = (ROOT / "book" / "guides" / "training.md").read_text(encoding="utf-8")
-    loop, module, metric = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    imports = re.compile(r"^(?:import|from) .*\n", re.MULTILINE)
+    exec("".join(line for block in blocks for line in imports.findall(block)), {})  # noqa: S102
+    # What is imported is taken from here, with settings that are quick.
+    loop, module, metric = (imports.sub("", block) for block in blocks)
     x, y = digits()
     plain = network(package)
     optimizer = torch.optim.Adam(plain.parameters(), 0.02)
