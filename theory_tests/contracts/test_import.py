@@ -80,7 +80,9 @@ def test_every_advertised_name_exists_and_is_documented(name: str) -> None:
     assert len(set(public)) == len(public)
     for each in public:
         found = getattr(module, each)
-        if callable(found):
+        # What a private room passes on of another package is that package's to document.
+        passed_on = "._" in name and not getattr(found, "__module__", "propercal").startswith("propercal")
+        if callable(found) and not passed_on:
             assert found.__doc__, f"{name}.{each} has no docstring"
 
 
