@@ -41,7 +41,7 @@ def plain_style() -> Iterator[None]:
 
     with mpl.rc_context(), warnings.catch_warnings():
         # Fonts lack letters of some names; the page's own have them.
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
