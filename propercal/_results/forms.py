@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from propercal._results.flat import flat_numbers
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class Result:
+class Result(ABC):
     """What is computed, in the forms that other tools take.
 
     All are made of two: the dataset of :meth:`to_xarray`, and the table that is printed.
@@ -24,9 +25,9 @@ class Result:
     #: The dimension whose places are the rows of a frame; None where each number has a row.
     _along: ClassVar[str | None] = None
 
+    @abstractmethod
     def to_xarray(self) -> xr.Dataset:
         """Return the numbers as a dataset, with intervals, units and settings."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, float]:
         """Return the numbers as flat floats, such as ``mlflow.log_metrics`` and ``wandb.log`` take.
@@ -75,9 +76,9 @@ class Result:
         """Return the dataset that a frame is made of."""
         return self.to_xarray()
 
+    @abstractmethod
     def _page(self) -> Page:
         """Return the table that a notebook shows."""
-        raise NotImplementedError
 
 
 def settings_of(owner: Any, *names: str) -> dict[str, Any]:

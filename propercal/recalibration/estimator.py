@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from propercal._typing import Array
 from propercal.recalibration.parameters import Parameters
 
 
-class Recalibrator(Parameters):
+class Recalibrator(Parameters, ABC):
     """A map from probabilities to probabilities, as a classifier of scikit-learn.
 
     It does not import scikit-learn, which asks for what it needs.
@@ -23,9 +24,9 @@ class Recalibrator(Parameters):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
+    @abstractmethod
     def predict_proba(self, X: object) -> Array:
         """Recalibrate predictions."""
-        raise NotImplementedError
 
     def predict(self, X: object) -> NDArray[Any]:
         """Return the most probable class of each row, the first of equal ones.
