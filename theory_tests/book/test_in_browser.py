@@ -27,6 +27,17 @@ KINDS = ["index.html", "derivations/debiasing.html", "guides/five_minutes.html",
 UNTYPESET = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
 FORMULA_ERRORS = "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)"
 NO_CAPTION = "[...document.querySelectorAll('.bd-article img:not(.toggler)')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)"
+#: Stops and brackets after a formula that stand on the line below it.
+LEFT_ALONE = """
+[...document.querySelectorAll('.bd-article span.math')].filter(formula => {
+  const after = formula.nextSibling;
+  if (after?.nodeType !== Node.TEXT_NODE || !/^[.,;:!?)]/.test(after.data) || !formula.checkVisibility()) return false;
+  const range = document.createRange();
+  range.setStart(after, 0);
+  range.setEnd(after, 1);
+  return range.getBoundingClientRect().left < [...formula.getClientRects()].at(-1).left;
+}).map(formula => formula.parentElement.textContent.trim().slice(-40))
+"""
 EMPTY_IMAGES = "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)"
 
 
@@ -76,6 +87,15 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
         assert page.evaluate(NO_CAPTION) == [], name
         formulas += page.evaluate("document.querySelectorAll('mjx-container').length")
     assert formulas > 500
+
+
+def test_no_line_begins_with_the_stop_after_a_formula(page: browser.Page, address: str) -> None:
+    for width in (1400, 400):
+        page.resize(width)
+        for name in ("derivations/debiasing.html", "derivations/test.html"):
+            page.open(address + name)
+            assert page.evaluate("document.querySelectorAll('.with-marks').length") > 10, name
+            assert page.evaluate(LEFT_ALONE) == [], (name, width)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
