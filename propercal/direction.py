@@ -12,17 +12,15 @@ import numpy.typing as npt
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level
+from propercal._results.estimates import EstimatedTerms, number
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import divergence_interval, half_width
 from propercal._results.kept_rows import KeptRows, names_of
 from propercal._results.pages import Page
-from propercal._saved import number
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from propercal.result import Decomposition
 
 _PARTS = ("over_confidence", "under_confidence")
 #: Gaps that are printed.
@@ -191,7 +189,7 @@ class Direction(Result):
         return check_confidence_level(level)
 
 
-def direction_of(result: Decomposition, rows: KeptRows) -> Direction:
+def direction_of(result: EstimatedTerms, rows: KeptRows) -> Direction:
     """Split the calibration error of a result by its rows, or raise."""
     if not rows.has_sides:
         raise bad_value(

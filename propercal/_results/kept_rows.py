@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._data.holders import as_given
+from propercal._results.estimates import TERM_NAMES
 from propercal._results.intervals import error_of_rows
 from propercal._typing import Array
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
-
-_TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
 
 class OutwardRows(NamedTuple):
@@ -186,7 +185,7 @@ class KeptRows:
         if any("class" in dims for dims, _ in variables.values()):
             coords["class"] = names_of(self.names)
         if "by_class" in variables:
-            coords["term"] = list(_TERMS)
+            coords["term"] = list(TERM_NAMES)
         coords = _index_coords(self.index, self.place[order], {*variables, *coords}) | coords
         return xr.Dataset(variables, coords)
 
@@ -206,7 +205,7 @@ class KeptRows:
             uncertainty = marginal + (values["uncertainty"] - weight @ marginal)
             sharpness = uncertainty - refinement
         found = (risk, calibration_error, refinement, sharpness, uncertainty)
-        return dict(zip(_TERMS, found, strict=True))
+        return dict(zip(TERM_NAMES, found, strict=True))
 
 
 def names_of(names: tuple[Any, ...]) -> npt.NDArray[Any]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import some_rows
-from propercal._saved import as_mapping, intervals
+from propercal._results.estimates import intervals
+from propercal._results.saved import as_mapping
 from propercal.cli.output import WIDTH, end_of_interval, number, shortened, shown
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_confidence_level
 from propercal._progress import with_progress
+from propercal._results.estimates import units_of
 from propercal._results.several import distinct_names
 from propercal.decomposition import decompose as decompose_rows
 from propercal.generators.base import BregmanGenerator
@@ -21,7 +22,6 @@ from propercal.inference.calibration_test import calibration_test as test_rows
 from propercal.inference.contributions import as_terms, method_for
 from propercal.inference.paired import paired_difference as difference_of_rows
 from propercal.methods import as_methods
-from propercal.result import units_of
 from propercal.xarray.cells import Cells
 from propercal.xarray.class_labels import classes_of_all
 from propercal.xarray.division import Dims, Division, check_labelled

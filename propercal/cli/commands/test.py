@@ -192,7 +192,7 @@ def _record(
 
 def _error(terms: Decomposition) -> tuple[float, tuple[float, float]]:
     """Return the calibration error and its interval; an infinite one is infinite at both ends."""
-    from propercal._saved import intervals
+    from propercal._results.estimates import intervals
 
     error = float(terms.calibration_error)
     return error, intervals(terms).get("calibration_error", (error, error))
