@@ -105,7 +105,7 @@ def _check_term(text: str) -> None:
 
 def _compared(options: argparse.Namespace) -> tuple[list[ModelComparison], str]:
     import propercal
-    from propercal.cli.matching import matched
+    from propercal._files.matching import matched
 
     data = matched([read(path, options, find_id=True) for path in options.files])
     found = propercal.compare_models(

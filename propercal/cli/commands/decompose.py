@@ -13,7 +13,7 @@ from propercal.cli.output import print_records, say
 
 if TYPE_CHECKING:
     from propercal import Decomposition
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 SUMMARY = "split the risk into calibration error and refinement"
 

@@ -8,11 +8,12 @@ from math import inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal._files.names import shortened
 from propercal.cli import options as flags
 from propercal.cli.arguments import fraction, positive, whole_number
 from propercal.cli.codes import ALARM, DONE, FAILED
 from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings
-from propercal.cli.output import print_records, reason, say, shortened
+from propercal.cli.output import print_records, reason, say
 from propercal.cli.writing import write
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _updated(
 
 def _new(chunk: Chunk, options: argparse.Namespace) -> CalibrationMonitor:
     from propercal import CalibrationMonitor
-    from propercal.cli.columns import values_of
+    from propercal._files.columns import values_of
 
     shape = chunk.y_proba.shape
     pos = options.pos_label

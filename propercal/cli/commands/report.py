@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from propercal._files.names import one_line, shown
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings
-from propercal.cli.output import one_line, reason, say_plainly, shown
+from propercal.cli.output import reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ import keyword
 from pathlib import Path
 from typing import Any
 
+from propercal._files.names import shown
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS
-from propercal.cli.output import named_reason, say_plainly, shown
+from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.study_skeleton import skeleton
 from propercal.cli.writing import check_new, write
 

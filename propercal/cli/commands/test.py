@@ -7,23 +7,16 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from propercal._files.names import shortened, shown
 from propercal.cli import options as flags
 from propercal.cli.arguments import positive, whole_number
 from propercal.cli.codes import ALARM, DONE, FAILED
 from propercal.cli.each_file import data_of, each_file
-from propercal.cli.output import (
-    WIDTH,
-    end_of_interval,
-    number,
-    print_records,
-    say,
-    shortened,
-    shown,
-)
+from propercal.cli.output import WIDTH, end_of_interval, number, print_records, say
 
 if TYPE_CHECKING:
     from propercal import CalibrationTest, Decomposition
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 SUMMARY = "test whether predictions are calibrated; a gate that fails on drift"
 

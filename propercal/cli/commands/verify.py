@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from propercal._files.names import one_line, shown
 from propercal.cli import options as flags
 from propercal.cli.arguments import positive, whole_number
 from propercal.cli.codes import DONE, FAILED
-from propercal.cli.output import one_line, shown
 from propercal.cli.verification import TIMEOUT, verify
 
 SUMMARY = "check that a generator of yours obeys every law"
