@@ -39,23 +39,13 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "compare",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(),
-            flags.method(),
-            flags.seed_and_level(),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(), flags.method(), flags.seed_and_level(), flags.output()],
     )
-    flags.files_flag(parser)
     parser.add_argument(
         "--term",
         action="append",

@@ -48,20 +48,13 @@ _BRIEF = ("file", "n_samples", "log_e_value", "p_value", "lower_bound", "alarm",
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "monitor",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.loss(several=False, default="log; the lower bound is under it"),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.loss(several=False, default="log; the lower bound is under it"), flags.output()],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("monitoring")
     group.add_argument("--state", type=Path, metavar="STATE", help="file that keeps what was seen")
     group.add_argument(

@@ -68,22 +68,18 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "plot",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [
             flags.rows(),
             flags.loss(default="brier, for decomposition log"),
             flags.method(),
             flags.seed_and_level(),
         ],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("figure")
     group.add_argument(
         "--kind",

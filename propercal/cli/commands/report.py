@@ -39,22 +39,13 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "report",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(several=False),
-            flags.method(),
-            flags.seed_and_level(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(several=False), flags.method(), flags.seed_and_level()],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("page")
     group.add_argument(
         "-o",

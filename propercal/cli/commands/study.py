@@ -31,9 +31,7 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
-        commands, "study", run, summary=SUMMARY, about=_ABOUT, examples=_EXAMPLES
-    )
+    parser = flags.new_command(commands, "study", run, flags.Help(SUMMARY, _ABOUT, _EXAMPLES))
     parser.add_argument("action", choices=("new",), metavar="new", help="write a new study")
     parser.add_argument("name", type=_name, metavar="NAME", help="of the study: a name of Python")
     parser.add_argument(

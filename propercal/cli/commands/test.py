@@ -54,22 +54,13 @@ class _Found(NamedTuple):
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "test",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(),
-            flags.seed_and_level(),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(), flags.seed_and_level(), flags.output()],
     )
-    flags.files_flag(parser)
     gates = parser.add_argument_group("gates")
     gates.add_argument(
         "--fail-if-rejected", action="store_true", help="exit code 3 where p is at most 1 - LEVEL"

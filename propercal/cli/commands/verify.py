@@ -30,9 +30,7 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
-        commands, "verify", run, summary=SUMMARY, about=_ABOUT, examples=_EXAMPLES
-    )
+    parser = flags.new_command(commands, "verify", run, flags.Help(SUMMARY, _ABOUT, _EXAMPLES))
     parser.add_argument("generator", metavar="package.module:object")
     parser.add_argument(
         "--n-classes",
