@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level
 from propercal._results.forms import Result
-from propercal._results.intervals import divergence_interval, half_width
+from propercal._results.intervals import divergence_interval, half_width, level_or
+from propercal._results.kept_rows import KeptRows
 from propercal.generators.base import BregmanGenerator
-
-if TYPE_CHECKING:
-    from propercal._results.kept_rows import KeptRows
 
 TERM_NAMES = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 SKILL_SCORE = "skill_score"
@@ -131,8 +128,7 @@ class EstimatedTerms(Result):
                 + " and ".join(map(repr, self.standard_errors)),
                 reason,
             )
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
+        level = level_or(self.confidence_level, confidence_level)
         centre, error = self.centres[name], self.standard_errors[name]
         if not (math.isfinite(centre) and math.isfinite(error)):
             raise bad_value(
@@ -151,8 +147,7 @@ class EstimatedTerms(Result):
         return low, high + missed
 
     def _interval_of_skill_score(self, confidence_level: float | None) -> tuple[float, float]:
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
+        level = level_or(self.confidence_level, confidence_level)
         if self.skill_score_error is None:
             raise bad_value(
                 "name",

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._data.holders import as_given
-from propercal._results.estimates import TERM_NAMES
 from propercal._results.intervals import error_of_rows
 from propercal._typing import Array
 
@@ -185,7 +184,7 @@ class KeptRows:
         if any("class" in dims for dims, _ in variables.values()):
             coords["class"] = names_of(self.names)
         if "by_class" in variables:
-            coords["term"] = list(TERM_NAMES)
+            coords["term"] = list(values)
         coords = _index_coords(self.index, self.place[order], {*variables, *coords}) | coords
         return xr.Dataset(variables, coords)
 
@@ -204,8 +203,13 @@ class KeptRows:
             # The mean of the marginal loss is corrected for its bias as a whole.
             uncertainty = marginal + (values["uncertainty"] - weight @ marginal)
             sharpness = uncertainty - refinement
-        found = (risk, calibration_error, refinement, sharpness, uncertainty)
-        return dict(zip(TERM_NAMES, found, strict=True))
+        return {
+            "risk": risk,
+            "calibration_error": calibration_error,
+            "refinement": refinement,
+            "sharpness": sharpness,
+            "uncertainty": uncertainty,
+        }
 
 
 def names_of(names: tuple[Any, ...]) -> npt.NDArray[Any]:

@@ -32,6 +32,14 @@ _STRATEGIES = {
 }
 
 
+class Bands(NamedTuple):
+    """What bands are made from, as :func:`propercal.reliability` takes it."""
+
+    confidence_level: float
+    n_resamples: int
+    random_state: Any
+
+
 class Curve(NamedTuple):
     """Points of a curve."""
 
@@ -43,16 +51,18 @@ class Curve(NamedTuple):
     """With the bands, of the isotonic one."""
 
 
-def curve_of(rows: Rows, strategy: str, n_bins: object, bands_of: dict[str, Any]) -> Curve:
-    """Return the curve of rows; `bands_of` are arguments of :func:`propercal.reliability`."""
-    level = check_confidence_level(bands_of["confidence_level"])
+def curve_of(rows: Rows, strategy: str, n_bins: object, bands: Bands) -> Curve:
+    """Return the curve of rows, or raise."""
+    level = check_confidence_level(bands.confidence_level)
     if strategy not in _STRATEGIES:
         raise unknown_name("strategy", strategy, tuple(_STRATEGIES))
     chosen, number = _STRATEGIES[strategy], _count(n_bins)
     if chosen.binned:
         return Curve(*_binned(rows, number, quantiles=chosen.quantiles), None)
-    given = {**bands_of, "sample_weight": rows.weight, "groups": rows.groups}
-    found = reliability(rows.occurred, rows.prob, **{**given, "confidence_level": level})
+    given = bands._replace(confidence_level=level)._asdict()
+    found = reliability(
+        rows.occurred, rows.prob, sample_weight=rows.weight, groups=rows.groups, **given
+    )
     return Curve(found["curve"].values, found["prediction"].values, found)
 
 

@@ -10,7 +10,7 @@ from propercal.plotting.axes import axes_for, literal
 from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
-from propercal.sklearn.curves import curve_of
+from propercal.sklearn.curves import Bands, curve_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -252,11 +252,7 @@ class ReliabilityDisplay:
         response = fitted_response(estimator, X)
         prob, pos_label = positive_class(response, y, pos_label)
         rows = read_rows(y, prob, pos_label, sample_weight, groups, among=response.classes)
-        bands_of = {
-            "confidence_level": confidence_level,
-            "n_resamples": n_resamples,
-            "random_state": random_state,
-        }
+        bands_of = Bands(confidence_level, n_resamples, random_state)
         name = type(estimator).__name__ if name is None else name
         made = cls._of(rows, name, strategy, n_bins, bands_of)
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
@@ -317,18 +313,12 @@ class ReliabilityDisplay:
             If an argument cannot be used.
         """
         rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
-        bands_of = {
-            "confidence_level": confidence_level,
-            "n_resamples": n_resamples,
-            "random_state": random_state,
-        }
+        bands_of = Bands(confidence_level, n_resamples, random_state)
         made = cls._of(rows, "Classifier" if name is None else name, strategy, n_bins, bands_of)
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
 
     @classmethod
-    def _of(
-        cls, rows: Rows, name: str, strategy: str, n_bins: object, bands_of: dict[str, Any]
-    ) -> Self:
+    def _of(cls, rows: Rows, name: str, strategy: str, n_bins: object, bands_of: Bands) -> Self:
         """Return the display of rows that were read."""
         curve = curve_of(rows, strategy, n_bins, bands_of)
         return cls(
