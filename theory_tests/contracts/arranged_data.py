@@ -30,6 +30,7 @@ def _made() -> dict[str, Any]:
         "w": rng.uniform(0.8, 1.2, N),
         "g": np.repeat([f"g{i:02}" for i in range(N // 2)], 2),
         "s": np.array(["north", "south"])[rng.integers(0, 2, N)],
+        "t": np.array(["day", "night"])[rng.integers(0, 2, N)],
         "outcome": outcome,
         "members": outcome[:, None] / 2 + rng.normal(size=(N, 4)),
         "quantiles": np.sort(outcome[:, None] / 2 + rng.normal(size=(N, 3)), axis=1),

@@ -40,6 +40,8 @@ class Function:
     """Numbers found from arranged data, with options such as ``labels=``."""
     not_for: Mapping[str, str] = field(default_factory=dict)
     """Ways of arranging data that do not apply, with the reason."""
+    in_chunks: bool = False
+    """Whether it takes rows in two updates."""
     options: frozenset[str] = frozenset()
     """What says of classes it takes: "labels", "pos_label", "event", "sample_dims"."""
 
@@ -80,13 +82,13 @@ def tested(d: Any, **options: Any) -> list[Any]:
 
 
 def sloped(d: Any, **options: Any) -> list[Any]:
-    options = {"notion": "top-label"} if "event" not in options and "pos_label" not in options else options
+    options = options if "event" in options else {**options, "notion": "top-label"}
     found = propercal.calibration_slope(d["y"], d["p"], sample_weight=d["w"], groups=d["g"], **options)
     return [found.slope, found.intercept, found.intercept_in_the_large, *found.standard_errors.values()]
 
 
 def fit_in_bins(d: Any, **options: Any) -> list[Any]:
-    options = {"notion": "top-label"} if "event" not in options and "pos_label" not in options else options
+    options = options if "event" in options else {**options, "notion": "top-label"}
     found = propercal.hosmer_lemeshow(d["y"], d["p"], n_bins=5, **options)
     return [found.statistic, found.pvalue]
 
@@ -111,17 +113,23 @@ def drawn(d: Any, **options: Any) -> list[Any]:
 
 def scores(d: Any, **options: Any) -> list[Any]:
     # The most probable class may differ between models.
-    options = {"event": "a", **options} if "pos_label" not in options else options
+    options = {"event": "a", **options}
     models = {"p": d["p"], "q": d["q"], "r": d["r"]}
     found = propercal.isotonic_decomposition(d["y"], models, sample_weight=d["w"], **options)
     return [found[name] for name in SCORES]
 
 
 def elementary(d: Any, **options: Any) -> list[Any]:
-    options = {"event": "a", **options} if "pos_label" not in options else options
+    options = {"event": "a", **options}
     models = {"p": d["p"], "q": d["q"], "r": d["r"]}
-    found = propercal.murphy(d["y"], models, sample_weight=d["w"], groups=d["g"], thresholds=[0.2, 0.5], **options)
-    return [found[name] for name in ("score", "recalibrated", "difference_lower") if name in found]
+    found = propercal.murphy(d["y"], models, sample_weight=d["w"], thresholds=[0.2, 0.5], **options)
+    return [found["score"], found["recalibrated"]]
+
+
+def two_elementary(d: Any, **options: Any) -> list[Any]:
+    options = {"event": "a", **options}
+    found = propercal.murphy(d["y"], {"p": d["p"], "q": d["q"]}, sample_weight=d["w"], groups=d["g"], thresholds=[0.2, 0.5], **options)
+    return [found["score"], found["difference"], found["difference_lower"]]
 
 
 def paired(d: Any, **options: Any) -> list[Any]:
@@ -161,6 +169,11 @@ def asserted(d: Any, **options: Any) -> list[Any]:
 def grouped(d: Any, **options: Any) -> list[Any]:
     found = propercal.decompose_groups(d["y"], d["p"], groups=d["s"], clusters=d["g"], sample_weight=d["w"], n_resamples=19, **FAST, **options)
     return [*found.shares.values(), *(number for each in found.groups.values() for number in (*values(each), *each.interval("risk")))]
+
+
+def grouped_by_several(d: Any, **options: Any) -> list[Any]:
+    found = propercal.decompose_groups(d["y"], d["p"], groups={"s": d["s"], "t": d["t"]}, sample_weight=d["w"], n_resamples=19, **RISK, **options)
+    return [*found.shares.values(), *(number for each in found.groups.values() for number in values(each))]
 
 
 def sketched(d: Any, **options: Any) -> list[Any]:
@@ -216,6 +229,7 @@ def forecast(kind: str) -> Callable[..., list[Any]]:
     return call
 
 
+
 def of_layers(d: Any, **options: Any) -> list[Any]:
     return list(layer_sharpness([d["layer"], d["deeper"]], d["y"], sample_weight=d["w"], generator="brier", bandwidth=0.1, **options))
 
@@ -263,11 +277,13 @@ def reported(d: Any, **options: Any) -> list[Any]:
 K = 3
 TWO = {"pos_label"}
 EVENT = frozenset({"event"})
+OF_LAYERS = "two arrays with the same two dimensions, of which none is said to be that of classes, are refused"
 POSITION = {"rows of the predictions": "folds, features or label sets are drawn by the position of rows"}
 IN_TIME = {"rows of the predictions": "rows are in the order of time"}
+IS_LISTED = {"prefix of p": "labels= lists what columns stand for, which names with a prefix do not contradict"}
 CHUNKED = frozenset({"labels", "pos_label"})
 FUNCTIONS: dict[str, Function] = {
-    "decompose": Function(("decompose",), ("y", "p", "w", "g"), decomposed, options=READING),
+    "decompose": Function(("decompose",), ("y", "p", "w"), decomposed, options=READING),
     "decompose, debiased": Function(("decompose",), ("y", "p", "w", "g"), debiased, options=READING),
     "contributions": Function(("Decomposition.contributions",), ("y", "p", "w"), contributed, options=READING - {"sample_dims"}),
     **{name: Function((name,), ("y", "p", "w"), shortcut(name), options=READING) for name in ("calibration_error", "refinement", "sharpness")},
@@ -281,21 +297,23 @@ FUNCTIONS: dict[str, Function] = {
     "upper_bound": Function(("upper_bound",), ("y", "p"), bounded, options=READING),
     "reliability": Function(("reliability",), ("y", "p", "w", "g"), drawn, options=READING | EVENT),
     "isotonic_decomposition": Function(("isotonic_decomposition",), ("y", "p", "q", "r", "w"), scores, options=READING | EVENT),
-    "murphy": Function(("murphy",), ("y", "p", "q", "r", "w", "g"), elementary, options=READING | EVENT),
+    "murphy": Function(("murphy",), ("y", "p", "q", "r", "w"), elementary, options=READING | EVENT),
+    "murphy, two models": Function(("murphy",), ("y", "p", "q", "w", "g"), two_elementary, options=READING | EVENT),
     "paired_difference": Function(("paired_difference",), ("y", "p", "q", "w", "g"), paired, options=READING),
     "compare_models": Function(("compare_models",), ("y", "p", "q", "r", "w", "g"), compared, options=READING),
     "assert_no_worse_calibrated": Function(("testing.assert_no_worse_calibrated",), ("y", "p", "q", "w", "g"), no_worse, options=READING),
     "assert_calibrated": Function(("testing.assert_calibrated",), ("y", "q", "w", "g", "s"), asserted, POSITION, options=READING),
     "decompose_groups": Function(("decompose_groups",), ("y", "p", "s", "w", "g"), grouped, options=READING),
+    "decompose_groups, several": Function(("decompose_groups",), ("y", "p", "s", "t", "w"), grouped_by_several, options=READING),
     "quantile_groups": Function(("subgroups.quantile_groups",), ("y", "p", "feature"), by_feature, options=READING),
-    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, options=CHUNKED),
-    "CalibrationSketch.merge": Function(("CalibrationSketch.merge", "CalibrationSketch.from_bytes"), ("y", "p"), merged, options=CHUNKED),
-    "CalibrationSketch.from_bytes": Function(("CalibrationSketch.from_bytes",), ("y", "p"), loaded, options=CHUNKED),
-    "CalibrationMonitor": Function(("CalibrationMonitor.update", "CalibrationMonitor.from_bytes"), ("y", "p"), monitored, IN_TIME, options=CHUNKED),
-    "CalibrationMonitor.merge": Function(("CalibrationMonitor.merge",), ("y", "p"), monitors_merged, IN_TIME, options=CHUNKED),
-    "crps_decomposition, ensemble": Function(("crps_decomposition",), ("outcome", "members", "w", "g"), forecast("members")),
-    "crps_decomposition, quantiles": Function(("crps_decomposition",), ("outcome", "quantiles", "w", "g"), forecast("quantiles")),
-    "layer_sharpness": Function(("information.layer_sharpness",), ("y", "layer", "deeper", "w"), of_layers),
+    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, in_chunks=True, options=CHUNKED),
+    "CalibrationSketch.merge": Function(("CalibrationSketch.merge", "CalibrationSketch.from_bytes"), ("y", "p"), merged, IS_LISTED, in_chunks=True, options=CHUNKED),
+    "CalibrationSketch.from_bytes": Function(("CalibrationSketch.from_bytes",), ("y", "p"), loaded, in_chunks=True, options=CHUNKED),
+    "CalibrationMonitor": Function(("CalibrationMonitor.update", "CalibrationMonitor.from_bytes"), ("y", "p"), monitored, IN_TIME, in_chunks=True, options=CHUNKED),
+    "CalibrationMonitor.merge": Function(("CalibrationMonitor.merge",), ("y", "p"), monitors_merged, {**IN_TIME, **IS_LISTED}, in_chunks=True, options=CHUNKED),
+    "crps_decomposition, ensemble": Function(("crps_decomposition",), ("outcome", "members", "w", "g"), forecast("members"), POSITION),
+    "crps_decomposition, quantiles": Function(("crps_decomposition",), ("outcome", "quantiles", "w", "g"), forecast("quantiles"), POSITION),
+    "layer_sharpness": Function(("information.layer_sharpness",), ("y", "layer", "deeper", "w"), of_layers, {"indicators [1, 2, 0], xarray": OF_LAYERS, "indicators [2, 1, 0], xarray": OF_LAYERS}),
     "TemperatureScaling": Function(("recalibration.TemperatureScaling.fit", "recalibration.TemperatureScaling.predict_proba"), ("y", "p", "w"), recalibrated(TemperatureScaling), options=CHUNKED),
     "ClasswiseIsotonic": Function(("recalibration.ClasswiseIsotonic.fit", "recalibration.ClasswiseIsotonic.predict_proba"), ("y", "p", "w"), recalibrated(ClasswiseIsotonic), options=CHUNKED),
     "LeastRefinement": Function(("training.LeastRefinement.update", "training.LeastRefinement.predict_proba"), ("y", "p", "w"), trained, options=CHUNKED),

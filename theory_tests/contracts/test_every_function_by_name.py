@@ -79,6 +79,10 @@ def against_names(roles: tuple[str, ...]) -> Ways:
     for name in ("pandas", "xarray"):
         holder = HOLDERS[name]
         for role in tables:
+            if role == "quantiles":
+                # Whose columns say their levels with words about them too.
+                yield f"other names of {role}, {name}", Arranged(roles, holder, names={role: ["x", "z", "v"]})
+                continue
             yield f"prefix of {role}, {name}", Arranged(roles, holder, names={role: [f"p_{each}" for each in NAMES[role]]})
             yield f"one name of {role}, {name}", Arranged(roles, holder, names={role: [NAMES[role][0] + "'", *NAMES[role][1:]]})
             if role != reference:
@@ -97,8 +101,6 @@ def against_names(roles: tuple[str, ...]) -> Ways:
         if y == "y" and tables:
             yield f"names of indicators, {name}", Arranged(roles, holder, one_hot=[1, 2, 0], names={"y": ["lb", "lc", "la"]})
             yield f"a name of an indicator, {name}", Arranged(roles, holder, one_hot=[1, 2, 0], names={"y": ["b", "c", "d"]})
-        if reference == "p":
-            yield f"names of later columns, {name}", Arranged(roles, holder, later={"p": ["a", "b", "d"]})
     for role in others:
         if role not in NAMES:
             yield f"dimension of {role}", _of_other_dims(roles, role)
@@ -141,6 +143,14 @@ def test_names_that_move_with_the_data_give_the_number_of_numpy(name: str, way: 
     if data.holder.module in PLAIN:
         pytest.importorskip(data.holder.module)
     check(name, FUNCTIONS[name].call(data))
+
+
+@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if function.in_chunks])
+@pytest.mark.parametrize("holder", ["pandas", "xarray"])
+def test_names_of_a_later_chunk_are_those_of_the_first(name: str, holder: str) -> None:
+    data = Arranged(FUNCTIONS[name].roles, HOLDERS[holder], later={"p": ["a", "b", "d"]})
+    with pytest.raises(ValueError, match=r"^[^=]+ = .*: expected "):
+        FUNCTIONS[name].call(data)
 
 
 @pairs(against_names)
