@@ -83,6 +83,8 @@ class Arranged:
     """By role, labels of the rows of `ROLES` other than `INDEX`."""
     names: Mapping[str, list[Any]] = field(default_factory=dict)
     """By role, names of the columns of `ROLES` other than `NAMES`."""
+    fixed: frozenset[str] = frozenset()
+    """Roles whose columns stand in one order in both halves."""
     one_hot: Order | None = None
     """The order of the columns of an indicator that takes the place of labels."""
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -129,7 +131,7 @@ class Arranged:
 
     def halves(self) -> tuple[Arranged, Arranged]:
         """The first rows and the others, whose columns stand in an order of their own."""
-        turned = {role: np.roll(order, 1) for role, order in self.columns.items()}
+        turned = {role: order if role in self.fixed else np.roll(order, 1) for role, order in self.columns.items()}
         return replace(self, only=slice(HALF)), replace(self, only=slice(HALF, None), columns=turned, names={**self.names, **self.later})
 
 

@@ -40,6 +40,8 @@ class Function:
     """Numbers found from arranged data, with options such as ``labels=``."""
     not_for: Mapping[str, str] = field(default_factory=dict)
     """Ways of arranging data that do not apply, with the reason."""
+    slow: bool = False
+    """Whether only the main ways of moving names are tried."""
     in_chunks: bool = False
     """Whether it takes rows in two updates."""
     options: frozenset[str] = frozenset()
@@ -133,8 +135,8 @@ def two_elementary(d: Any, **options: Any) -> list[Any]:
 
 
 def paired(d: Any, **options: Any) -> list[Any]:
-    found = propercal.paired_difference(d["y"], d["p"], d["q"], sample_weight=d["w"], groups=d["g"], **FAST, **options)
-    return [found.difference, found.standard_error, *values(found.a), *values(found.b)]
+    found = propercal.paired_difference(d["y"], d["p"], d["q"], term="risk", sample_weight=d["w"], groups=d["g"], **FAST, **options)
+    return [found.difference, found.standard_error, found.a.risk, found.b.risk]
 
 
 def compared(d: Any, **options: Any) -> list[Any]:
@@ -284,7 +286,7 @@ IS_LISTED = {"prefix of p": "labels= lists what columns stand for, which names w
 CHUNKED = frozenset({"labels", "pos_label"})
 FUNCTIONS: dict[str, Function] = {
     "decompose": Function(("decompose",), ("y", "p", "w"), decomposed, options=READING),
-    "decompose, debiased": Function(("decompose",), ("y", "p", "w", "g"), debiased, options=READING),
+    "decompose, debiased": Function(("decompose",), ("y", "p", "w", "g"), debiased, slow=True, options=READING),
     "contributions": Function(("Decomposition.contributions",), ("y", "p", "w"), contributed, options=READING - {"sample_dims"}),
     **{name: Function((name,), ("y", "p", "w"), shortcut(name), options=READING) for name in ("calibration_error", "refinement", "sharpness")},
     "conditional_mean": Function(("conditional_mean",), ("y", "p", "w"), averaged, options=READING - {"pos_label"}),
@@ -301,12 +303,12 @@ FUNCTIONS: dict[str, Function] = {
     "murphy, two models": Function(("murphy",), ("y", "p", "q", "w", "g"), two_elementary, options=READING | EVENT),
     "paired_difference": Function(("paired_difference",), ("y", "p", "q", "w", "g"), paired, options=READING),
     "compare_models": Function(("compare_models",), ("y", "p", "q", "r", "w", "g"), compared, options=READING),
-    "assert_no_worse_calibrated": Function(("testing.assert_no_worse_calibrated",), ("y", "p", "q", "w", "g"), no_worse, options=READING),
-    "assert_calibrated": Function(("testing.assert_calibrated",), ("y", "q", "w", "g", "s"), asserted, POSITION, options=READING),
-    "decompose_groups": Function(("decompose_groups",), ("y", "p", "s", "w", "g"), grouped, options=READING),
+    "assert_no_worse_calibrated": Function(("testing.assert_no_worse_calibrated",), ("y", "p", "q", "w", "g"), no_worse, slow=True, options=READING),
+    "assert_calibrated": Function(("testing.assert_calibrated",), ("y", "q", "w", "g", "s"), asserted, POSITION, slow=True, options=READING),
+    "decompose_groups": Function(("decompose_groups",), ("y", "p", "s", "w", "g"), grouped, slow=True, options=READING),
     "decompose_groups, several": Function(("decompose_groups",), ("y", "p", "s", "t", "w"), grouped_by_several, options=READING),
-    "quantile_groups": Function(("subgroups.quantile_groups",), ("y", "p", "feature"), by_feature, options=READING),
-    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, in_chunks=True, options=CHUNKED),
+    "quantile_groups": Function(("subgroups.quantile_groups",), ("y", "p", "feature"), by_feature, options=CHUNKED),
+    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, slow=True, in_chunks=True, options=CHUNKED),
     "CalibrationSketch.merge": Function(("CalibrationSketch.merge", "CalibrationSketch.from_bytes"), ("y", "p"), merged, IS_LISTED, in_chunks=True, options=CHUNKED),
     "CalibrationSketch.from_bytes": Function(("CalibrationSketch.from_bytes",), ("y", "p"), loaded, in_chunks=True, options=CHUNKED),
     "CalibrationMonitor": Function(("CalibrationMonitor.update", "CalibrationMonitor.from_bytes"), ("y", "p"), monitored, IN_TIME, in_chunks=True, options=CHUNKED),
@@ -317,5 +319,5 @@ FUNCTIONS: dict[str, Function] = {
     "TemperatureScaling": Function(("recalibration.TemperatureScaling.fit", "recalibration.TemperatureScaling.predict_proba"), ("y", "p", "w"), recalibrated(TemperatureScaling), options=CHUNKED),
     "ClasswiseIsotonic": Function(("recalibration.ClasswiseIsotonic.fit", "recalibration.ClasswiseIsotonic.predict_proba"), ("y", "p", "w"), recalibrated(ClasswiseIsotonic), options=CHUNKED),
     "LeastRefinement": Function(("training.LeastRefinement.update", "training.LeastRefinement.predict_proba"), ("y", "p", "w"), trained, options=CHUNKED),
-    "report": Function(("report",), ("y", "p", "w", "g"), reported, options=READING),
+    "report": Function(("report",), ("y", "p", "w", "g"), reported, slow=True, options=READING),
 }

@@ -26,11 +26,16 @@ Ways = Iterator[tuple[str, Any, dict[str, Any]]]
 REFUSED = r"^[^=]+ = .*: expected "
 
 
-def taking(option: str, ways: Callable[[tuple[str, ...]], Ways]) -> Any:
+#: Of what is slow.
+MAIN = ("columns without names", "a named series", "labels and others in another order")
+
+
+def taking(option: str, ways: Callable[[tuple[str, ...]], Ways], slow: tuple[str, ...] | None = None) -> Any:
     """Each function that takes an option, in each way."""
     return pytest.mark.parametrize(("name", "data", "options"), [
         pytest.param(name, data, options, id=f"{name}-{way}")
         for name, function in FUNCTIONS.items() if option in function.options for way, data, options in ways(function.roles)
+        if not (function.slow and slow is not None and way not in slow)
     ])
 
 
@@ -59,11 +64,16 @@ def listed(roles: tuple[str, ...]) -> Ways:
     tables = [role for role in roles if role in TABLES]
     turned = dict.fromkeys(tables, ORDER)
     prefixed = {role: [f"p_{each}" for each in CLASSES] for role in tables}
-    plain = as_numpy(roles, columns=turned)
+    plain = as_numpy(roles, columns=turned, fixed=frozenset(tables))
     yield "columns without names", plain, {"labels": LISTED}
     yield "columns without names, an array", plain, {"labels": np.array(LISTED)}
     yield "columns in the order of the list", Arranged(roles, columns=turned), {"labels": LISTED}
-    yield "columns with a prefix in the order of the list", Arranged(roles, columns=turned, names=prefixed), {"labels": LISTED}
+    yield "columns in another order than the list", Arranged(roles), {"labels": LISTED}
+    yield "dimensions in another order than the list", Arranged(roles, HOLDERS["xarray, transposed"]), {"labels": LISTED}
+    for role in tables[1:]:
+        rest = [each for each in tables if each != role]
+        yield f"columns of {role} in another order than those without names", Arranged(roles, columns=dict.fromkeys(rest, ORDER), plain=frozenset(rest)), {"labels": LISTED}
+    yield "columns with a prefix in the order of the list", Arranged(roles, columns=turned, names=prefixed, fixed=frozenset(tables)), {"labels": LISTED}
     yield "columns without names, labels with an index", replace(plain, plain=frozenset(tables)), {"labels": LISTED}
     yield "indicators in another order", replace(plain, plain=frozenset(tables), one_hot=[1, 2, 0]), {"labels": LISTED}
 
@@ -72,15 +82,11 @@ def contradicted(roles: tuple[str, ...]) -> Ways:
     tables = [role for role in roles if role in TABLES]
     prefixed = {role: [f"p_{each}" for each in CLASSES] for role in tables}
     for holder in ("pandas", "xarray"):
-        yield f"columns in another order than the list, {holder}", Arranged(roles, HOLDERS[holder]), {"labels": LISTED}
         yield f"columns with a prefix in another order than the list, {holder}", Arranged(roles, HOLDERS[holder], names=prefixed), {"labels": LISTED}
-        for role in tables[1:]:
-            beside = Arranged(roles, HOLDERS[holder], columns=dict.fromkeys(set(tables) - {role}, ORDER), plain=frozenset(set(tables) - {role}))
-            yield f"columns of {role} in another order than the list, {holder}", beside, {"labels": LISTED}
     yield "a list of another class", as_numpy(roles), {"labels": ["a", "b", "d"]}
 
 
-@taking("labels", listed)
+@taking("labels", listed, MAIN)
 def test_a_list_of_classes_says_what_columns_are(name: str, data: Any, options: dict[str, Any]) -> None:
     compare(numbers(name, data, **options), right(name))
 
@@ -101,18 +107,16 @@ class Two:
     y: Any
     p: Callable[[str], Any]
     """Makes predictions of each role."""
-    order: Any = (0, 1)
-    """Where the classes "miss" and "hit" stand in what is found."""
+    others: Callable[[str], Any] = ROLES.__getitem__
+    """Makes all others."""
     only: slice = field(default_factory=lambda: slice(None))
-    plain: frozenset[str] = frozenset()
 
     def __getitem__(self, role: str) -> Any:
-        held = self.y if role == "y" else self.p(role) if role in TABLES else ROLES[role]
+        held = self.y if role == "y" else self.p(role) if role in TABLES else self.others(role)
         return held.iloc[self.only] if hasattr(held, "iloc") else held[self.only]
 
     def back(self, found: Any, columns: bool = True) -> Any:
-        found = np.asarray(found, dtype=float)
-        return found[:, list(self.order)] if columns else found
+        return np.asarray(found, dtype=float)
 
     def halves(self) -> tuple[Two, Two]:
         return replace(self, only=slice(HALF)), replace(self, only=slice(HALF, None))
@@ -150,11 +154,10 @@ def told(roles: tuple[str, ...]) -> Ways:
     yield "a named series beside labels without an index", Two(WORDS, series("hit")), {}
     yield "a named series of the same pos_label", Two(indexed, series("hit")), {"pos_label": "hit"}
     yield "a series without a name", Two(indexed, series(None)), {"pos_label": "hit"}
-    yield "labels in another order", Two(indexed.iloc[ROWS["y"]], series("hit")), {}
+    yield "labels in another order", Two(indexed.iloc[ROWS["y"]], series("hit"), lambda role: pd.Series(ROLES[role], INDEX)), {}
     yield "a named array", Two(xr.DataArray(WORDS, {"row": INDEX}, ("row",)), labelled("hit")), {}
     yield "a table of one column", Two(indexed, columns(["hit"])), {}
     yield "a table of two columns", Two(indexed, lambda role: columns(["hit", "miss"])(role)[["miss", "hit"]]), {}
-    yield "a table of two columns, and pos_label", Two(indexed, lambda role: columns(["hit", "miss"])(role)[["miss", "hit"]]), {"pos_label": "hit"}
 
 
 def untold(roles: tuple[str, ...]) -> Ways:
@@ -166,8 +169,7 @@ def untold(roles: tuple[str, ...]) -> Ways:
     yield "a column of another class", Two(indexed, columns(["lost"])), {}
     yield "rows of another index", Two(indexed.set_axis(INDEX + 5000), series("hit")), {}
     if "q" in roles:
-        other = lambda role: series("hit")(role) if role == "p" else series("miss")(role)  # noqa: E731
-        yield "a series of the other class", Two(indexed, other), {}
+        other = lambda role: series("hit" if role == "p" else "miss")(role)  # noqa: E731
         yield "a series of the other class, and pos_label", Two(indexed, other), {"pos_label": "hit"}
 
 
@@ -185,7 +187,7 @@ def right_of_two(name: str) -> list[Any]:
     return numbers(name, Two(OCCURRED.astype(int), vector), **of_two(name))
 
 
-@taking("pos_label", told)
+@taking("pos_label", told, MAIN)
 def test_the_positive_class_is_told_by_name(name: str, data: Any, options: dict[str, Any]) -> None:
     compare(numbers(name, data, **of_two(name, **options)), right_of_two(name))
 
@@ -194,6 +196,14 @@ def test_the_positive_class_is_told_by_name(name: str, data: Any, options: dict[
 def test_a_positive_class_that_is_not_told_is_refused(name: str, data: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=REFUSED):
         FUNCTIONS[name].call(data, **of_two(name, **options))
+
+
+@pytest.mark.parametrize("name", ["paired_difference", "compare_models"])
+def test_columns_of_two_classes_are_each_of_their_own(name: str) -> None:
+    def of_either(role: str) -> Any:
+        return series("hit")(role) if role == "p" else (1 - series("miss")(role)).rename("miss")
+
+    compare(numbers(name, Two(pd.Series(WORDS, INDEX), of_either)), right_of_two(name))
 
 
 # ------------------------------------------------------------------ event=
@@ -214,7 +224,7 @@ def right_of_event(name: str) -> list[Any]:
     return numbers(name, as_numpy(FUNCTIONS[name].roles, values={"y": codes}), event=1)
 
 
-@taking("event", events)
+@taking("event", events, MAIN)
 def test_an_event_is_told_by_name(name: str, data: Any, options: dict[str, Any]) -> None:
     if data.holder.module == "polars":
         pytest.importorskip("polars")
@@ -294,7 +304,7 @@ def no_grids(roles: tuple[str, ...]) -> Ways:
         yield f"{role} without names beside two orders", Grid(roles, frozenset({"y"}), flat=frozenset({role})), {}
 
 
-@taking("sample_dims", grids)
+@taking("sample_dims", grids, MAIN)
 def test_samples_along_several_dimensions(name: str, data: Any, options: dict[str, Any]) -> None:
     compare(numbers(name, data, **options), right(name))
 

@@ -125,10 +125,15 @@ def reason(function: Function, way: str) -> str | None:
     return next((why for start, why in function.not_for.items() if way.startswith(start)), None)
 
 
-def pairs(ways: Callable[[tuple[str, ...]], Ways]) -> Any:
-    return pytest.mark.parametrize(("name", "way", "data"), [
-        pytest.param(name, way, data, id=f"{name}-{way}")
-        for name, function in FUNCTIONS.items() for way, data in ways(function.roles) if reason(function, way) is None
+#: Of what is slow.
+MAIN = ("rows and columns, pandas", "rows and columns, xarray beside pandas", "labels without an index, pandas")
+
+
+def pairs(ways: Callable[[tuple[str, ...]], Ways], slow: tuple[str, ...] | None = None) -> Any:
+    return pytest.mark.parametrize(("name", "data"), [
+        pytest.param(name, data, id=f"{name}-{way}")
+        for name, function in FUNCTIONS.items() for way, data in ways(function.roles)
+        if reason(function, way) is None and not (function.slow and slow is not None and way not in slow)
     ])
 
 
@@ -138,8 +143,8 @@ def check(name: str, found: list[Any]) -> None:
         np.testing.assert_allclose(np.asarray(a, dtype=float), b, rtol=1e-12, atol=1e-12)
 
 
-@pairs(with_names)
-def test_names_that_move_with_the_data_give_the_number_of_numpy(name: str, way: str, data: Arranged) -> None:
+@pairs(with_names, MAIN)
+def test_names_that_move_with_the_data_give_the_number_of_numpy(name: str, data: Arranged) -> None:
     if data.holder.module in PLAIN:
         pytest.importorskip(data.holder.module)
     check(name, FUNCTIONS[name].call(data))
@@ -154,7 +159,7 @@ def test_names_of_a_later_chunk_are_those_of_the_first(name: str, holder: str) -
 
 
 @pairs(against_names)
-def test_data_against_their_names_are_refused(name: str, way: str, data: Arranged) -> None:
+def test_data_against_their_names_are_refused(name: str, data: Arranged) -> None:
     with pytest.raises(ValueError, match=r"^[^=]+ = .*: expected "):
         FUNCTIONS[name].call(data)
 
