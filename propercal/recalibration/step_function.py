@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propercal._data.messages import bad_value
+
 Floats = NDArray[np.float64]
 
 #: Arguments nearer to each other than this are one, whose last digits say nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from propercal._data.columns import names_of
-from propercal._data.holders import hold
+from propercal._data.coordinates import selected
+from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value, some_names
 from propercal.sklearn.responses import Response, labels_in, plain, respond
 
@@ -108,11 +110,14 @@ def read_rows(
 
 def _check_name(labels: Sequence[Any], y_prob: Any, pos_label: Any) -> None:
     """Raise where a column is named after another class than the positive one."""
-    held = hold("y_prob", y_prob)
+    held, found = hold("y_prob", y_prob), list(dict.fromkeys(labels))
+    if is_labelled(y_prob):
+        name = selected("y_prob", y_prob, found)
+        held = held if name is None else replace(held, name=name)
     if held.name is None and not held.first:
         return
     try:
-        names_of(list(dict.fromkeys(labels)), held, pos_label=pos_label)
+        names_of(found, held, pos_label=pos_label)
     except ValueError as error:
         raise bad_value(
             "y_prob",

@@ -5,25 +5,33 @@ What is public and in no list here fails `test_every_function_by_name`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
 import propercal
-import propercal.xarray
 from propercal.information import layer_sharpness
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.subgroups import quantile_groups
 from propercal.testing import assert_calibrated, assert_no_worse_calibrated
 from propercal.training import LeastRefinement
+from theory_tests.contracts.figures_of_data import (
+    FAST,
+    RISK,
+    by_scorer,
+    diagram,
+    displayed,
+    labelled,
+    labelled_pairs,
+    labelled_tests,
+    of_accessor,
+    of_dataset,
+)
 from theory_tests.instances import TERMS, values
 
-#: Nothing that needs time.
-RISK: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
-FAST: dict[str, Any] = {"generator": "brier", "kernel": None, "n_folds": 3}
 #: What sketches and monitors have to be told before they are merged.
 LISTED = {"labels": ["a", "b", "c"]}
 SCORES = ("score", "miscalibration", "discrimination", "uncertainty")
@@ -42,6 +50,8 @@ class Function:
     """Ways of arranging data that do not apply, with the reason."""
     slow: bool = False
     """Whether only the main ways of moving names are tried."""
+    as_in: str = ""
+    """The function whose number it gives, where it takes no arrays without names."""
     in_chunks: bool = False
     """Whether it takes rows in two updates."""
     options: frozenset[str] = frozenset()
@@ -80,7 +90,7 @@ def selected(d: Any, **options: Any) -> list[Any]:
 
 def tested(d: Any, **options: Any) -> list[Any]:
     found = propercal.calibration_test(d["y"], d["p"], sample_weight=d["w"], groups=d["g"], generator="brier", n_resamples=9, random_state=0, **options)
-    return [*found.components.values()]
+    return [found.statistic, *found.components.values()]
 
 
 def sloped(d: Any, **options: Any) -> list[Any]:
@@ -155,8 +165,6 @@ def no_worse(d: Any, **options: Any) -> list[Any]:
 
 
 def _numbers(text: str) -> Any:
-    import re
-
     return np.array([float(each) for each in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)])
 
 
@@ -277,12 +285,14 @@ def reported(d: Any, **options: Any) -> list[Any]:
 
 
 K = 3
-TWO = {"pos_label"}
 EVENT = frozenset({"event"})
 OF_LAYERS = "two arrays with the same two dimensions, of which none is said to be that of classes, are refused"
 POSITION = {"rows of the predictions": "folds, features or label sets are drawn by the position of rows"}
+CORNERS = {"rows and columns": "columns stand for the corners of the simplex in their order"}
 IN_TIME = {"rows of the predictions": "rows are in the order of time"}
 IS_LISTED = {"prefix of p": "labels= lists what columns stand for, which names with a prefix do not contradict"}
+_ROWS = "as everywhere in scikit-learn, rows are told by their positions: what shuffles y with its index relies on it"
+BY_POSITION = dict.fromkeys(("rows", "index of", "labels without", "predictions without", "w beside", "indicators", "names of ind", "a name of an ind", "dimension of"), _ROWS)
 CHUNKED = frozenset({"labels", "pos_label"})
 FUNCTIONS: dict[str, Function] = {
     "decompose": Function(("decompose",), ("y", "p", "w"), decomposed, options=READING),
@@ -318,6 +328,19 @@ FUNCTIONS: dict[str, Function] = {
     "layer_sharpness": Function(("information.layer_sharpness",), ("y", "layer", "deeper", "w"), of_layers, {"indicators [1, 2, 0], xarray": OF_LAYERS, "indicators [2, 1, 0], xarray": OF_LAYERS}),
     "TemperatureScaling": Function(("recalibration.TemperatureScaling.fit", "recalibration.TemperatureScaling.predict_proba"), ("y", "p", "w"), recalibrated(TemperatureScaling), options=CHUNKED),
     "ClasswiseIsotonic": Function(("recalibration.ClasswiseIsotonic.fit", "recalibration.ClasswiseIsotonic.predict_proba"), ("y", "p", "w"), recalibrated(ClasswiseIsotonic), options=CHUNKED),
-    "LeastRefinement": Function(("training.LeastRefinement.update", "training.LeastRefinement.predict_proba"), ("y", "p", "w"), trained, options=CHUNKED),
+    "LeastRefinement": Function(("training.LeastRefinement.update", "training.LeastRefinement.predict_proba", "training.LeastRefinement.load_state_dict"), ("y", "p", "w"), trained, options=CHUNKED),
+    "xarray.decompose": Function(("xarray.decompose",), ("y", "p", "w"), labelled, as_in="decompose"),
+    "xarray.calibration_test": Function(("xarray.calibration_test",), ("y", "p", "w", "g"), labelled_tests, POSITION, as_in="calibration_test"),
+    "xarray.paired_difference": Function(("xarray.paired_difference",), ("y", "p", "q", "w", "g"), labelled_pairs, as_in="paired_difference"),
+    "accessor of arrays": Function(("xarray.DataArrayAccessor.decompose",), ("y", "p", "w"), of_accessor, as_in="decompose"),
+    "accessor of datasets": Function(("xarray.DatasetAccessor.decompose",), ("y", "p", "w"), of_dataset, as_in="decompose"),
+    "Scorer": Function(("sklearn.Scorer.__call__",), ("y", "p", "w"), by_scorer, {**BY_POSITION, **IS_LISTED}),
+    "DecompositionDisplay": Function(("sklearn.DecompositionDisplay.from_predictions",), ("y", "p", "w"), displayed, BY_POSITION),
+    "reliability_diagram": Function(("plotting.reliability_diagram",), ("y", "p", "w", "g"), diagram("reliability_diagram", event="a", n_resamples=19), slow=True),
+    "murphy_diagram": Function(("plotting.murphy_diagram",), ("y", "p", "q", "r", "w"), diagram("murphy_diagram", "models", event="a"), slow=True),
+    "mcb_dsc_plot": Function(("plotting.mcb_dsc_plot",), ("y", "p", "q", "r", "w"), diagram("mcb_dsc_plot", "models", event="a"), slow=True),
+    "triptych": Function(("plotting.triptych",), ("y", "p", "w", "g"), diagram("triptych", n=3, event="a", n_resamples=19), slow=True),
+    "reliability_panels": Function(("plotting.reliability_panels",), ("y", "p", "w", "g"), diagram("reliability_panels", n=3, n_resamples=19), slow=True),
+    "simplex_arrows": Function(("plotting.simplex_arrows",), ("y", "p", "w"), diagram("simplex_arrows", bandwidth=0.1, n_cells=3), CORNERS, slow=True),
     "report": Function(("report",), ("y", "p", "w", "g"), reported, slow=True, options=READING),
 }
