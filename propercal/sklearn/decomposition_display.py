@@ -10,7 +10,7 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.columns import names_of
-from propercal._data.holders import Held, hold
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._results.estimates import number
@@ -329,6 +329,8 @@ class DecompositionDisplay:
         """
         asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         name = "Classifier" if name is None else name
+        if is_labelled(y_prob) and y_prob.ndim == 2:
+            y_prob = y_prob.to_pandas()
         held = hold("y_prob", y_prob)
         if held.values.ndim == 2 and held.values.shape[1] > 1:
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
