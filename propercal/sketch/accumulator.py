@@ -46,7 +46,7 @@ class CalibrationSketch:
     r"""Predictions and labels, summed up so that streams and clusters can be decomposed.
 
     For each class, rows are summed by point, fold and label. The points are the predictions where
-    at most 2000 are distinct, else bins of the log-odds, of a width of 0.0125 in the middle. Sums
+    at most 2000 are distinct, else bins of the log-odds, of a width of 0.00625 in the middle. Sums
     add up, over chunks of a stream and over machines, and the debiased estimate is computed from
     them as :func:`propercal.decompose` does from the rows. All other terms are sums over rows.
 
