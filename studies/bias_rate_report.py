@@ -10,15 +10,15 @@ from propercal.experiments import selections
 DEBIASED = "debiased"
 _PREAMBLE = (
     "",
-    "Calibration error of predictions whose true one is known (log: in nats), with k classes and the",
-    "loss F, by three estimates. direct: mean divergence of the predictions from labels that a kernel",
-    "of bandwidth γ averages. risk: mean loss less the refinement of these averages. debiased: the",
-    "default of this package, which needs no bandwidth.",
+    "Calibration error of predictions whose true one is known (log: in nats), with k classes and",
+    "the loss F, by three estimates. direct: mean divergence of the predictions from labels that a",
+    "kernel of bandwidth γ averages. risk: mean loss less the refinement of these averages.",
+    "debiased: the default of this package, which needs no bandwidth.",
     "bias: estimate − truth, in % of the truth, ± standard error, at the largest n. limit: what the",
-    "estimate tends to at this bandwidth. slope: of log |mean − limit| on log n, where theory says −1;",
-    "fitted where it exceeds two standard errors and n ≥ γ^(−d/2), d = 1 class-wise, k − 1 canonical;",
-    "[points used]. nested: the same without the limit, of E T_n − E T_2n. 'none: n ≫ N': no rate can",
-    "be seen below N samples.",
+    "estimate tends to at this bandwidth. slope: of log |mean − limit| on log n, where theory says",
+    "−1; fitted where it exceeds two standard errors and n ≥ γ^(−d/2), d = 1 class-wise, k − 1",
+    "canonical; [points used]. nested: the same without the limit, of E T_n − E T_2n.",
+    "'none: n ≫ N': no rate can be seen below N samples.",
 )
 _ONE_PROBLEM = "With two classes, class-wise and canonical are one problem, shown once."
 
@@ -159,8 +159,8 @@ def _default(summary: xr.Dataset) -> str:
     n = of[f"{DEBIASED}_sample_size"].item()
     theirs = abs(once(summary["relative_bias"]).sel(bandwidth=0.02, method="nearest"))
     return (
-        f'Report the default, method="debiased": with {n} samples, over all lines of the table, its '
-        f"bias is {_range(of)}, without its sign {abs(of).median().item():.0f} % in the median "
+        f'Report the default, method="debiased": with {n} samples, over all lines of the table, '
+        f"its bias is {_range(of)}, without its sign {abs(of).median().item():.0f} % in the median "
         f"(± {error.median().item():.0f} in one line), where that of the two others is "
         f"{theirs.isel(sample_size=-1).median().item():.0f} %."
     )

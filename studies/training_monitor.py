@@ -250,6 +250,7 @@ def _share(summary: xr.Dataset) -> str:
 
 def stopped(summary: xr.Dataset) -> tuple[str, str]:
     """Judge whether the calibration error stops training where the loss does."""
+
     def said(of: xr.Dataset) -> str:
         parts = (f"{text} ({name.partition(', ')[2]})" for name, text in _judged(of).items())
         return "; ".join(parts)
