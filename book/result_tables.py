@@ -178,7 +178,7 @@ def targets(of: xr.Dataset) -> Markdown:
             int(some.sum()) for some in (found != NOT_ASKED, found == MET, found == UNCERTAIN)
         )
         rows.append([text, met, near, asked - met - near])
-    return table(("target", "met", "missed within two errors", "missed"), rows)
+    return table(("target", "met", "within two errors", "missed"), rows)
 
 
 def rmse_sentence(of: xr.Dataset) -> str:

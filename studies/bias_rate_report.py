@@ -14,10 +14,10 @@ _PREAMBLE = (
     "the loss F, by three estimates. direct: mean divergence of the predictions from labels that a",
     "kernel of bandwidth γ averages. risk: mean loss less the refinement of these averages.",
     "debiased: the default of this package, which needs no bandwidth.",
-    "bias: estimate − truth, in % of the truth, ± standard error, at the largest n. limit: what the",
-    "estimate tends to at this bandwidth. slope: of log |mean − limit| on log n, where theory says",
-    "−1; fitted where it exceeds two standard errors and n ≥ γ^(−d/2), d = 1 class-wise, k − 1",
-    "canonical; [points used]. nested: the same without the limit, of E T_n − E T_2n.",
+    "bias: estimate − truth, in % of the truth, ± standard error, at the largest n. limit: what",
+    "the estimate tends to at this bandwidth. slope: of log |mean − limit| on log n, where theory",
+    "says −1; fitted where it exceeds two standard errors and n ≥ γ^(−d/2), d = 1 class-wise,",
+    "k − 1 canonical; [points used]. nested: the same without the limit, of E T_n − E T_2n.",
     "'none: n ≫ N': no rate can be seen below N samples.",
 )
 _ONE_PROBLEM = "With two classes, class-wise and canonical are one problem, shown once."

@@ -286,6 +286,6 @@ def _convergence(panel: xr.Dataset, axis: Any) -> None:
     if mean.min() > 0 and mean.max() > 12 * panel["truth"].item():
         axis.set_yscale("log")
         place = {"ha": "right", "va": "bottom", "fontsize": 8, "color": "0.35"}
-        axis.text(0.98, 0.02, "logarithmic", transform=axis.transAxes, **place)
+        axis.text(1, 1, "logarithmic", transform=axis.transAxes, **place)
     elif mean.min() > 0:
         axis.set_ylim(bottom=0)
