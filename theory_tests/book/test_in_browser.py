@@ -72,6 +72,7 @@ def page() -> Iterator[browser.Page]:
         yield found
 
 
+@pytest.mark.slow
 def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     page.resize(1400)
     assert len(PAGES) > 30
@@ -89,6 +90,7 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     assert formulas > 500
 
 
+@pytest.mark.slow
 def test_no_line_begins_with_the_stop_after_a_formula(page: browser.Page, address: str) -> None:
     for width in (1400, 400):
         page.resize(width)
@@ -98,6 +100,7 @@ def test_no_line_begins_with_the_stop_after_a_formula(page: browser.Page, addres
             assert page.evaluate(LEFT_ALONE) == [], (name, width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: str) -> None:
     """A contrast of 4.5 between text and background, on one page of each kind."""
