@@ -26,9 +26,6 @@ TABLES = ("p", "q", "r")
 Ways = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
-#: Of what is slow.
-MAIN = ("columns without names", "a named series", "labels and others in another order")
-
 
 def taking(option: str) -> Any:
     """Each function that takes an option."""
@@ -43,7 +40,7 @@ def check_all(name: str, ways: Ways, wanted: list[Any], **more: Any) -> None:
     """Check that a function finds the same in each way."""
     odd = []
     for way, data, options in ways:
-        if way in MAIN or not FUNCTIONS[name].slow:
+        if way in FUNCTIONS[name].only or not FUNCTIONS[name].only:
             try:
                 odd += [f"{way}: another number"] if unlike(name, numbers(name, data, **more, **options), wanted) else []
             except ValueError as error:

@@ -128,10 +128,6 @@ def applies(name: str, way: str, data: Arranged) -> bool:
     return not any(way.startswith(start) for start in function.not_for) and (labelled or not function.as_in)
 
 
-#: Of what is slow.
-MAIN = ("rows and columns, pandas", "labels without an index, pandas")
-
-
 def unlike(name: str, found: list[Any], wanted: list[Any]) -> bool:
     """Whether other numbers were found."""
     pairs = zip(found, wanted, strict=not FUNCTIONS[name].as_in)
@@ -144,7 +140,7 @@ def test_names_that_move_with_the_data_give_the_number_of_numpy(name: str) -> No
     odd = []
     for way, data in with_names(function.roles):
         installed = data.holder.module not in PLAIN or importlib.util.find_spec(data.holder.module) is not None
-        if installed and applies(name, way, data) and (way in MAIN or not function.slow):
+        if installed and applies(name, way, data) and (way in function.only or not function.only):
             try:
                 odd += [f"{way}: another number"] if unlike(name, function.call(data), right(name)) else []
             except ValueError as error:
@@ -178,7 +174,7 @@ def test_names_of_a_later_chunk_are_those_of_the_first(name: str, holder: str) -
     assert not list(not_refused(FUNCTIONS[name], data))
 
 
-@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if not function.slow and not function.as_in])
+@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if not function.only and not function.as_in])
 def test_every_argument_matters(name: str) -> None:
     """Where it did not, this matrix would see no mix-up of it."""
     function = FUNCTIONS[name]

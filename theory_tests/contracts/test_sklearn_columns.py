@@ -127,7 +127,7 @@ def test_a_column_of_another_class_than_the_positive_one_is_refused(display: Any
         with pytest.raises(ValueError, match=rf"^y_prob = a column named '?{name}'?: expected the probability of the positive class, '?(hit|1)"):
             display.from_predictions(y, of_hit.rename(name), pos_label=pos_label, **fast)
     display.from_predictions(words, labelled.sel({"class": "hit"}), pos_label="hit", **fast)
-    with pytest.raises(ValueError, match="^y_prob = a column named 'miss'"):
+    with pytest.raises(ValueError, match=r"^y_prob = a column named 'miss'"):
         display.from_predictions(words, labelled.sel({"class": "miss"}), pos_label="hit", **fast)
 
 
