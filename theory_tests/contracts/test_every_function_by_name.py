@@ -26,6 +26,7 @@ INDEXED = ("pandas", "xarray", "xarray, transposed", "xarray beside pandas")
 PLAIN = ("polars", "pyarrow")
 #: Roles whose columns are classes that labels name, or levels that columns are named after.
 NAMED = ("p", "q", "r", "quantiles")
+CLASSED = ("p", "q", "r")
 
 
 def first(roles: tuple[str, ...]) -> str:
@@ -49,6 +50,8 @@ def with_names(roles: tuple[str, ...]) -> Ways:
     columns, rows = by_role(roles, COLUMNS), by_role(others, ROWS)
     for name in INDEXED:
         yield f"rows and columns, {name}", Arranged(roles, HOLDERS[name], rows, columns)
+    of_series = {role: lambda table: [row for _, row in table.iterrows()] for role in roles if role in CLASSED}
+    yield "rows that are series", Arranged(roles, columns=columns, plain=frozenset(set(others) - set(CLASSED)), held=of_series)
     for name in PLAIN:
         yield f"columns, {name}", Arranged(roles, HOLDERS[name], columns=columns)
     for name in ("pandas", "xarray"):
