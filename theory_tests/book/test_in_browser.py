@@ -61,6 +61,7 @@ def page() -> Iterator[browser.Page]:
         yield found
 
 
+@pytest.mark.slow
 def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     page.resize(1400)
     assert len(PAGES) > 30
@@ -78,6 +79,7 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     assert formulas > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: str) -> None:
     """A contrast of 4.5 between text and background, on one page of each kind."""
