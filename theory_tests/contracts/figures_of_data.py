@@ -63,7 +63,9 @@ def by_scorer(d: Any, **options: Any) -> list[Any]:
 
 def displayed(d: Any, **options: Any) -> list[Any]:
     display = pytest.importorskip("propercal.sklearn", exc_type=ImportError).DecompositionDisplay
-    return [display.from_predictions(d["y"], d["p"], sample_weight=d["w"], method=propercal.methods.Risk(bandwidth=0.1), generator="brier", ax=panels(1)[0], **options).result.risk]
+    shown = display.from_predictions(d["y"], d["p"], sample_weight=d["w"], method=propercal.methods.Risk(bandwidth=0.1), generator="brier", ax=panels(1)[0], **options)
+    panels(1)[0].clear()
+    return [shown.result.risk]
 
 
 @cache

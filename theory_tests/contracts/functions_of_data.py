@@ -48,8 +48,8 @@ class Function:
     """Numbers found from arranged data, with options such as ``labels=``."""
     not_for: Mapping[str, str] = field(default_factory=dict)
     """Ways of arranging data that do not apply, with the reason."""
-    slow: bool = False
-    """Whether only the main ways of moving names are tried."""
+    only: tuple[str, ...] = ()
+    """The ways of moving names that are tried of what is slow; all by default."""
     as_in: str = ""
     """The function whose number it gives, where it takes no arrays without names."""
     in_chunks: bool = False
@@ -285,6 +285,14 @@ def reported(d: Any, **options: Any) -> list[Any]:
 
 
 K = 3
+#: Of what is slow.
+MAIN = (
+    "rows and columns, pandas",
+    "labels without an index, pandas",
+    "columns without names",
+    "a named series",
+    "labels and others in another order",
+)
 EVENT = frozenset({"event"})
 OF_LAYERS = "two arrays with the same two dimensions, of which none is said to be that of classes, are refused"
 POSITION = {"rows of the predictions": "folds, features or label sets are drawn by the position of rows"}
@@ -296,7 +304,7 @@ BY_POSITION = dict.fromkeys(("rows", "index of", "labels without", "predictions 
 CHUNKED = frozenset({"labels", "pos_label"})
 FUNCTIONS: dict[str, Function] = {
     "decompose": Function(("decompose",), ("y", "p", "w"), decomposed, options=READING),
-    "decompose, debiased": Function(("decompose",), ("y", "p", "w", "g"), debiased, slow=True, options=READING),
+    "decompose, debiased": Function(("decompose",), ("y", "p", "w", "g"), debiased, only=MAIN, options=READING),
     "contributions": Function(("Decomposition.contributions",), ("y", "p", "w"), contributed, options=READING - {"sample_dims"}),
     **{name: Function((name,), ("y", "p", "w"), shortcut(name), options=READING) for name in ("calibration_error", "refinement", "sharpness")},
     "conditional_mean": Function(("conditional_mean",), ("y", "p", "w"), averaged, options=READING - {"pos_label"}),
@@ -313,12 +321,12 @@ FUNCTIONS: dict[str, Function] = {
     "murphy, two models": Function(("murphy",), ("y", "p", "q", "w", "g"), two_elementary, options=READING | EVENT),
     "paired_difference": Function(("paired_difference",), ("y", "p", "q", "w", "g"), paired, options=READING),
     "compare_models": Function(("compare_models",), ("y", "p", "q", "r", "w", "g"), compared, options=READING),
-    "assert_no_worse_calibrated": Function(("testing.assert_no_worse_calibrated",), ("y", "p", "q", "w", "g"), no_worse, slow=True, options=READING),
-    "assert_calibrated": Function(("testing.assert_calibrated",), ("y", "q", "w", "g", "s"), asserted, POSITION, slow=True, options=READING),
-    "decompose_groups": Function(("decompose_groups",), ("y", "p", "s", "w", "g"), grouped, slow=True, options=READING),
-    "decompose_groups, several": Function(("decompose_groups",), ("y", "p", "s", "t", "w"), grouped_by_several, options=READING),
+    "assert_no_worse_calibrated": Function(("testing.assert_no_worse_calibrated",), ("y", "p", "q", "w", "g"), no_worse, only=MAIN, options=READING),
+    "assert_calibrated": Function(("testing.assert_calibrated",), ("y", "q", "w", "g", "s"), asserted, POSITION, only=MAIN, options=READING),
+    "decompose_groups": Function(("decompose_groups",), ("y", "p", "s", "w", "g"), grouped, only=MAIN, options=READING),
+    "decompose_groups, several": Function(("decompose_groups",), ("y", "p", "s", "t", "w"), grouped_by_several, only=(*MAIN, "rows of s, pandas", "rows of t, pandas"), options=READING),
     "quantile_groups": Function(("subgroups.quantile_groups",), ("y", "p", "feature"), by_feature, options=CHUNKED),
-    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, slow=True, in_chunks=True, options=CHUNKED),
+    "CalibrationSketch": Function(("CalibrationSketch.update",), ("y", "p", "w"), sketched, only=MAIN, in_chunks=True, options=CHUNKED),
     "CalibrationSketch.merge": Function(("CalibrationSketch.merge", "CalibrationSketch.from_bytes"), ("y", "p"), merged, IS_LISTED, in_chunks=True, options=CHUNKED),
     "CalibrationSketch.from_bytes": Function(("CalibrationSketch.from_bytes",), ("y", "p"), loaded, in_chunks=True, options=CHUNKED),
     "CalibrationMonitor": Function(("CalibrationMonitor.update", "CalibrationMonitor.from_bytes"), ("y", "p"), monitored, IN_TIME, in_chunks=True, options=CHUNKED),
@@ -336,11 +344,11 @@ FUNCTIONS: dict[str, Function] = {
     "accessor of datasets": Function(("xarray.DatasetAccessor.decompose",), ("y", "p", "w"), of_dataset, as_in="decompose"),
     "Scorer": Function(("sklearn.Scorer.__call__",), ("y", "p", "w"), by_scorer, {**BY_POSITION, **IS_LISTED}),
     "DecompositionDisplay": Function(("sklearn.DecompositionDisplay.from_predictions",), ("y", "p", "w"), displayed, BY_POSITION),
-    "reliability_diagram": Function(("plotting.reliability_diagram",), ("y", "p", "w", "g"), diagram("reliability_diagram", event="a", n_resamples=19), slow=True),
-    "murphy_diagram": Function(("plotting.murphy_diagram",), ("y", "p", "q", "r", "w"), diagram("murphy_diagram", "models", event="a"), slow=True),
-    "mcb_dsc_plot": Function(("plotting.mcb_dsc_plot",), ("y", "p", "q", "r", "w"), diagram("mcb_dsc_plot", "models", event="a"), slow=True),
-    "triptych": Function(("plotting.triptych",), ("y", "p", "w", "g"), diagram("triptych", n=3, event="a", n_resamples=19), slow=True),
-    "reliability_panels": Function(("plotting.reliability_panels",), ("y", "p", "w", "g"), diagram("reliability_panels", n=3, n_resamples=19), slow=True),
-    "simplex_arrows": Function(("plotting.simplex_arrows",), ("y", "p", "w"), diagram("simplex_arrows", bandwidth=0.1, n_cells=3), CORNERS, slow=True),
-    "report": Function(("report",), ("y", "p", "w", "g"), reported, slow=True, options=READING),
+    "reliability_diagram": Function(("plotting.reliability_diagram",), ("y", "p", "w", "g"), diagram("reliability_diagram", event="a", n_resamples=19), only=MAIN),
+    "murphy_diagram": Function(("plotting.murphy_diagram",), ("y", "p", "q", "r", "w"), diagram("murphy_diagram", "models", event="a"), only=MAIN),
+    "mcb_dsc_plot": Function(("plotting.mcb_dsc_plot",), ("y", "p", "q", "r", "w"), diagram("mcb_dsc_plot", "models", event="a"), only=MAIN),
+    "triptych": Function(("plotting.triptych",), ("y", "p", "w", "g"), diagram("triptych", n=3, event="a", n_resamples=19), only=MAIN),
+    "reliability_panels": Function(("plotting.reliability_panels",), ("y", "p", "w", "g"), diagram("reliability_panels", n=3, n_resamples=19), only=MAIN),
+    "simplex_arrows": Function(("plotting.simplex_arrows",), ("y", "p", "w"), diagram("simplex_arrows", bandwidth=0.1, n_cells=3), CORNERS, only=MAIN),
+    "report": Function(("report",), ("y", "p", "w", "g"), reported, only=MAIN[:1], options=READING),
 }

@@ -26,6 +26,7 @@ INDEXED = ("pandas", "xarray", "xarray, transposed", "xarray beside pandas")
 PLAIN = ("polars", "pyarrow")
 #: Roles whose columns are classes that labels name, or levels that columns are named after.
 NAMED = ("p", "q", "r", "quantiles")
+CLASSED = ("p", "q", "r")
 
 
 def first(roles: tuple[str, ...]) -> str:
@@ -49,6 +50,8 @@ def with_names(roles: tuple[str, ...]) -> Ways:
     columns, rows = by_role(roles, COLUMNS), by_role(others, ROWS)
     for name in INDEXED:
         yield f"rows and columns, {name}", Arranged(roles, HOLDERS[name], rows, columns)
+    of_series = {role: lambda table: [row for _, row in table.iterrows()] for role in roles if role in CLASSED}
+    yield "rows that are series", Arranged(roles, columns=columns, plain=frozenset(set(others) - set(CLASSED)), held=of_series)
     for name in PLAIN:
         yield f"columns, {name}", Arranged(roles, HOLDERS[name], columns=columns)
     for name in ("pandas", "xarray"):
@@ -128,10 +131,6 @@ def applies(name: str, way: str, data: Arranged) -> bool:
     return not any(way.startswith(start) for start in function.not_for) and (labelled or not function.as_in)
 
 
-#: Of what is slow.
-MAIN = ("rows and columns, pandas", "labels without an index, pandas")
-
-
 def unlike(name: str, found: list[Any], wanted: list[Any]) -> bool:
     """Whether other numbers were found."""
     pairs = zip(found, wanted, strict=not FUNCTIONS[name].as_in)
@@ -144,7 +143,7 @@ def test_names_that_move_with_the_data_give_the_number_of_numpy(name: str) -> No
     odd = []
     for way, data in with_names(function.roles):
         installed = data.holder.module not in PLAIN or importlib.util.find_spec(data.holder.module) is not None
-        if installed and applies(name, way, data) and (way in MAIN or not function.slow):
+        if installed and applies(name, way, data) and (way in function.only or not function.only):
             try:
                 odd += [f"{way}: another number"] if unlike(name, function.call(data), right(name)) else []
             except ValueError as error:
@@ -178,7 +177,7 @@ def test_names_of_a_later_chunk_are_those_of_the_first(name: str, holder: str) -
     assert not list(not_refused(FUNCTIONS[name], data))
 
 
-@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if not function.slow and not function.as_in])
+@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if not function.only and not function.as_in])
 def test_every_argument_matters(name: str) -> None:
     """Where it did not, this matrix would see no mix-up of it."""
     function = FUNCTIONS[name]
