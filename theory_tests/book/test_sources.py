@@ -120,6 +120,6 @@ def test_chunks_of_a_stream_are_joined_as_they_came() -> None:
         return {"output_type": "stream", "name": name, "text": text}
 
     picture = {"output_type": "display_data"}
-    outputs = [chunk("stdout", "rows  log e-"), chunk("stderr", "a warn"), chunk("stdout", "value\n  142"), chunk("stderr", "ing\n"), picture, chunk("stdout", "end")]
-    assert streams.joined(outputs) == [chunk("stdout", "rows  log e-value\n  142"), chunk("stderr", "a warning\n"), picture, chunk("stdout", "end")]
+    outputs = [chunk("stdout", "rows  dr"), chunk("stderr", "a warn"), chunk("stdout", "ift\n  142"), chunk("stderr", "ing\n"), picture, chunk("stdout", "end")]
+    assert streams.joined(outputs) == [chunk("stdout", "rows  drift\n  142"), chunk("stderr", "a warning\n"), picture, chunk("stdout", "end")]
     assert streams.first(lambda found: found[:1])([chunk("stdout", "a"), chunk("stdout", "b")]) == [chunk("stdout", "ab")]
