@@ -28,7 +28,7 @@ from propercal.recalibration.stacking import stacking_weights
 _FEWEST_THREADED = 150_000
 THREADED_NUMBERS = 2_000_000
 #: Nats of the whole sample that a family has to save to be used at all. Without a price, the noise
-#: of 15 families doubles the divergence from predictions that are calibrated.
+#: of a dozen families doubles the divergence from predictions that are calibrated.
 _PRICE = 2.0
 
 LeftOut = frozenset[int]
