@@ -109,3 +109,21 @@ def test_variables_are_no_arrays_without_names() -> None:
     refused(f"y_true = {message}", labels.T.variable, proba, class_dim="k")
     refused(f"y_proba = {message}", labels.to_numpy(), proba.variable)
     refused(f"sample_weight = {message}", labels, proba, class_dim="k", sample_weight=(labels.T + 1.0).variable)
+
+
+# ---------------------------------------------------------------- several models
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_column_of_one_model_is_of_the_class_that_it_is_of_in_another(order: tuple[int, int]) -> None:
+    given = [PAIR["fraud"], PAIR]
+    a, b = (given[i] for i in order)
+    with pytest.raises(ValueError, match="a column named 'fraud': expected the probability of class 1, .*'legit'"):
+        propercal.paired_difference(EVENT, a, b, generator="brier", term="risk")
+    with pytest.raises(ValueError, match="a column named 'fraud'"):
+        propercal.diagrams.murphy(EVENT, {"a": a, "b": b}, thresholds=[0.5])
+    for labels in (np.where(EVENT == 1, "fraud", "legit"), pd.Series(EVENT, name="fraud")):
+        found = propercal.paired_difference(labels, a, b, generator="brier", term="risk")
+        assert (float(found.a.risk), float(found.b.risk)) == pytest.approx((RIGHT_OF_TWO, RIGHT_OF_TWO), rel=1e-12)
+    found = propercal.paired_difference(1 - EVENT, PAIR["legit"], PAIR, generator="brier", term="risk")
+    assert (float(found.a.risk), float(found.b.risk)) == pytest.approx((RIGHT_OF_TWO, RIGHT_OF_TWO), rel=1e-12)
