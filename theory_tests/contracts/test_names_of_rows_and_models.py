@@ -118,7 +118,7 @@ def test_variables_are_no_arrays_without_names() -> None:
 def test_a_column_of_one_model_is_of_the_class_that_it_is_of_in_another(order: tuple[int, int]) -> None:
     given = [PAIR["fraud"], PAIR]
     a, b = (given[i] for i in order)
-    with pytest.raises(ValueError, match="a column named 'fraud': expected the probability of class 1, .*'legit'"):
+    with pytest.raises(ValueError, match=r"a column named 'fraud': expected the probability of class 1, .*'legit'"):
         propercal.paired_difference(EVENT, a, b, generator="brier", term="risk")
     with pytest.raises(ValueError, match="a column named 'fraud'"):
         propercal.diagrams.murphy(EVENT, {"a": a, "b": b}, thresholds=[0.5])
