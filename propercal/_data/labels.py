@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.counting import without_void
-from propercal._data.from_zero import are_in_doubt, are_numbered_from_0
+from propercal._data.from_zero import are_numbered_from_0
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
@@ -29,7 +29,7 @@ class Classes(NamedTuple):
     places: npt.NDArray[np.intp] | None = None
     """Where each row was in the caller's labels; None where all stand as they did."""
     in_doubt: bool = False
-    """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
+    """Whether they are numbers without a 0 that may count the columns from 0 or from 1."""
     alphabetical: bool = False
     """Whether names are words in alphabetical order, and nobody said that it means something."""
     order: tuple[Any, ...] = ()
@@ -162,8 +162,7 @@ def _read(
         raise _unknown_labels(values, unknown, names, naming, held)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
-    in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
-    in_doubt = counted and in_doubt
+    in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
     alphabetical = not order and are_alphabetical(names)
     code = codes[inverse.ravel()]

@@ -17,7 +17,12 @@ import numpy.typing as npt
 from propercal._array import like, namespace, read_only, to_numpy
 from propercal._data.alignment import Aligned, align
 from propercal._data.columns import check_logits
-from propercal._data.from_zero import warn_of_no_zero
+from propercal._data.from_zero import (
+    are_in_doubt,
+    evidence_of_shift,
+    warn_of_no_zero,
+    warn_of_shift,
+)
 from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
@@ -224,7 +229,8 @@ def validate(
         **_where(held),
     )
     if classes.in_doubt and smallest > 1:
-        _look_for_zero(prob, used, names)
+        assert classes.codes is not None  # noqa: S101  # numbers are
+        _look_for_zero(prob, classes.codes, used, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -234,10 +240,18 @@ def _where(held: Aligned) -> dict[str, Any]:
     return {"places": held.proba.places, "index": index}
 
 
-def _look_for_zero(prob: Array, used: npt.NDArray[np.bool_] | None, names: Names) -> None:
-    """Say so if rows that count are of no class 0, but should be by what is predicted."""
-    of_class_0 = to_numpy(prob[:, 0])[slice(None) if used is None else used]
-    warn_of_no_zero(float(of_class_0.sum()), int(prob.shape[1]), names.labels, names.proba)
+def _look_for_zero(
+    prob: Array, codes: npt.NDArray[np.int64], used: npt.NDArray[np.bool_] | None, names: Names
+) -> None:
+    """Say so if labels of rows that count have no 0, and predictions do not go with that."""
+    rows = slice(None) if used is None else used
+    values, label, k = to_numpy(prob)[rows], codes[rows], int(prob.shape[1])
+    occurring = set(label.tolist())
+    if are_in_doubt(occurring, k):
+        warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
+    else:
+        evidence = evidence_of_shift(values, label)
+        warn_of_shift(evidence, occurring, k, names.labels, names.proba)
 
 
 def _read_rows(
