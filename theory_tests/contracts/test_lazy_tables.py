@@ -150,6 +150,8 @@ def test_whole_sorts_stand_beside_rows_in_memory() -> None:
 def test_subgroups_are_computed_with_the_data_they_stand_beside() -> None:
     from propercal.testing import assert_calibrated
 
+    polars = pytest.importorskip("polars")
+
     y_true, _, p_true = TemperatureScaledSimplex(2).sample(60, random_state=0)
     kinds = polars.DataFrame({"id": np.arange(60), "kind": np.where(np.arange(60) < 30, "f", "m")}).lazy()
     drawn = kinds.select(polars.col("kind").shuffle(seed=0))
