@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.messages import warn
+from propercal._data.other_readings import LEAST, evidence
 from propercal._data.other_words import spelt_as_counted
 from propercal._data.tokens import numberings
 
 #: Rows of class 0, by their predictions, that are hardly ever all missing by chance (e⁻⁷).
 _MANY = 7.0
-#: The least logarithm of a probability, so that no row decides by itself against all others.
-_LEAST = -10.0
 
 
 def are_in_doubt(occurring: set[int], n_classes: int) -> bool:
@@ -34,9 +33,8 @@ def are_numbered_from_0(columns: Sequence[Any] | None) -> bool:
 
 def evidence_of_shift(prob: npt.NDArray[np.floating[Any]], label: npt.NDArray[np.int64]) -> float:
     """Return how many nats more probable labels without a 0 are one column before their number."""
-    floor, rows = np.exp(_LEAST), np.arange(len(label))
-    own, before = (np.maximum(prob[rows, label - i], floor) for i in (0, 1))
-    return float(np.sum(np.log(before) - np.log(own)))
+    rows = np.arange(len(label))
+    return evidence(prob[rows, label], prob[rows, label - 1])
 
 
 def warn_of_no_zero(expected: float, n_classes: int, labels: str, proba: str) -> None:
@@ -47,11 +45,11 @@ def warn_of_no_zero(expected: float, n_classes: int, labels: str, proba: str) ->
 
 
 def warn_of_shift(
-    evidence: float, occurring: Collection[int], n_classes: int, labels: str, proba: str
+    nats: float, occurring: Collection[int], n_classes: int, labels: str, proba: str
 ) -> None:
     """Say how labels were read if there is evidence that those that occur count from 1."""
-    if evidence >= _MANY:
-        times = f"by {proba} they are e^{evidence:.0f} times as probable if counted from 1"
+    if nats >= LEAST:
+        times = f"by {proba} they are e^{nats:.0f} times as probable if counted from 1"
         _warn(labels, occurring, times, n_classes)
 
 

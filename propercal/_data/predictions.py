@@ -27,6 +27,7 @@ from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
 from propercal._data.links import check_link, chosen_link
+from propercal._data.other_readings import doubt_columns, doubt_rows
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.probabilities import (
     check_one_column,
@@ -228,9 +229,8 @@ def validate(
         names=names,
         **_where(held),
     )
-    if classes.in_doubt and smallest > 1:
-        assert classes.codes is not None  # noqa: S101  # numbers are
-        _look_for_zero(prob, classes.codes, used, names)
+    if smallest > 1 and not multilabel and classes.codes is not None:
+        _look_for_other_readings(prob, classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -240,18 +240,31 @@ def _where(held: Aligned) -> dict[str, Any]:
     return {"places": held.proba.places, "index": index}
 
 
-def _look_for_zero(
-    prob: Array, codes: npt.NDArray[np.int64], used: npt.NDArray[np.bool_] | None, names: Names
+def _look_for_other_readings(
+    prob: Array,
+    classes: Classes,
+    used: npt.NDArray[np.bool_] | None,
+    held: Aligned,
+    names: Names,
 ) -> None:
-    """Say so if labels of rows that count have no 0, and predictions do not go with that."""
+    """Say so if predictions do not go with how labels of rows that count were read."""
+    index_of_one = (held.labels.rows is None) != (held.proba.rows is None)
+    if not (classes.in_doubt or classes.by_order or index_of_one):
+        return
+    assert classes.codes is not None  # noqa: S101  # as its caller has seen
     rows = slice(None) if used is None else used
-    values, label, k = to_numpy(prob)[rows], codes[rows], int(prob.shape[1])
-    occurring = set(label.tolist())
-    if are_in_doubt(occurring, k):
-        warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
-    else:
-        evidence = evidence_of_shift(values, label)
-        warn_of_shift(evidence, occurring, k, names.labels, names.proba)
+    values, label, k = to_numpy(prob)[rows], classes.codes[rows], int(prob.shape[1])
+    if classes.in_doubt:
+        occurring = set(label.tolist())
+        if are_in_doubt(occurring, k):
+            warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
+        else:
+            nats = evidence_of_shift(values, label)
+            warn_of_shift(nats, occurring, k, names.labels, names.proba)
+    elif classes.by_order:
+        doubt_columns(values, label, classes.names, held.proba.columns, names)
+    if index_of_one and used is None:
+        doubt_rows(values, label, held.labels, held.proba, names)
 
 
 def _read_rows(
