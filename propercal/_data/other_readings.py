@@ -39,34 +39,35 @@ def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
     tried : float
         Logarithm of the number of readings that were compared.
     """
+    gain = np.log(np.maximum(other, np.exp(_FLOOR))) - np.log(np.maximum(own, np.exp(_FLOOR)))
+    total = float(gain.sum())
+    if not total >= LEAST + tried:
+        return 0.0
     from scipy.special import bdtrc
 
-    gain = np.log(np.maximum(other, np.exp(_FLOOR))) - np.log(np.maximum(own, np.exp(_FLOOR)))
+    # Predictions that say nothing of the labels are as often better as worse.
     better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
-    if better <= worse:
-        # Predictions that say nothing of the labels are as often better as worse.
-        return 0.0
     by_chance = float(bdtrc(better - 1, better + worse, 0.5))
-    total = float(gain.sum())
-    return total if by_chance <= np.exp(-LEAST - tried) and total >= LEAST + tried else 0.0
+    return total if by_chance <= np.exp(-LEAST - tried) else 0.0
 
 
 def doubt_columns(
     prob: Floats, label: Integers, classes: tuple[Any, ...], columns: Any, called: Names
 ) -> None:
     """Warn where columns that no label names are rather those of the classes in another order."""
+    # What does not occur may be any of the other columns, and more than classes.
+    occurring, number = np.unique(label, return_inverse=True)
+    if len(occurring) > _MOST:
+        return
+    log_prob = np.log(np.maximum(prob[:, occurring], np.exp(_FLOOR)))
+    fit = np.stack([log_prob[number == i].sum(axis=0) for i in range(len(occurring))])
+    if (fit.diagonal() >= fit.max(axis=1)).all():
+        return
     from scipy.optimize import linear_sum_assignment
 
-    k = prob.shape[1]
-    if k > _MOST:
-        return
-    log_prob = np.log(np.maximum(prob, np.exp(_FLOOR)))
-    fit = np.stack([log_prob[label == i].sum(axis=0) for i in range(k)])
-    # Classes that do not occur stay where they are, as far as they can.
-    fit[np.arange(k), np.arange(k)] += 1e-9
-    order = linear_sum_assignment(fit, maximize=True)[1]
-    rows = np.arange(len(label))
-    nats = evidence(prob[rows, label], prob[rows, order[label]], tried=lgamma(k + 1))
+    order, rows = np.arange(prob.shape[1]), np.arange(len(label))
+    order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
+    nats = evidence(prob[rows, label], prob[rows, order[label]], tried=lgamma(len(occurring) + 1))
     if nats:
         meant = [classes[i] for i in np.argsort(order)]
         read = f"columns {some_names(columns)}" if columns is not None else "columns"
@@ -82,12 +83,12 @@ def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called:
     index = labels.rows if proba.rows is None else proba.rows
     if (labels.rows is None) == (proba.rows is None) or index.nlevels > 1:
         return
-    if len(index) != len(label) or index.is_monotonic_increasing or not index.is_unique:
-        return
     try:
+        if len(index) != len(label) or index.is_monotonic_increasing or not index.is_unique:
+            return
         order = np.asarray(index.argsort())
     except TypeError:
-        # Values that have no order.
+        # Values that have no order, or are not hashable.
         return
     other = label[order] if proba.rows is None else label[np.argsort(order)]
     rows = np.arange(len(label))

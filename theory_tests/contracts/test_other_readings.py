@@ -93,5 +93,8 @@ def test_rows_of_which_one_side_has_an_index(side: str, some: int) -> None:
 def test_an_index_without_an_order_says_nothing() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     risk(pd.Series(CODES, [*["a"] * 30, *range(30)]), PROBA)
+    lists: Any = np.empty(N, dtype=object)
+    lists[:] = [[i] for i in ORDER]
+    risk(pd.Series(CODES, pd.Index(lists)), PROBA)
     mixed = pd.Index([f"r{i}" if i % 2 else i for i in range(N)], dtype=object)
     risk(pd.Series(CODES, mixed), PROBA)
