@@ -165,7 +165,8 @@ def test_one_column(capsys: Captured) -> None:
 
 
 def test_a_state_has_one_positive_class_and_logits_or_probabilities(capsys: Captured) -> None:
-    event, proba = np.arange(40) % 2, np.where(np.arange(40) % 2 == 1, 0.7, 0.2)
+    proba = np.linspace(0.2, 0.8, 40)
+    event = (np.random.default_rng(0).random(40) < proba).astype(int)
     words = np.where(event == 1, "fraud", "legit")
     pd.DataFrame({"label": words, "p": proba}).to_csv("fraud.csv", index=False)
     np.savez("logits.npz", labels=event, logits=np.log(proba / (1 - proba)))
