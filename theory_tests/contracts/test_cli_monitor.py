@@ -177,7 +177,7 @@ def test_a_state_has_one_positive_class_and_logits_or_probabilities(capsys: Capt
     assert main(["monitor", "fraud.csv", "--state", "words", "--pos-label", "legit"]) == 1
     assert "pos_label" in (said := capsys.readouterr().err) or "--pos-label" in said
     for first, other, has in (("logits.npz", "probs.npz", "logits"), ("probs.npz", "logits.npz", "probabilities")):
-        ran(capsys, first, "--state", first)
-        assert main(["monitor", other, "--state", first]) == 1
+        ran(capsys, first, "--state", has)
+        assert main(["monitor", other, "--state", has]) == 1
         assert f"the state has seen {has}" in capsys.readouterr().err
     assert main(["monitor", "fraud.csv", "--state", "words", "--from-logits"]) == 1
