@@ -26,7 +26,7 @@ TABLES = ("p", "q", "r")
 Ways = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
-def taking(option: str) -> Any:
+def taking(option: str) -> pytest.MarkDecorator:
     """Each function that takes an option."""
     return pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if option in function.options])
 
