@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from book import trained_sentences as trained
-from book.answers import median_biases, minus, spread, times_of_default
+from book.answers import (
+    median_biases,
+    minus,
+    spread,
+    times_of_default,
+    warned_where_missed,
+)
 from book.datasets import kept
 from book.network_sentences import bias_on_networks, classwise_ranking, posthoc_calibration
 from propercal.experiments import selections
-from studies import direct_vs_risk, kernel_comparison, simulated
+from studies import direct_vs_risk, kernel_comparison, missed_shapes, simulated
 from studies.data import notion_name
 
 if TYPE_CHECKING:
@@ -195,11 +201,44 @@ def _debiasing(of: xr.Dataset) -> str:
     )
 
 
+def _missed_shapes(of: xr.Dataset) -> str:
+    sizes = of["sample_size"].values.tolist()
+    heads = [f"{name}, n = {n}" for name in ("log", "Brier") for n in sizes]
+    lines = [["shape", "classes", *heads], ["---"] * (2 + len(heads))]
+    for (shape,), at in selections(of, "shape"):
+        cells = [
+            f"{one['relative_bias'].item():+.0f} ± {one['relative_bias_se'].item():.0f} "
+            f"({100 * one['coverage'].item():.0f})"
+            for _, one in selections(at, "generator", "sample_size")
+        ]
+        lines.append([shape.rstrip("-0123456789"), str(at["n_classes"].item()), *cells])
+    where = missed_shapes.missed(of)
+    cover = 100 * of["coverage"]
+    high = of["relative_bias"] > missed_shapes.TOLERANCE
+    rest = of["warned"].sel(warning="misfit").where(~where)
+    said = bullets(
+        [
+            (
+                f"More than {missed_shapes.TOLERANCE} % is missed beyond chance in {int(where.sum())} of "
+                f"{where.size} cells; in {int(high.sum()) or 'none'} the mean is as much too high. Where it is "
+                f"missed, intervals hold the truth in {spread(cover.where(where))} % of the data sets, "
+                f"elsewhere in {spread(cover.where(~where))} %."
+            ),
+            (
+                f"A misfit is warned of in {warned_where_missed(of)} of the results that miss, and in "
+                f"{100 * rest.mean().item():.0f} % of the others: no warning is no evidence."
+            ),
+        ]
+    )
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{said}"
+
+
 BLOCKS: dict[str, Callable[[xr.Dataset], str]] = {
     "bias_rate": _bias_rate,
     "kernel_comparison": _kernel_comparison,
     "direct_vs_risk": _direct_vs_risk,
     "debiasing": _debiasing,
+    "missed_shapes": _missed_shapes,
     "bias_on_networks": lambda of: bullets(bias_on_networks(of)),
     "posthoc_calibration": lambda of: posthoc_calibration(of, bullets),
     "classwise_ranking": lambda of: bullets(classwise_ranking(of)),
