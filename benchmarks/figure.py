@@ -41,6 +41,7 @@ def save(result: xr.Dataset, path: Path) -> list[Path]:
         for column, (along, fixed, label) in zip(axes.T, _AXES, strict=True):
             for axis, (name, _) in zip(column, _QUANTITIES, strict=True):
                 _draw(axis, result, name, along, fixed)
+                _guide(axis)
             column[-1].set_xlabel(label)
         for axis, (_, label) in zip(axes[:, 0], _QUANTITIES, strict=True):
             axis.set_ylabel(label)
@@ -64,14 +65,26 @@ def _draw(axis: Axes, result: xr.Dataset, name: str, along: str, fixed: str) -> 
             curve = curve.where(curve > 0, drop=True)
             if curve.sizes[along] < 2:
                 continue
-            axis.plot(curve[along], curve, label=series, **_style(i))
-            # Once: those of the memory would lie on each other.
-            if along == "n_classes" and name == "seconds_median":
-                at = curve[along].values[-1], curve.values[-1]
-                note = {"fontsize": 7, "color": _style(i)["color"]}
-                axis.annotate(
-                    f"n = {level}", at, (4, 4), textcoords="offset points", ha="right", **note
-                )
+            axis.plot(curve[along], curve, label=_named(series), **_style(i))
+
+
+def _guide(axis: Axes) -> None:
+    """Draw linear growth through the lower left corner of what is shown."""
+    (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
+    end = min(right, left * top / bottom)
+    axis.plot(
+        [left, end],
+        [bottom, bottom * end / left],
+        ":",
+        color="0.3",
+        label="linear",
+        scalex=False,
+        scaley=False,
+    )
+
+
+def _named(series: str) -> str:
+    return series.replace("classwise", "class-wise").replace("authors", "authors' code")
 
 
 def _style(i: int) -> dict[str, Any]:

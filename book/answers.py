@@ -41,7 +41,12 @@ class Answer(NamedTuple):
     share: float
     """of the bar, from 0 to 1"""
     bar: str
-    """what the bar is a share of"""
+    """what the bar shows, with its number"""
+
+
+def _of(share: float, what: str) -> tuple[float, str]:
+    """Return a share for the bar, and the words below it."""
+    return share, f"{100 * share:.0f} % of {what}"
 
 
 def spread(values: Any, digits: int = 0) -> str:
@@ -69,8 +74,7 @@ def _bias_rate(of: xr.Dataset) -> Answer:
     return Answer(
         "Reliable class-wise estimates, whose bias falls like 1/n",
         text,
-        near,
-        "cells (loss, number of classes) within 10 % of the truth",
+        *_of(near, "cells (loss, number of classes) are within 10 % of the truth"),
     )
 
 
@@ -83,18 +87,17 @@ def _kernel_comparison(of: xr.Dataset) -> Answer:
         )
         for method in ("direct", "risk")
     }
-    said = " and ".join(
-        f"{each.wins} of {sum(each)} comparisons ({name})"
-        for name, each in zip(("direct", "via the risk"), found.values(), strict=True)
-    )
+    direct, risk = found.values()
     both = simulated.sum_of(found.values())
     text = (
-        f"It depends on the estimate and on the bandwidth: the Dirichlet kernel is nearer to the "
-        f"truth than bins in {said}."
+        f"It depends on the estimate and on the bandwidth: with the direct estimate, the Dirichlet "
+        f"kernel is nearer to the truth than bins in {direct.wins} of {sum(direct)} comparisons, "
+        f"via the risk in {risk.wins} of {sum(risk)}."
     )
-    share = both.wins / sum(both)
     return Answer(
-        "The Dirichlet kernel performs better than bins", text, share, "comparisons it wins"
+        "The Dirichlet kernel performs better than bins",
+        text,
+        *_of(both.wins / sum(both), "comparisons are won by the kernel"),
     )
 
 
@@ -111,12 +114,10 @@ def _direct_vs_risk(of: xr.Dataset) -> Answer:
         f"nearer in {other.wins} of {sum(other)} and farther in {other.losses}."
     )
     total = simulated.sum_of(both.values())
-    share = total.wins / sum(total)
     return Answer(
         "The direct estimate performs even better than that via the risk",
         text,
-        share,
-        "cells in which it is nearer",
+        *_of(total.wins / sum(total), "cells have the direct estimate nearer"),
     )
 
 
@@ -128,11 +129,13 @@ def _bias_on_networks(of: xr.Dataset) -> Answer:
     near = sum(x.close for x in close)
     text = (
         f"No: with 200 rows the estimate via the risk (log loss) is {spread(small)} % above its "
-        f"value on the whole test set; it is within 10 % at every size from 200 on in {near} of "
-        f"{n} cases (networks and losses)."
+        f"value on the whole test set; it is within 10 % at every size from 200 on in "
+        f"{near or 'none'} of {n} cases (networks and losses)."
     )
     return Answer(
-        "A couple of hundred rows suffice", text, near / n, "networks and losses within 10 %"
+        "A couple of hundred rows suffice",
+        text,
+        *_of(near / n, "cases (networks and losses) are within 10 %"),
     )
 
 
@@ -173,15 +176,14 @@ def _debiasing(of: xr.Dataset) -> Answer:
     share = float(((verdict == MET) & asked).sum() / asked.sum())
     text = (
         f"It can be done in most cases: over all miscalibrated simulations with 1000 samples or "
-        f"more, the median relative bias is {found['debiased']:.1f} %, where that of the direct "
-        f"estimate is {found['direct']:.0f} % and that of the one via the risk "
+        f"more, the median relative bias of the debiased estimate is {found['debiased']:.1f} %. "
+        f"That of the direct estimate is {found['direct']:.0f} %, and that of the one via the risk "
         f"{found['risk']:.0f} %. Where the correction fails, the estimate is too low."
     )
     return Answer(
         "A bias correction for general F is an open question",
         text,
-        share,
-        "miscalibrated cells that meet the target of this study",
+        *_of(share, "miscalibrated cells meet the target of this study"),
     )
 
 
@@ -219,15 +221,18 @@ def _posthoc(of: xr.Dataset) -> Answer:
     shown = {w.generator: w.debiased[claimed[w.generator]] for w in pairs}
     paper = {w.generator: w.paper_style[claimed[w.generator]] for w in pairs}
     text = (
-        f"By the paper's estimate, yes: temperature scaling is ahead on {paper['log']} of {n} "
-        f"networks for the log loss, isotonic regression on {paper['brier']} for the Brier score; "
-        f"beyond chance this is shown on {shown['log']} and {shown['brier']}."
+        f"By the paper's estimate, mostly: temperature scaling is ahead on {paper['log']} of {n} "
+        f"networks for the log loss, isotonic regression on {paper['brier']} for the Brier score. "
+        f"By the debiased estimate, beyond chance, the first is ahead on {shown['log']} and the "
+        f"second on {shown['brier']}."
     )
     return Answer(
         "Temperature scaling is best for KL, isotonic regression for L2",
         text,
-        sum(shown.values()) / (n * len(shown)),
-        "networks and losses on which it is shown, class-wise",
+        *_of(
+            sum(shown.values()) / (n * len(shown)),
+            "cases (networks and losses) show it beyond chance, class-wise",
+        ),
     )
 
 
@@ -238,10 +243,13 @@ def _ranking(of: xr.Dataset) -> Answer:
     apart, n = np.sum([classwise_ranking.told_apart(m, "log") for m in models], axis=0)
     text = (
         f"Yes: Kendall's τ between the three rankings is {spread(tau, 2)}. But only {apart} of "
-        f"{n} pairs of classes can be told apart, so neighbours in a ranking are often equal."
+        f"{n} pairs of classes can be told apart, so the order of neighbours is often chance."
     )
     return Answer(
-        "Three calibration errors rank the classes alike", text, min(tau), "the least Kendall's τ"
+        "Three calibration errors rank the classes alike",
+        text,
+        min(tau),
+        f"the least Kendall's τ is {min(tau):.2f}",
     )
 
 
@@ -254,16 +262,17 @@ def _monotonicity(of: xr.Dataset) -> Answer:
     }
     total = cases * len(broken["risk"])
     text = (
-        "In truth always, by a theorem; in the paper's estimate not, once the output layer is "
-        f"looked at: of {total} pairs of layers, {sum(broken['risk'])} are in the wrong order "
-        f"beyond chance (debiased: {sum(broken['debiased'])})."
+        "In truth always, by a theorem. Of "
+        f"{total} pairs of layers (over networks and epochs, output layer included), the paper's "
+        f"estimate shows {sum(broken['risk'])} in the wrong order beyond chance, the debiased one "
+        f"{sum(broken['debiased'])}."
     )
-    share = 1 - sum(broken["risk"]) / total
     return Answer(
         "Each layer is at least as sharp as the next",
         text,
-        share,
-        "pairs of layers that the paper's estimate has in order",
+        *_of(
+            1 - sum(broken["risk"]) / total, "pairs of layers are in order by the paper's estimate"
+        ),
     )
 
 
@@ -273,16 +282,16 @@ def _monitor(of: xr.Dataset) -> Answer:
     ours, theirs = (stop[name].epoch.mean().item() for name in ("CE KL, risk", "log loss"))
     grown = training_monitor.growth(of, "log", "debiased")
     text = (
-        f"Half of it holds: the calibration error is least after {ours:.0f} epochs and the loss "
-        f"after {theirs:.0f}, which is another point; but of the later rise of the loss the "
-        f"calibration error makes {grown.share}."
+        f"Half of it holds. The calibration error (the paper's estimate) is least after "
+        f"{ours:.0f} epochs and the loss only after {theirs:.0f}, so it does not show where to "
+        f"stop. But of the later rise of the loss the calibration error makes {grown.share}, and "
+        f"the refinement {minus(f'{100 - float(grown.share.split()[0]):.0f}')} %."
     )
     same = float((abs(stop["CE KL, risk"].epoch - stop["log loss"].epoch) <= 1).mean())
     return Answer(
         "The calibration error shows where to stop, and why the loss rises",
         text,
-        same,
-        "networks for which both stop within one epoch",
+        *_of(same, "networks have both stops within one epoch"),
     )
 
 
@@ -296,12 +305,15 @@ def _selection(of: xr.Dataset) -> Answer:
     )
     first, last = (error.isel(epoch=i).item() for i in (0, -1))
     text = (
-        f"Hardly: a trade-off is shown on {shown} of {len(fronts)} fronts. Most of the training "
-        f"improves both (accuracy {100 * best[0].item():.0f} to {100 * best[-1].item():.0f} %; "
-        f"debiased calibration error {first:.4f} to {last:.4f} nats)."
+        f"Hardly: a trade-off is shown on {shown} of {len(fronts)} fronts (two losses, two "
+        f"estimates). Training improves both: the accuracy rises from {100 * best[0].item():.0f} "
+        f"to {100 * best[-1].item():.0f} %, and the debiased calibration error falls from "
+        f"{first:.4f} to {last:.4f} nats."
     )
     return Answer(
-        "Snapshots trade accuracy for calibration", text, shown / len(fronts), "fronts that show it"
+        "Snapshots trade accuracy for calibration",
+        text,
+        *_of(shown / len(fronts), "fronts show it beyond chance"),
     )
 
 

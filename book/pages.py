@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from book.answers import ANSWERS
+from book.answers import ANSWERS, minus
 from book.datasets import kept
 from propercal import experiments
 from propercal.experiments import Verdict, mean_and_error
@@ -88,11 +88,13 @@ class Study:
 
     def judged(self) -> Markdown:
         """Show what the study says of each claim, and the numbers that this rests on."""
-        return markdown(
-            "\n\n".join(
-                f"**{v.claim}** ({v.where}): {v.said}.  \n{v.found}." for v in self.verdicts()
-            )
-        )
+        blocks = []
+        for verdict in self.verdicts():
+            first, *others = [minus(line) for line in verdict.found.splitlines()]
+            said = f"**{verdict.claim}** ({verdict.where}): {verdict.said}.  \n{first}"
+            said += "." if first[-1] not in ":." else ""
+            blocks += [said, "\n".join(f"* {line}" for line in others)]
+        return markdown("\n\n".join(filter(None, blocks)))
 
     def verdicts(self) -> list[Verdict]:
         """Return what the study says of each claim."""

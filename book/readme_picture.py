@@ -28,16 +28,19 @@ def main() -> None:
     results = [
         propercal.decompose(y_true, each) for each in (before, scaling.predict_proba(before))
     ]
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.2, 3.9), layout="constrained", width_ratios=(1, 1.25)
+    # One above the other, so that letters can be read on a phone.
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(4.8, 6.6), layout="constrained", height_ratios=(1.5, 1)
     )
-    reliability_diagram(y_true, before, ax=left)
-    left.set_title("A model that is too sure", fontsize=11)
-    left.set_xlabel("predicted probability of class 1")
-    left.set_ylabel("how often it was class 1")
-    if legend := left.get_legend():
+    reliability_diagram(y_true, before, ax=above)
+    above.set_title("A model that is too sure", fontsize=12)
+    above.set_xlabel("predicted probability of class 1")
+    above.set_ylabel("how often it was class 1")
+    if legend := above.get_legend():
         legend.remove()
-    _stacked(right, results, ("as trained", "with one\ntemperature,\nfitted to\nother rows"))
+    above.text(0.03, 0.97, "blue:\nwhat happened", color="#005A91", va="top")
+    above.text(0.91, 0.03, "grey: where the curve of\na calibrated model stays", ha="right")
+    _stacked(below, results, ("as trained", "with one\ntemperature"))
     figure.savefig(PATH, dpi=110)
     plt.close(figure)
 
@@ -54,7 +57,7 @@ def _stacked(axis: Axes, results: Sequence[propercal.Decomposition], names: Sequ
         axis.text(
             0,
             i - 0.27,
-            f"calibration error {error:.3f}, 95 % interval {low:.3f} to {high:.3f}",
+            f"calibration error {error:.3f} (95 %: {low:.3f} to {high:.3f})",
             ha="left",
             va="bottom",
             color="#9C4400",
@@ -62,7 +65,7 @@ def _stacked(axis: Axes, results: Sequence[propercal.Decomposition], names: Sequ
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.6)
     axis.set_xlabel("log loss (nats) = refinement + calibration error")
-    axis.set_title("Where its loss comes from", fontsize=11)
+    axis.set_title("Where its loss comes from", fontsize=12)
     axis.spines[["top", "right"]].set_visible(False)
 
 

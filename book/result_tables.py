@@ -68,14 +68,16 @@ def debiased_beside_published(of: xr.Dataset) -> Markdown:
     return table(("loss", "classes", "n", "debiased", "direct", "risk"), rows)
 
 
-def contests(of: xr.Dataset, method: str) -> Markdown:
+def contests(of: xr.Dataset) -> Markdown:
     """Show in how many cells each bandwidth of the kernel is nearer than each kind of bins."""
-    rows = [
-        [symbol(generator), one, other, *each]
-        for generator in of["generator"].values.tolist()
-        for (one, other), each in kernel_comparison.contests(of, generator, method).items()
-    ]
-    head = (method, "kernel", "bins", "kernel nearer", "bins nearer", "undecided")
+    rows = []
+    for generator in of["generator"].values.tolist():
+        direct, risk = (kernel_comparison.contests(of, generator, m) for m in ("direct", "risk"))
+        for (one, other), each in direct.items():
+            by_risk = risk[one, other]
+            cells = (each.wins, each.losses, by_risk.wins, by_risk.losses)
+            rows.append([loss(generator).title, one, other, *cells])
+    head = ("loss", "kernel", "bins", "direct: kernel", "bins", "via the risk: kernel", "bins")
     return table(head, rows, words=3)
 
 
@@ -112,7 +114,7 @@ def subsets(of: xr.Dataset, generator: str) -> Markdown:
         whole = of["reference"].sel({"model": model, "method": method, "generator": generator})
         rows.append([named(model), method, f"{100 * whole.item():.2f}", *cells])
     sizes = [f"n = {n}" for n in of["sample_size"].values]
-    return table(("network", "method", "whole set × 100", *sizes), rows, words=2)
+    return table(("network", "estimate", "whole × 100", *sizes), rows, words=2)
 
 
 def debiasing_medians(of: xr.Dataset) -> Markdown:
@@ -158,7 +160,7 @@ def extremes(of: xr.Dataset) -> Markdown:
         ]
         for (scenario, k, generator), (bias, error, coverage, warned) in [*cells[:6], *cells[-3:]]
     ]
-    head = ("simulation", "classes", "loss", "bias, %", "intervals that cover, %", "warned, %")
+    head = ("simulation", "classes", "loss", "bias, %", "covered, %", "warned, %")
     return table(head, rows)
 
 
@@ -182,9 +184,9 @@ def shapes(of: xr.Dataset, generator: str) -> Markdown:
 def targets(of: xr.Dataset) -> Markdown:
     """Show how many cells meet the targets of the debiasing study."""
     texts = {
-        "bias": "bias at most 10 % (to 5 classes, from n = 1000) or 15 % (10, from 3000)",
+        "bias": "bias at most 10 % (to 5 classes, n ≥ 1000) or 15 % (10 classes, n ≥ 3000)",
         "coverage": "95 % intervals cover in 92 to 98 % of data sets",
-        "rmse": "error not larger than the best rival's",
+        "rmse": "root mean squared error not larger than the best rival's",
         "test": "test: size 3.5 to 6.5 %, power not below the best rival's",
     }
     rows = []
@@ -194,7 +196,7 @@ def targets(of: xr.Dataset) -> Markdown:
             int(some.sum()) for some in (found != NOT_ASKED, found == MET, found == UNCERTAIN)
         )
         rows.append([text, met, near, asked - met - near])
-    return table(("target", "met", "missed within two errors", "missed"), rows)
+    return table(("target", "met", "within two errors", "missed"), rows)
 
 
 def rmse_sentence(of: xr.Dataset) -> str:
@@ -203,26 +205,27 @@ def rmse_sentence(of: xr.Dataset) -> str:
     seen = ratio.notnull().sum()
     best, near = (100 * float((ratio <= most).sum() / seen) for most in (1, 1.1))
     return (
-        f"It is not larger than the best rival's in {best:.0f} % of the miscalibrated cells, and "
-        f"within a tenth of it in {near:.0f} %."
+        "The root mean squared error of the debiased estimate is not larger than the best rival's "
+        f"in {best:.0f} % of the miscalibrated cells, and at most a tenth larger in {near:.0f} %."
     )
 
 
-def recalibrated(of: xr.Dataset, notion: str, generator: str) -> Markdown:
+def recalibrated(of: xr.Dataset, notion: str) -> Markdown:
     """Show calibration errors × 100 of networks before and after recalibrations."""
-    at = of.sel({"notion": notion, "generator": generator}).isel(seed=0)
-    names = ("none", "temperature", "isotonic")
+    at = of.sel({"notion": notion}).isel(seed=0)
+    generators = ("log", "brier")
     rows = []
     for (model,), one in selections(at, "model"):
-        row = [named(model)]
-        for name in names:
-            each = one.sel(recalibration=name)
-            risk, ours = (100 * each["estimate"].sel({"method": m}).item() for m in METHODS)
-            ends = (100 * each[end].item() for end in ("lower", "upper"))
-            row += [f"{risk:.2f}", f"{ours:.2f} " + "[{:.2f}, {:.2f}]".format(*ends)]
-        rows.append([row[0], *map(minus, row[1:])])
-    head = ["network", *(f"{name}, {m}" for name in names for m in METHODS)]
-    return table(head, rows)
+        for name in ("none", "temperature", "isotonic"):
+            row = [named(model), name]
+            for generator in generators:
+                each = one.sel({"recalibration": name, "generator": generator})
+                risk, ours = (100 * each["estimate"].sel({"method": m}).item() for m in METHODS)
+                ends = (100 * each[end].item() for end in ("lower", "upper"))
+                row += [f"{risk:.2f}", f"{ours:.2f} " + "[{:.2f}, {:.2f}]".format(*ends)]
+            rows.append([*row[:2], *map(minus, row[2:])])
+    head = [f"{loss(g).divergence}, {m}" for g in generators for m in METHODS]
+    return table(["network", "recalibration", *head], rows, words=2)
 
 
 METHODS = ("risk", "debiased")
@@ -235,12 +238,12 @@ def wins(of: xr.Dataset) -> Markdown:
             notion_name(w.notion),
             loss(w.generator).divergence,
             w.rival,
-            " : ".join(map(str, w.paper_style)),
-            " : ".join(map(str, w.debiased)),
+            "{} to {}".format(*w.paper_style),
+            "{} to {}, {} undecided".format(*w.debiased),
         ]
         for w in posthoc_report.wins(of)
     ]
-    head = ("notion", "loss", "against", "risk, γ = 0.02", "debiased, at the 5 % level")
+    head = ("notion", "loss", "rival", "paper's", "debiased, 5 % level")
     return table(head, rows, words=3)
 
 
@@ -264,7 +267,7 @@ def agreements(of: xr.Dataset) -> Markdown:
         for pair in pairs:
             tau = (classwise_ranking.agreement(at, *pair).kendall for _, at in models)
             rows.append([heading, " and ".join(pair), *(f"{t:.2f}" for t in tau)])
-    return table(("", "rankings by", *(named(m) for (m,), _ in models)), rows, words=2)
+    return table(("agreement of", "rankings by", *(named(m) for (m,), _ in models)), rows, words=2)
 
 
 def rises(of: xr.Dataset, generator: str) -> Markdown:
@@ -291,7 +294,7 @@ def stopping(of: xr.Dataset) -> Markdown:
         ]
         for name, stop in found.items()
     ]
-    head = ("stopped at the least", "epoch", "log loss on fresh rows", "cost")
+    head = ("stopped at the least", "epoch", "fresh log loss", "cost")
     return table(head, [[row[0], *map(minus, row[1:])] for row in rows])
 
 
@@ -304,7 +307,7 @@ def growth(of: xr.Dataset) -> Markdown:
             grown = training_monitor.growth(at, generator, method)
             cells = (minus(number(values, signed=True)) for values in grown)
             rows.append([loss(generator).divergence, method, *cells, grown.share])
-    head = ("loss", "estimate", "loss", "calibration error", "refinement", "accuracy", "share")
+    head = ("of", "estimate", "loss", "calibration error", "refinement", "accuracy", "share")
     return table(head, rows, words=2)
 
 

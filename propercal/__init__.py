@@ -20,7 +20,7 @@ from propercal.classical import (
     hosmer_lemeshow,
     spiegelhalter_test,
 )
-from propercal.decomposition import calibration_error, decompose, refinement, sharpness
+from propercal.decomposition import decompose
 from propercal.diagrams import isotonic_decomposition, murphy, reliability
 from propercal.direction import Direction
 from propercal.forecasts import CRPSDecomposition, crps_decomposition
@@ -40,6 +40,7 @@ from propercal.reporting import report
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
 from propercal.subgroups import GroupDecomposition, decompose_groups
+from propercal.terms import calibration_error, refinement, sharpness
 
 install()
 install_accessors()

@@ -38,7 +38,6 @@ ALIASES = {
     "simulation.runner": "experiments.decompositions",
     "simulation.store": "experiments.store",
     "simulation.workers": "experiments.workers",
-    "terms": "decomposition",
 }
 #: Old name of a module: old names in it, and what they are called now.
 RENAMED = {"conditional.estimate": {"estimate": "kernel_mean"}}

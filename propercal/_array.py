@@ -73,7 +73,7 @@ def is_jax(x: object) -> bool:
 
 def device(x: Array) -> Any:
     """Return the device `x` lives on."""
-    return compat.device(x)
+    return "cpu" if type(x) is np.ndarray else compat.device(x)
 
 
 def to_numpy(x: Array) -> np.ndarray[Any, Any]:
@@ -98,6 +98,8 @@ def read_only(x: Array) -> Array:
 
 def like(values: object, reference: Array, dtype: Any = None) -> Array:
     """Make an array of `values` in the library and on the device of `reference`."""
+    if type(reference) is np.ndarray:
+        return np.asarray(values, dtype=dtype)
     xp = namespace(reference)
     return xp.asarray(values, dtype=dtype, device=device(reference))
 
@@ -156,9 +158,18 @@ def gammaln(x: Array) -> Array:
 
 def one_hot(label: Array, n_classes: int, dtype: Any) -> Array:
     """(n, k) indicators of class numbers `label` (n,)."""
+    if type(label) is np.ndarray:
+        return (label[:, None] == np.arange(n_classes)).astype(dtype)
     xp = namespace(label)
     classes = xp.arange(n_classes, dtype=label.dtype, device=device(label))
     return xp.astype(label[:, None] == classes[None, :], dtype)
+
+
+def take_rows(x: Array, rows: Any) -> Array:
+    """Return the rows of `x` with the numbers `rows`, an array of any library."""
+    if type(x) is np.ndarray:
+        return x.take(rows, axis=0)
+    return namespace(x).take(x, like(rows, x), axis=0)
 
 
 def counts(numbers: Array, size: int) -> np.ndarray[Any, Any]:

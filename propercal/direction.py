@@ -11,18 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level
+from propercal._results.estimates import EstimatedTerms, number
 from propercal._results.forms import Result, settings_of
-from propercal._results.intervals import divergence_interval, half_width
+from propercal._results.intervals import divergence_interval, half_width, level_or
 from propercal._results.kept_rows import KeptRows, names_of
 from propercal._results.pages import Page
-from propercal._saved import number
 from propercal.generators.base import BregmanGenerator
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from propercal.result import Decomposition
 
 _PARTS = ("over_confidence", "under_confidence")
 #: Gaps that are printed.
@@ -107,7 +104,7 @@ class Direction(Result):
         low, high = divergence_interval(
             getattr(self, name),
             self.standard_errors[name],
-            self._level(confidence_level),
+            level_or(self.confidence_level, confidence_level),
             self.noise_floor,
         )
         return low, high + self.missed
@@ -130,7 +127,7 @@ class Direction(Result):
         ValueError
             If the level is not between 0 and 1.
         """
-        level = self._level(confidence_level)
+        level = level_or(self.confidence_level, confidence_level)
         half = half_width(1.0, level) * np.array(self.gap_errors)
         return np.stack([np.array(self.gap) - half, np.array(self.gap) + half], axis=1)
 
@@ -186,12 +183,8 @@ class Direction(Result):
             rows.append((f"and {len(self.gap) - _MOST} more gaps", "", ""))
         return rows
 
-    def _level(self, confidence_level: float | None) -> float:
-        level = self.confidence_level if confidence_level is None else confidence_level
-        return check_confidence_level(level)
 
-
-def direction_of(result: Decomposition, rows: KeptRows) -> Direction:
+def direction_of(result: EstimatedTerms, rows: KeptRows) -> Direction:
     """Split the calibration error of a result by its rows, or raise."""
     if not rows.has_sides:
         raise bad_value(

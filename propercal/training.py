@@ -294,7 +294,7 @@ class LeastRefinement:
             "to_say": list(self._to_say),
             "weights": self._weights,
             "classes": None if fitted is None else fitted.classes_.tolist(),
-            "single": fitted is not None and fitted.columns_.single,
+            "columns": None if fitted is None else fitted.columns_.written(),
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
@@ -313,17 +313,7 @@ class LeastRefinement:
             self._fitted = self._scaling()
             self._fitted.temperature_ = state_dict["temperature"]
             self._fitted.classes_ = np.array(state_dict["classes"])
-            said = {"labels": self.labels, "pos_label": self.pos_label}
-            self._fitted.columns_ = Columns(
-                names=None,
-                name=None,
-                single=state_dict["single"],
-                dims=(),
-                class_dim=None,
-                scalars={},
-                from_logits=self.from_logits,
-                settings=said,
-            )
+            self._fitted.columns_ = Columns.read(state_dict["columns"], self._fitted)
 
     def _scaling(self) -> TemperatureScaling:
         return TemperatureScaling(

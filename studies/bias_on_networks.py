@@ -37,7 +37,7 @@ from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.experiments.statistics import share_inside
 from propercal.plotting import convergence
 from studies.data import BANDWIDTH, DIGITS, NETWORKS, ModelFactors, named, output, short, whole_set
-from studies.losses import LOSSES_HELP, symbol, unit
+from studies.losses import LOSSES_HELP, loss, symbol, unit
 from studies.paths import DATA
 
 if TYPE_CHECKING:
@@ -226,13 +226,28 @@ def _verdict(summary: xr.Dataset) -> Iterator[str]:
 def _suffice(summary: xr.Dataset) -> tuple[str, str]:
     close = [each for each in closeness(summary) if each.method in ("risk", "debiased")]
     names = summary["generator"].values.tolist()
-    missed = (f"{outside(summary, name, 'risk')[0]} ({name})" for name in names)
-    found = (
-        f"Of {summary.sizes['model']} networks, those within {100 * CLOSE:.0f} % at every size : "
-        f"not : undecided. {'; '.join(f'{x.generator}, {x.method} {x}' for x in close)}. The whole "
-        f"set's own value via risk is outside the debiased interval for {' and '.join(missed)}"
+    n = summary.sizes["model"]
+    lines = [
+        f"{loss(x.generator).score}, {x.method}: of {n} networks, {x.close or 'none'} within, "
+        f"{x.off or 'none'} beyond it at some size by more than chance"
+        for x in close
+    ]
+    missed = " and ".join(
+        f"{outside(summary, name, 'risk')[0]} ({loss(name).score})" for name in names
     )
-    return found, "; ".join(f"{each.generator}, {each.method}: {each.said}" for each in close)
+    lines.append(
+        "the value of the whole set via the risk is outside the debiased estimate's 95 % interval "
+        f"on {missed} of {n} networks"
+    )
+    head = (
+        f"Means of subsets within {100 * CLOSE:.0f} % of the whole set's value, at every size "
+        f"from {COUPLE_OF_HUNDRED} rows on:"
+    )
+    verdicts = dict.fromkeys(each.said for each in close)
+    if len(verdicts) == 1:
+        return "\n".join([head, *lines]), close[0].said
+    said = "; ".join(f"{loss(each.generator).score}, {each.method}: {each.said}" for each in close)
+    return "\n".join([head, *lines]), said
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:

@@ -10,11 +10,15 @@ from propercal.experiments import selections
 DEBIASED = "debiased"
 _PREAMBLE = (
     "",
-    "Calibration error (log: nats). bias: estimate − truth, in % of the truth, ± standard error,",
-    "at the largest n. limit: what the estimate tends to at this bandwidth. slope: of log |mean −",
-    "limit| on log n, where theory says −1; fitted where it exceeds two standard errors and",
-    "n ≥ γ^(−d/2), d = 1 class-wise, k − 1 canonical; [points used]. nested: the same without the",
-    "limit, of E T_n − E T_2n. 'none: n ≫ N': no rate can be seen below N samples.",
+    "Calibration error of predictions whose true one is known (log: in nats), with k classes and",
+    "the loss F, by three estimates. direct: mean divergence of the predictions from labels that a",
+    "kernel of bandwidth γ averages. risk: mean loss less the refinement of these averages.",
+    "debiased: the default of this package, which needs no bandwidth.",
+    "bias: estimate − truth, in % of the truth, ± standard error, at the largest n. limit: what",
+    "the estimate tends to at this bandwidth. slope: of log |mean − limit| on log n, where theory",
+    "says −1; fitted where it exceeds two standard errors and n ≥ γ^(−d/2), d = 1 class-wise,",
+    "k − 1 canonical; [points used]. nested: the same without the limit, of E T_n − E T_2n.",
+    "'none: n ≫ N': no rate can be seen below N samples.",
 )
 _ONE_PROBLEM = "With two classes, class-wise and canonical are one problem, shown once."
 
@@ -76,7 +80,7 @@ def _start(row: xr.Dataset) -> str:
 
 
 def _percent(value: xr.DataArray, error: xr.DataArray) -> str:
-    return f"{value.item():+.0f} ± {error.item():.0f}"
+    return f"{_signed(value.item(), '+.0f')} ± {error.item():.0f}"
 
 
 def _slope(row: xr.Dataset, name: str) -> str:
@@ -86,7 +90,8 @@ def _slope(row: xr.Dataset, name: str) -> str:
         return f"none: n ≫ {needed:.0e}"
     if not np.isfinite(row[name].item()):
         return f"in the noise [{points:.0f}]" if np.isfinite(points) else "no pairs (n, 2n)"
-    return f"{row[name].item():5.2f} ± {row[f'{name}_se'].item():.2f} [{points:.0f}]"
+    slope = _signed(row[name].item(), "5.2f")
+    return f"{slope} ± {row[f'{name}_se'].item():.2f} [{points:.0f}]"
 
 
 def rate(summary: xr.Dataset) -> tuple[str, str]:
@@ -96,9 +101,9 @@ def rate(summary: xr.Dataset) -> tuple[str, str]:
     floor = floor.sel({"method": "risk", "notion": "classwise"})
     found = (
         f"Against the limit at fixed γ, where it can be seen: {int(slope.notnull().sum())} slopes "
-        f"from {slope.min().item():.2f} to {slope.max().item():.2f}, median "
-        f"{slope.median().item():.2f} (theory: −1). Against the truth: no; class-wise via risk it "
-        f"ends at {floor.min().item():+.0f} to {floor.max().item():+.0f} %"
+        f"from {_signed(slope.min().item(), '.2f')} to {_signed(slope.max().item(), '.2f')}, "
+        f"median {_signed(slope.median().item(), '.2f')} (theory: −1). Against the truth: no; "
+        f"with endless data the class-wise estimate via the risk would be off by {_range(floor)}"
     )
     return found, "holds against the limit only"
 
@@ -109,8 +114,8 @@ def reliability(summary: xr.Dataset) -> tuple[str, str]:
     largest = largest.sel(bandwidth=0.02, method="nearest")
     off = largest["relative_bias"]
     found = (
-        f"n = {largest['sample_size'].item()}, γ = {largest['bandwidth'].item():g}, via risk: off "
-        f"by {off.min().item():+.0f} to {off.max().item():+.0f} % of the truth"
+        f"n = {largest['sample_size'].item()}, γ = {largest['bandwidth'].item():g}, via the risk: "
+        f"off by {_range(off)} of the truth"
     )
     return found, "not in the sense of small bias"
 
@@ -127,17 +132,20 @@ def conclusion(summary: xr.Dataset) -> str:
         for method, text in (("direct", "direct"), ("risk", "via the risk"))
         if method in last["method"]
     )
-    first = f"With {n} samples and γ = {gamma:g}, the {named} estimates are off by {off}."
+    first = (
+        f"With {n} samples and the bandwidth γ = {gamma:g}, the {named} estimates miss the true "
+        f"calibration error by {off}."
+    )
     slope = once(summary["slope"]).median().item()
     floor = _range(100 * (last["limit"] / last["truth"] - 1))
     second = (
-        f"The bias does fall like 1/n (median slope {slope:.2f}, theory −1), but towards the "
-        f"limits at that bandwidth, which are off by {floor}."
+        f"The bias does fall like 1/n (median slope {_signed(slope, '.2f')}, theory −1), but "
+        f"towards limits that are themselves {floor} off the truth."
     )
     if not np.isfinite(slope):
         second = (
             "No rate can be seen at these sample sizes, and the limits at that bandwidth "
-            f"are themselves off by {floor}."
+            f"are themselves {floor} off the truth."
         )
     return f"{first} {second} {_default(summary)}"
 
@@ -145,17 +153,24 @@ def conclusion(summary: xr.Dataset) -> str:
 def _default(summary: xr.Dataset) -> str:
     name = f"{DEBIASED}_relative_bias"
     if name not in summary or not summary[name].notnull().any():
-        return "Report the default, 'debiased', which this run did not measure."
+        return 'Report the default, method="debiased", which this run did not measure.'
     of = once(summary[name]).isel({f"{DEBIASED}_sample_size": -1})
     error = summary[f"{name}_se"].isel({f"{DEBIASED}_sample_size": -1})
     n = of[f"{DEBIASED}_sample_size"].item()
     theirs = abs(once(summary["relative_bias"]).sel(bandwidth=0.02, method="nearest"))
     return (
-        f"Report the default, 'debiased': over all cells with {n} samples its median |bias| is "
-        f"{abs(of).median().item():.0f} % (± {error.median().item():.0f} in one cell), that of "
-        f"the published ones at that bandwidth {theirs.isel(sample_size=-1).median().item():.0f} %."
+        f'Report the default, method="debiased": with {n} samples, over all lines of the table, '
+        f"its bias is {_range(of)}, without its sign {abs(of).median().item():.0f} % in the median "
+        f"(± {error.median().item():.0f} in one line), where that of the two others is "
+        f"{theirs.isel(sample_size=-1).median().item():.0f} %."
     )
 
 
+def _signed(value: float, spec: str) -> str:
+    """Return a number with a true minus sign."""
+    return f"{value:{spec}}".replace("-", "−")
+
+
 def _range(percent: xr.DataArray) -> str:
-    return f"{percent.min().item():+.0f} to {percent.max().item():+.0f} %"
+    low, high = (_signed(end.item(), "+.0f") for end in (percent.min(), percent.max()))
+    return f"{low} to {high} %"

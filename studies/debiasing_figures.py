@@ -34,12 +34,12 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
     return {**found, "tests": partial(_tests, summary)}
 
 
-def _panels(rows: int, classes: list[int], names: list[str], title: str) -> tuple[Figure, Any]:
-    """One column for each class count, one line of every panel for each scenario."""
-    size = (2.0 + 2.3 * len(classes), 1.5 + rows * (0.4 + 0.3 * len(names)))
-    figure, axes = panels(rows, len(classes), size, title, sharey=True, sharex=True)
-    for axis, k in zip(axes[0], classes, strict=True):
-        axis.set_title(f"{k} classes")
+def _panels(
+    rows: int, columns: int, names: list[str], title: str, height: float = 0.3
+) -> tuple[Figure, Any]:
+    """Panels in which every scenario has a line."""
+    size = (2.0 + 2.3 * columns, 1.5 + rows * (0.4 + height * len(names)))
+    figure, axes = panels(rows, columns, size, title, sharey=True, sharex=True)
     for axis in axes.flat:
         axis.set_yticks(range(len(names)), names)
         axis.set_ylim(len(names) - 0.5, -0.5)
@@ -86,9 +86,15 @@ def _by_size(
 ) -> tuple[Figure, Any]:
     """Plot one variable of the debiased method, one series for each sample size."""
     summary = summary.sel({"method": "debiased"})
-    classes = summary["n_classes"].values.tolist()
-    figure, axes = _panels(1, classes, summary["scenario"].values.tolist(), title)
-    for axis, (_, panel) in zip(axes.flat, selections(summary, "n_classes"), strict=True):
+    # Two beside each other, so that words can be read where a page is narrow.
+    columns = min(2, summary.sizes["n_classes"])
+    rows = -(-summary.sizes["n_classes"] // columns)
+    names = summary["scenario"].values.tolist()
+    figure, axes = _panels(rows, columns, names, title, height=0.26)
+    for axis in axes.flat[summary.sizes["n_classes"] :]:
+        axis.set_axis_off()
+    for axis, ((k,), panel) in zip(axes.flat, selections(summary, "n_classes"), strict=False):
+        axis.set_title(f"{k} classes")
         _series(axis, panel, name, ("scenario", "sample_size"), bounds)
     return figure, axes
 
@@ -98,12 +104,12 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     title = f"Relative bias of the debiased calibration error, {score}, ± standard error\n"
     last = summary.isel(sample_size=-1)
     title += (
-        f"(rivals in grey at n = {last['sample_size'].item()}; grey band: target; "
+        f"(rivals in grey at n = {last['sample_size'].item()}; grey band: target;\n"
         f"dashed: from ±{_LINEAR} % on the scale is logarithmic)"
     )
     figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
-    for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=True):
+    for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=False):
         rivals = zip(RMSE_RIVALS, ("|", "x", "+", "1"), strict=True)
         # Results that were kept before a rival was added are drawn without it.
         shown = set(at["method"].values.tolist())
@@ -127,6 +133,7 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
         ticks = [-100, -_LINEAR, 0, _LINEAR, 100, 1000]
         axis.set_xticks(ticks, [str(t).replace("-", "−") for t in ticks], rotation=45)
         axis.minorticks_off()
+    for axis in axes[-1]:
         axis.set_xlabel("(mean − truth) / truth, %")
     legend(figure, axes)
     return figure
@@ -135,8 +142,8 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
 def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
     shown = summary["method"].values.tolist()
     title = (
-        "RMSE of the debiased calibration error over that of the best of "
-        f"{', '.join(m for m in RMSE_RIVALS if m in shown)}\n{score}, ± standard error"
+        "Root mean squared error of the debiased calibration error over that of the best\n"
+        f"of {', '.join(m for m in RMSE_RIVALS if m in shown)}; {score}, ± standard error"
     )
     figure, axes = _by_size(summary, "rmse_ratio", title)
     for axis in axes.flat:
@@ -146,22 +153,24 @@ def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
         ticks = [t for t in (0.02, 0.1, 0.5, 1, 2, 10) if low <= t <= high]
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.minorticks_off()
+    for axis in axes[-1]:
         axis.set_xlabel("ratio (below 1: debiased is better)")
     legend(figure, axes)
     return figure
 
 
 def _coverage(summary: xr.Dataset, score: str) -> Figure:
-    title = f"Coverage of the debiased 95 % interval, {score}, ± standard error (band: target)"
+    title = f"Coverage of the debiased 95 % interval, {score},\n± standard error (band: target)"
     figure, axes = _by_size(summary, "coverage", title, (0.0, 1.0))
     for axis in axes.flat:
         axis.axvspan(*COVERAGE_TARGET, color="0.9", zorder=0)
         axis.axvline(0.95, color="black", linewidth=1)
-        axis.set_xlabel("share with the truth")
         low = min(axis.get_xlim()[0], COVERAGE_TARGET[0] - 0.02)
         # Room for half a marker, no more: there is no share beyond 1.
         axis.set_xlim(low, 1.0 + 0.015 * (1 - low))
         axis.set_xticks([t for t in (0, 0.2, 0.4, 0.6, 0.8, 1.0) if t >= low])
+    for axis in axes[-1]:
+        axis.set_xlabel("share of intervals that hold the truth")
     legend(figure, axes)
     return figure
 
@@ -172,7 +181,9 @@ def _tests(summary: xr.Dataset) -> Figure:
     )
     names = [name if name.startswith("calibrated") else f"weak {name}" for name in names]
     title = f"Rejection rate at {LEVEL:.0%}, ± standard error (line: nominal size; band: target)"
-    figure, axes = _panels(len(sizes), classes, names, title)
+    figure, axes = _panels(len(sizes), len(classes), names, title)
+    for axis, k in zip(axes[0], classes, strict=True):
+        axis.set_title(f"{k} classes")
     shown = selections(summary, "test_sample_size", "test_n_classes")
     for axis, (_, panel) in zip(axes.flat, shown, strict=True):
         _series(axis, panel, "rejection_rate", ("test_scenario", "test"), (0.0, 1.0))

@@ -50,9 +50,16 @@ def contests(summary: xr.Dataset) -> dict[tuple[str, str, str], Contest]:
 
 def _judge(summary: xr.Dataset) -> tuple[str, str]:
     found = {key[1:]: each for key, each in contests(summary).items() if key[0] == "log"}
-    cells = "; ".join(f"{', '.join(key)} {each}" for key, each in found.items())
-    said = "; ".join(f"{', '.join(key)}: {each.said}" for key, each in found.items())
-    return f"Cells in which it is nearer : risk is : undecided. {cells}", said
+    lines = [
+        f"{notion_name(notion)}, {smoother}: {simulated.counted(each, 'direct', 'risk')}"
+        for (notion, smoother), each in found.items()
+    ]
+    whole = {
+        notion: simulated.sum_of(each for key, each in found.items() if key[0] == notion)
+        for notion, _ in found
+    }
+    said = "; ".join(f"{notion_name(notion)}, {each.said}" for notion, each in whole.items())
+    return "\n".join(["Log loss:", *lines]), said
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:

@@ -233,12 +233,16 @@ def _gap(summary: xr.Dataset) -> Iterator[str]:
 
 def ordered(summary: xr.Dataset) -> tuple[str, str]:
     """Judge whether the published and the debiased estimates keep the order."""
-    found = "; ".join(
-        f"{each.activation}, {loss(each.generator).divergence}, {each.method}: {each.said}"
-        for each in verdicts(summary)
-        if each.method in ("risk", "debiased")
-    )
-    return found, "a theorem of the population; what breaks it is an estimate"
+    where: dict[tuple[str, str], list[str]] = {}
+    for each in verdicts(summary):
+        if each.method in ("risk", "debiased"):
+            case = f"{each.activation}, {loss(each.generator).divergence}"
+            where.setdefault((each.method, each.said), []).append(case)
+    lines = [
+        f"{_TITLES[method]}: {said} ({'; '.join(cases)})" for (method, said), cases in where.items()
+    ]
+    found = "\n".join(["Where the estimates show a later layer as the sharper one:", *lines])
+    return found, "true of the population by a theorem; only estimates break it"
 
 
 _TITLES = {**TITLES, "risk-tuned": "standardised, γ of least risk"}

@@ -57,10 +57,9 @@ def contests(summary: xr.Dataset, generator: str, method: str) -> dict[tuple[str
 
 
 def _judge(method: str, summary: xr.Dataset) -> tuple[str, str]:
-    found = contests(summary, "log", method)
-    cells = "; ".join(f"{one} against {other} {each}" for (one, other), each in found.items())
-    said = simulated.sum_of(found.values()).said
-    return f"Cells in which it is nearer : bins are : undecided. {cells}", said
+    whole = simulated.sum_of(contests(summary, "log", method).values())
+    counts = simulated.counted(whole, "the kernel", "the estimate by bins")
+    return f"Log loss, all bandwidths and kinds of bins: {counts}", whole.said
 
 
 def _verdict(summary: xr.Dataset) -> Iterator[str]:

@@ -146,6 +146,7 @@ def _verdict(summary: xr.Dataset, found: list[Front]) -> Iterator[str]:
 def _where(summary: xr.Dataset) -> str:
     return "; ".join(
         f"{symbol(f.generator)}, {f.method}: front at epochs {', '.join(map(str, f.epochs))}"
+        + (", a trade-off beyond chance" if f.trade_off else "")
         for f in fronts(summary)
     )
 

@@ -233,7 +233,9 @@ STUDY = Study(
             "section 6.2, Table 2",
         ),
         Claim(
-            "Class-wise calibration errors via risk at γ = 0.02", overstated, "section 6.2, Table 2"
+            "Class-wise calibration errors via the risk at γ = 0.02",
+            overstated,
+            "section 6.2, Table 2",
         ),
     ),
     figures=figures,

@@ -180,6 +180,15 @@ class Contest(NamedTuple):
         return ":".join(map(str, self))
 
 
+def counted(of: Contest, ours: str, theirs: str) -> str:
+    """Say in words how often each of two estimates is the nearer one."""
+    open_ = f"{of.undecided or 'none'} {'is' if of.undecided < 2 else 'are'} undecided"
+    return (
+        f"of {sum(of)} comparisons, {ours} is nearer to the truth in {of.wins or 'none'}, {theirs} "
+        f"in {of.losses or 'none'}, and {open_}"
+    )
+
+
 def contest(summary: xr.Dataset, ours: str, theirs: str) -> Contest:
     """Compare two estimates in every cell, by Student's t of squared errors of the same samples."""
     error = (summary["calibration_error"] - summary["truth"]) ** 2
@@ -277,6 +286,6 @@ def _convergence(panel: xr.Dataset, axis: Any) -> None:
     if mean.min() > 0 and mean.max() > 12 * panel["truth"].item():
         axis.set_yscale("log")
         place = {"ha": "right", "va": "bottom", "fontsize": 8, "color": "0.35"}
-        axis.text(0.98, 0.02, "logarithmic", transform=axis.transAxes, **place)
+        axis.text(1, 1, "logarithmic", transform=axis.transAxes, **place)
     elif mean.min() > 0:
         axis.set_ylim(bottom=0)

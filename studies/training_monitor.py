@@ -189,17 +189,25 @@ def _stops(summary: xr.Dataset) -> Iterator[str]:
     yield from (f"  {line}" for line in _apart(summary))
 
 
-def _apart(summary: xr.Dataset) -> Iterator[str]:
+def _judged(summary: xr.Dataset) -> dict[str, str]:
+    """Say of the calibration errors whether they stop where the loss does, by their names."""
     found = stops(summary)
     reference = found["log loss"]
+    verdicts = {}
     for name in (name for name in found if name.startswith("CE KL")):
         stop = found[name]
         apart, cost = stop.epoch - reference.epoch, stop.log_loss - reference.log_loss
         differ = {"another epoch": apart, "a cost in log loss": cost}
         said = [text for text, values in differ.items() if beyond_chance(values, "seed")]
-        verdict = "fails: " + " and ".join(said) if said else "holds in noise"
-        by = number(apart, 1, signed=True)
-        yield f"{name}: {by} epochs from where the loss stops: {verdict}"
+        verdicts[name] = "fails: " + " and ".join(said) if said else "not told apart"
+    return verdicts
+
+
+def _apart(summary: xr.Dataset) -> Iterator[str]:
+    found = stops(summary)
+    for name, verdict in _judged(summary).items():
+        by = number(found[name].epoch - found["log loss"].epoch, 1, signed=True)
+        yield f"{name}: {by} epochs from where the loss stops; {verdict}"
 
 
 def _growth(summary: xr.Dataset) -> Iterator[str]:
@@ -242,7 +250,12 @@ def _share(summary: xr.Dataset) -> str:
 
 def stopped(summary: xr.Dataset) -> tuple[str, str]:
     """Judge whether the calibration error stops training where the loss does."""
-    return of_each(summary, _least), of_each(summary, lambda of: "; ".join(_apart(of)))
+
+    def said(of: xr.Dataset) -> str:
+        parts = (f"{text} ({name.partition(', ')[2]})" for name, text in _judged(of).items())
+        return "; ".join(parts)
+
+    return of_each(summary, _least), of_each(summary, said)
 
 
 def refined(summary: xr.Dataset) -> tuple[str, str]:

@@ -53,7 +53,8 @@ STEP = int(os.environ.get("MUTANTS_STEP", "1"))
 FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
     "_data/notions.py", "_kernels/*.py", "_methods/debiased.py", "_methods/published.py", "_methods/terms.py",
-    "decomposition.py", "generators/*.py", "information/*.py", "methods.py", "result.py",
+    "_results/estimates.py", "_results/saved.py", "decomposition.py", "generators/*.py", "information/*.py", "methods.py",
+    "result.py", "terms.py",
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 CONTRACTS = (

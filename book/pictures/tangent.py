@@ -33,7 +33,7 @@ def draw() -> Figure:
     gap(axis, P, (on_tangent, on_curve), RED)
     axis.plot([Q], [at_q], "o", color=GREY)
     axis.text(P + 0.025, (on_curve + on_tangent) / 2, "$D_F(p, q)$", color=RED, va="center")
-    axis.text(0.9, float(log.value(pair(0.9))[0]) - 0.01, "$F$", color=BLUE, ha="right")
+    axis.text(0.9, float(log.value(pair(0.9))[0]) + 0.08, "$F$", color=BLUE, ha="right")
     axis.text(0.53, at_q + slope * (0.53 - Q) - 0.09, "tangent at $q$", color=GREY, va="top")
     axis.set_xticks([0, P, Q, 1], ["0", "$p$", "$q$", "1"])
     axis.set_yticks([])

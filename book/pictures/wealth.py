@@ -31,7 +31,7 @@ def draw() -> Figure:
     limit = np.log10(20)
     axis.axhline(limit, color=RED, ls="--", lw=1.2)
     axis.axvline(DRIFT, color=GREY, lw=1, ls=":")
-    axis.text(20, limit + 0.1, "alarm, 1 in 20", color=RED)
+    axis.text(20, limit + 0.3, "alarm, 1 in 20", color=RED)
     top = max(float(powers.max()), limit) * 1.1
     axis.text(DRIFT - 25, top, "calibrated: bets lose", color=GREY, ha="right", va="top")
     axis.text(DRIFT + 25, top, "drifted: bets win", color=GREY, va="top")

@@ -7,14 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace
+from propercal._array import namespace, take_rows
 from propercal._data.predictions import Predictions
-from propercal._typing import Array
-
-
-def take_rows(values: Array, rows: npt.NDArray[np.intp]) -> Array:
-    """Return rows of an array, by their numbers."""
-    return namespace(values).take(values, like(rows, values), axis=0)
 
 
 def subset(predictions: Predictions, rows: npt.NDArray[np.intp]) -> Predictions:

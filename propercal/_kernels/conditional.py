@@ -7,13 +7,19 @@ from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from propercal._array import ignore_underflow, namespace, read_only, sum_last, sum_of_others
+from propercal._array import (
+    ignore_underflow,
+    namespace,
+    read_only,
+    sum_last,
+    sum_of_others,
+    take_rows,
+)
 from propercal._data.arguments import with_reading
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import Reading, validate
 from propercal._data.settings import check_bandwidth, check_flag
-from propercal._data.subsets import take_rows
 from propercal._kernels import linear, tiles
 from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.bins import cell_means

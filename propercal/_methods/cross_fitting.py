@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from propercal._array import is_numpy, like, namespace, one_hot, to_numpy
+from propercal._array import is_numpy, like, namespace, one_hot, take_rows, to_numpy
 from propercal._data.weights import in_rows
 from propercal._methods.dependence import intraclass_correlation
 from propercal._methods.fold_sums import Sources, effect_of_groups
@@ -24,11 +24,11 @@ from propercal.recalibration.family import Family, Recalibration, TrainingSets
 from propercal.recalibration.points import Points
 from propercal.recalibration.stacking import stacking_weights
 
-#: With fewer rows, threads wait for the interpreter longer than they compute.
-_THREADED_ROWS = 2048
+#: With fewer probabilities, threads wait for the interpreter longer than they compute.
+_FEWEST_THREADED = 150_000
 THREADED_NUMBERS = 2_000_000
 #: Nats of the whole sample that a family has to save to be used at all. Without a price, the noise
-#: of 15 families doubles the divergence from predictions that are calibrated.
+#: of a dozen families doubles the divergence from predictions that are calibrated.
 _PRICE = 2.0
 
 LeftOut = frozenset[int]
@@ -154,9 +154,8 @@ class _OfTable:
 
     def predicted(self, left_out: LeftOut, families: Sequence[int], points: Points) -> list[Array]:
         place, b = points.group, self.number[left_out]
-        take = namespace(place).take
         found = [self.at_points[i] for i in families]
-        return [take(prob[min(b, prob.shape[0] - 1), ...], place, axis=0) for prob in found]
+        return [take_rows(prob[min(b, prob.shape[0] - 1), ...], place) for prob in found]
 
 
 def map_some(
@@ -167,7 +166,7 @@ def map_some(
     `prob` (n, k) are the points that it works on; threads of more would take too much memory.
     """
     n, k = prob.shape
-    if is_numpy(prob) and n >= _THREADED_ROWS and n * k <= THREADED_NUMBERS:
+    if is_numpy(prob) and _FEWEST_THREADED <= n * k <= THREADED_NUMBERS:
         return map_threads(function, items, share)
     return [function(item) for item in steps(items, share)]
 
@@ -205,7 +204,7 @@ def cross_fit_rows(sources: Sources, trained: Sources, families: Sequence[Family
         )
         return [train.fit(family) for family in families]
 
-    if is_numpy(outcome) and outcome.shape[0] >= _THREADED_ROWS:
+    if is_numpy(outcome) and outcome.size >= _FEWEST_THREADED:
         fits = map_threads(fitted, left_out, share=0.3)
     else:
         fits = [fitted(out) for out in steps(left_out, share=0.3)]

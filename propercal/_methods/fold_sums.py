@@ -15,6 +15,7 @@ from propercal._array import (
     like,
     namespace,
     one_hot,
+    take_rows,
     to_numpy,
 )
 from propercal._kernels import linear
@@ -144,7 +145,7 @@ def fold_kernel(
     features = sources.features(kernel, bandwidth)
     if targets is None or len(targets) == len(sources.fold):
         return _ExactSums(sources, features)
-    target = namespace(prob).take(features.target, like(targets, prob), axis=0)
+    target = take_rows(features.target, targets)
     return _ExactSums(sources, features._replace(target=target), targets)
 
 
@@ -160,7 +161,7 @@ class _ExactSums:
         if isinstance(rows, slice):
             rows = np.arange(rows.start, rows.stop)
         at = rows if self.targets is None else np.searchsorted(self.targets, rows)
-        target = namespace(columns).take(self.features.target, like(at, columns), axis=0)
+        target = take_rows(self.features.target, at)
         return fold_sums(self.features, self.sources, rows, columns, target)
 
 
@@ -187,7 +188,7 @@ def fold_sums(
         Features of the targets; by default those of the sources `rows`.
     """
     if target is None:
-        target = namespace(columns).take(features.target, like(rows, columns), axis=0)
+        target = take_rows(features.target, rows)
     target = shifted(target, _HEADROOM - HEADROOM)
     sums = _Sums(sources, features.source, columns)
     # Where nothing is left of a source without the row, it need not be summed and taken away.
@@ -199,11 +200,11 @@ def fold_sums(
     alone, others = np.flatnonzero(is_alone), np.flatnonzero(~is_alone)
     xp = namespace(columns)
     found = [
-        sums.without_source(xp.take(target, like(alone, columns), axis=0), rows[alone]),
-        sums.without_row(xp.take(target, like(others, columns), axis=0), rows[others]),
+        sums.without_source(take_rows(target, alone), rows[alone]),
+        sums.without_row(take_rows(target, others), rows[others]),
     ]
     back = np.argsort(np.concatenate([alone, others]))
-    return sums.split(xp.take(xp.concat(found, axis=0), like(back, columns), axis=0))
+    return sums.split(take_rows(xp.concat(found, axis=0), back))
 
 
 class _Sums:
@@ -251,7 +252,7 @@ class _Sums:
         chosen = np.arange(len(rows))
         chosen[is_source] = len(rows) + np.arange(is_source.size)
         left = xp.take(sums, which, axis=0) - one[:, None] * itself
-        return xp.take(xp.concat([sums, left], axis=0), like(chosen, target), axis=0)
+        return take_rows(xp.concat([sums, left], axis=0), chosen)
 
     def _all(
         self, target: Array, rows: np.ndarray[Any, Any], *, exclude_self: bool

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace, slices, to_numpy
+from propercal._array import like, namespace, slices, take_rows, to_numpy
 from propercal._kernels.kernels import BilinearKernel, Features
 from propercal._methods.dependence import blend
 from propercal._methods.fold_sums import FoldSums, Sources
@@ -41,7 +41,7 @@ class GroupedRowSums:
     def __call__(self, rows: slice | np.ndarray[Any, Any], columns: Array) -> FoldSums:
         """Sum over labels, and over `columns` (n, m) at the sources, for the targets `rows`."""
         numbers = np.arange(len(self._sources.fold))[rows]
-        target = namespace(columns).take(self._features.target, like(numbers, columns), axis=0)
+        target = take_rows(self._features.target, numbers)
         group = groups_of(self._sources)[numbers]
         return grouped_row_sums(self._features, self._sources, group, columns, target)
 

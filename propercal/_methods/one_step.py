@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import by_rows, is_numpy, like, namespace, no_gradient, one_hot, to_numpy
+from propercal._array import (
+    by_rows,
+    is_numpy,
+    like,
+    namespace,
+    no_gradient,
+    one_hot,
+    take_rows,
+    to_numpy,
+)
 from propercal._data.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.algorithm import joint_algorithm
@@ -360,7 +369,7 @@ def _at(values: Array, part: Judged) -> Array:
     """Return values of the sources at the judged rows of a fold."""
     if isinstance(part.rows, slice):
         return values[part.rows, ...]
-    return namespace(values).take(values, like(part.rows, values), axis=0)
+    return take_rows(values, part.rows)
 
 
 def _marks(values: Array, rows: slice) -> Array:

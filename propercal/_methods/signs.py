@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propercal._array import by_rows, detached, like, namespace, sum_last, to_numpy
+from propercal._array import by_rows, contiguous, detached, like, namespace, sum_last, to_numpy
 from propercal._data.notions import Problem
 from propercal._typing import Array
 
@@ -35,7 +35,8 @@ class KeptMeans:
         if mean is None or self._size > KEPT_NUMBERS:
             self._size, self._parts = KEPT_NUMBERS + 1, []
         else:
-            self._parts.append(detached(mean[:, 1] if one else mean))
+            # A view of the event would keep the other half too.
+            self._parts.append(detached(contiguous(mean[:, 1]) if one else mean))
 
     def joined(self) -> Array | None:
         """Return them: (n, k) of one problem of all classes, else (n, p), or None."""

@@ -8,6 +8,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.settings import check_confidence_level
+
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
@@ -16,6 +18,11 @@ _JOINED = 1.5
 
 #: With which a miscalibration shows at the detection floor.
 POWER = 0.8
+
+
+def level_or(default: float, confidence_level: float | None) -> float:
+    """Return the level that was asked for, checked; that of the result where none was."""
+    return check_confidence_level(default if confidence_level is None else confidence_level)
 
 
 def half_width(standard_error: float, confidence_level: float) -> float:

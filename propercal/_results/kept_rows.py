@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
-_TERMS = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
-
 
 class OutwardRows(NamedTuple):
     """What rows have of one side, mostly of over-confidence; half of a row whose tilt is 0."""
@@ -186,7 +184,7 @@ class KeptRows:
         if any("class" in dims for dims, _ in variables.values()):
             coords["class"] = names_of(self.names)
         if "by_class" in variables:
-            coords["term"] = list(_TERMS)
+            coords["term"] = list(values)
         coords = _index_coords(self.index, self.place[order], {*variables, *coords}) | coords
         return xr.Dataset(variables, coords)
 
@@ -205,8 +203,13 @@ class KeptRows:
             # The mean of the marginal loss is corrected for its bias as a whole.
             uncertainty = marginal + (values["uncertainty"] - weight @ marginal)
             sharpness = uncertainty - refinement
-        found = (risk, calibration_error, refinement, sharpness, uncertainty)
-        return dict(zip(_TERMS, found, strict=True))
+        return {
+            "risk": risk,
+            "calibration_error": calibration_error,
+            "refinement": refinement,
+            "sharpness": sharpness,
+            "uncertainty": uncertainty,
+        }
 
 
 def names_of(names: tuple[Any, ...]) -> npt.NDArray[Any]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from propercal._data.messages import some_rows
+from propercal._results.estimates import TERM_NAMES, EstimatedTerms, intervals, number
 from propercal._results.intervals import POWER
 from propercal._results.pages import Page
-from propercal._saved import TERM_NAMES, intervals, number
-
-if TYPE_CHECKING:
-    from propercal.result import Decomposition
 
 #: The first identity, down the column of terms.
 _SIGNS = ("  ", "= ", "+ ", "  ", "  ")
 
 
-def as_text(result: Decomposition) -> str:
+def as_text(result: EstimatedTerms) -> str:
     """Return the terms with their intervals, one a line, and what was used."""
     lines = [_heading(result)]
     lines += [
@@ -29,7 +25,7 @@ def as_text(result: Decomposition) -> str:
     return "\n".join(lines)
 
 
-def page_of(result: Decomposition) -> Page:
+def page_of(result: EstimatedTerms) -> Page:
     """Return the same as a table of a notebook."""
     return Page(_heading(result), _rows(result), _notes(result))
 
@@ -39,12 +35,12 @@ def in_groups(n_groups: int | None) -> str:
     return "" if n_groups is None else f" in {n_groups} groups"
 
 
-def _heading(result: Decomposition) -> str:
+def _heading(result: EstimatedTerms) -> str:
     units = f", in {result.units}" if result.units else ""
     return f"{result.generator.name} loss, {result.notion} calibration{units}"
 
 
-def _rows(result: Decomposition) -> list[tuple[str, str, str]]:
+def _rows(result: EstimatedTerms) -> list[tuple[str, str, str]]:
     rows = []
     for name in TERM_NAMES:
         value = number(getattr(result, name))
@@ -56,14 +52,14 @@ def _rows(result: Decomposition) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _notes(result: Decomposition) -> list[str]:
+def _notes(result: EstimatedTerms) -> list[str]:
     notes = [*_skill_score(result), _settings(result), _meaning(result), *_unseen(result)]
     if result.infinite_loss_rows:
         notes.append(f"infinite loss at {some_rows(result.infinite_loss_rows)}")
     return notes
 
 
-def _skill_score(result: Decomposition) -> list[str]:
+def _skill_score(result: EstimatedTerms) -> list[str]:
     if result.skill_score_error is None:
         return []
     low, high = result.interval("skill_score")
@@ -71,7 +67,7 @@ def _skill_score(result: Decomposition) -> list[str]:
     return [f"skill score = 1 - risk / uncertainty = {score}"]
 
 
-def _settings(result: Decomposition) -> str:
+def _settings(result: EstimatedTerms) -> str:
     kernel = f"kernel {result.kernel}, bandwidth {result.bandwidth:.4g}"
     if math.isinf(result.bandwidth):
         kernel = "no kernel correction"
@@ -83,7 +79,7 @@ def _settings(result: Decomposition) -> str:
     return f"method {result.method}, {kernel}, {rows}, k = {result.n_classes}"
 
 
-def _meaning(result: Decomposition) -> str:
+def _meaning(result: EstimatedTerms) -> str:
     meaning = f"[ ]: {result.confidence_level:.0%} interval"
     if math.isnan(number(result.calibration_error)):
         return f"{meaning}; the other terms were not asked for"
@@ -92,7 +88,7 @@ def _meaning(result: Decomposition) -> str:
     return meaning
 
 
-def _unseen(result: Decomposition) -> list[str]:
+def _unseen(result: EstimatedTerms) -> list[str]:
     """Say how large a calibration error may hide, where the interval does not exclude 0."""
     low, _ = intervals(result).get("calibration_error", (math.inf, math.inf))
     if low > 0 or math.isnan(result.detection_floor):

@@ -15,7 +15,7 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level
 from propercal._results.forms import Result, settings_of
-from propercal._results.intervals import half_width
+from propercal._results.intervals import half_width, level_or
 from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.classical.events import Event, event_of
@@ -89,8 +89,8 @@ class CalibrationSlope(Result):
         """
         if name not in _NAMES:
             raise unknown_name("name", name, _NAMES)
-        level = self.confidence_level if confidence_level is None else confidence_level
-        half = half_width(self.standard_errors[name], check_confidence_level(level))
+        level = level_or(self.confidence_level, confidence_level)
+        half = half_width(self.standard_errors[name], level)
         value = float(getattr(self, name))
         return value - half, value + half
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from propercal._data.messages import unknown_name
-from propercal.cli.output import one_line
+from propercal._files.names import one_line
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator

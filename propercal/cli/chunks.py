@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from propercal.cli import formats
-from propercal.cli.columns import (
+from propercal._files import formats
+from propercal._files.columns import (
     Columns,
     check_classes,
     find_label_column,
@@ -22,10 +22,11 @@ from propercal.cli.columns import (
     text_of,
     values_of,
 )
+from propercal._files.formats import SEPARATORS
+from propercal._files.names import listed
+from propercal._files.reading import holds_arrays
+from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal.cli.each_file import read
-from propercal.cli.files import holds_arrays
-from propercal.cli.formats import SEPARATORS, listed
-from propercal.cli.standard_input import STANDARD_INPUT, suffix_of
 
 if TYPE_CHECKING:
     import pandas as pd

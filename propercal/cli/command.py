@@ -13,11 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from propercal._files.names import shown
 from propercal._interrupts import raise_again
 from propercal.cli.codes import DONE, FAILED, INTERRUPTED, USAGE
 from propercal.cli.completion import complete, is_completing
 from propercal.cli.options import HelpFormatter
-from propercal.cli.output import reason, shown
+from propercal.cli.output import reason
 
 __all__ = ["main"]
 

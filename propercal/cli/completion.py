@@ -37,7 +37,7 @@ def columns_of_files(*, parsed_args: Any = None, **_: object) -> list[str]:
 
 
 def _columns(path: Path) -> list[str]:
-    from propercal.cli import formats
+    from propercal._files import formats
 
     suffix, packed = formats.format_of(path)
     if suffix == ".npz":

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from propercal._data.messages import some_rows
-from propercal._saved import as_mapping, intervals
-from propercal.cli.output import WIDTH, end_of_interval, number, shortened, shown
+from propercal._files.names import shortened, shown
+from propercal._results.estimates import intervals
+from propercal._results.saved import as_mapping
+from propercal.cli.output import WIDTH, end_of_interval, number
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator, Decomposition

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from propercal.cli.output import reason
 
 if TYPE_CHECKING:
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 _Found = TypeVar("_Found")
 
@@ -23,7 +23,7 @@ FAULTS = (ValueError, OSError, ImportError, MemoryError)
 
 def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> PredictionFile:
     """Read a file as the flags say; `find_id` looks for a column of ids where none is named."""
-    from propercal.cli.files import holds_arrays, read_predictions
+    from propercal._files.reading import holds_arrays, read_predictions
 
     # Names of columns are about the tables among the files, where there are some.
     named = not holds_arrays(path) or all(map(holds_arrays, options.files))

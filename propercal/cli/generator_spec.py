@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propercal.cli.output import one_line
+from propercal._files.names import one_line
 
 if TYPE_CHECKING:
     from propercal import BregmanGenerator

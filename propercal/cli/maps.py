@@ -15,7 +15,7 @@ import numpy.typing as npt
 from propercal.cli.output import finite, reason
 
 if TYPE_CHECKING:
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,7 +100,7 @@ class RecalibrationMap:
     @classmethod
     def read(cls, path: Path) -> RecalibrationMap:
         """Read one from a file, or raise."""
-        from propercal.cli.formats import read_text
+        from propercal._files.formats import read_text
 
         try:
             found = json.loads(read_text(path, packed=False))

@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from propercal.cli.arguments import (
     bandwidth,
@@ -67,22 +67,27 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return "".join(f"{indent}{line}\n" for line in lines)
 
 
+class Help(NamedTuple):
+    """What the help of a command says."""
+
+    summary: str
+    about: str
+    examples: str
+
+
 def new_command(
     commands: argparse._SubParsersAction[Any],
     name: str,
     run: Callable[[argparse.Namespace], int],
-    *,
-    summary: str,
-    about: str,
-    examples: str,
+    words: Help,
     parents: Sequence[Parent] = (),
 ) -> argparse.ArgumentParser:
     """Add the parser of a command, whose help ends with examples and exit codes."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
-        help=summary,
-        description=about,
-        epilog=f"Examples:\n{examples}\n{EXIT_CODES}",
+        help=words.summary,
+        description=words.about,
+        epilog=f"Examples:\n{words.examples}\n{EXIT_CODES}",
         formatter_class=HelpFormatter,
         parents=list(parents),
     )
@@ -90,9 +95,18 @@ def new_command(
     return parser
 
 
-def files_flag(parser: argparse.ArgumentParser, nargs: str = "+") -> None:
-    """Add the files to read."""
+def command_of_files(
+    commands: argparse._SubParsersAction[Any],
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    words: Help,
+    parents: Sequence[Parent],
+    nargs: str = "+",
+) -> argparse.ArgumentParser:
+    """Add the parser of a command that reads files: what their columns are, and FILE."""
+    parser = new_command(commands, name, run, words, [columns(), *parents])
     parser.add_argument("files", nargs=nargs, type=Path, metavar="FILE")
+    return parser
 
 
 def columns() -> Parent:

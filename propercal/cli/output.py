@@ -10,20 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from propercal._files.names import one_line, shown
 from propercal.cli.words import in_words
 
 #: Columns of a terminal.
 WIDTH = 100
-
-
-def one_line(message: object) -> str:
-    """Return a message without its line breaks."""
-    return " ".join(str(message).split())
-
-
-def shown(text: object) -> str:
-    """Return text that a terminal shows and does not obey: control characters are escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 def reason(error: BaseException) -> str:
@@ -49,15 +40,6 @@ def say(path: object, note: str) -> None:
 def say_plainly(note: str) -> None:
     """Print one line on standard error."""
     print(f"propercal: {shown(one_line(in_words(note)))}", file=sys.stderr)
-
-
-def shortened(path: object, width: int) -> str:
-    """Return the name of a file in at most so many characters: the middle is left out."""
-    text = shown(path)
-    if len(text) <= width:
-        return text
-    tail = (width - 1) * 2 // 3
-    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
 def finite(value: Any) -> Any:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from propercal.cli import formats
-from propercal.cli.class_names import KEYS
-from propercal.cli.columns import numbers_of
-from propercal.cli.formats import SEPARATORS, listed
-from propercal.cli.standard_input import STANDARD_INPUT, read_standard_input
+from propercal._files import formats
+from propercal._files.class_names import KEYS
+from propercal._files.columns import numbers_of
+from propercal._files.formats import SEPARATORS
+from propercal._files.names import listed
+from propercal._files.standard_input import STANDARD_INPUT, read_standard_input
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from propercal.cli.formats import format_of
+from propercal._files.formats import format_of
 
 
 def check_new(path: Path, inputs: Sequence[Path], *, force: bool) -> None:

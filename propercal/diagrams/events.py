@@ -26,6 +26,8 @@ from propercal._data.tokens import key
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+#: What says which dimension or axis is which.
+_LAYOUT = ("class_axis", "class_dim", "sample_dims")
 #: What a single prediction without a name is called.
 _ALONE = "model"
 
@@ -117,7 +119,9 @@ def read_models(
     models = _check_names(predictions)
     names = {each: Names(proba=f"predictions[{each!r}]") for each in models}
     rows = _aligned(y_true, models, names, groups, blocks, reading)
-    plain: Any = {name: value for name, value in reading.items() if name != "sample_weight"}
+    # Rows that were aligned have neither dimensions nor axes any more.
+    told = {"sample_weight"} if len(models) == 1 else {"sample_weight", *_LAYOUT}
+    plain: Any = {name: value for name, value in reading.items() if name not in told}
     found = {}
     for each, (labels, proba, weight, of_groups) in rows.items():
         read = validate_groups(
@@ -161,7 +165,7 @@ def _aligned(
 ) -> dict[str, tuple[object, object, object, object]]:
     """Bring rows and columns of all models, weights and groups into the order of the first."""
     check_groups(groups, blocks)
-    layout = Layout(*(reading.get(each) for each in ("class_axis", "class_dim", "sample_dims")))  # type: ignore[arg-type]
+    layout = Layout(*(reading.get(each) for each in _LAYOUT))  # type: ignore[arg-type]
     y_true, weight, groups, *given = collected(
         y_true, reading.get("sample_weight"), exact("groups", groups), *models.values()
     )

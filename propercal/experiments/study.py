@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
     claim: str
     where: str
     found: str
-    """the numbers that it rests on"""
+    """the numbers that it rests on, one line or several"""
     said: str
     """a few words"""
 
@@ -167,7 +167,8 @@ class Study(Generic[F]):
 
 def _wrapped(text: str, indent: str) -> list[str]:
     """Return lines that a terminal of 100 columns shows whole."""
-    return textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=indent)
+    wrap = textwrap.TextWrapper(100, initial_indent=indent, subsequent_indent=indent)
+    return [line for part in text.splitlines() for line in wrap.wrap(part)]
 
 
 def _judged(claim: Claim, summary: xr.Dataset) -> tuple[str, str]:

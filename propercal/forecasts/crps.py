@@ -15,7 +15,12 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._methods.recipe import make_recipe
 from propercal._results.forms import Result, settings_of
-from propercal._results.intervals import error_of_mean, half_width, standard_error_of_groups
+from propercal._results.intervals import (
+    error_of_mean,
+    half_width,
+    level_or,
+    standard_error_of_groups,
+)
 from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.forecasts.isotonic import RowScores, row_scores
@@ -108,8 +113,7 @@ class CRPSDecomposition(Result):
         """
         if name not in TERMS:
             raise unknown_name("name", name, TERMS)
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
+        level = level_or(self.confidence_level, confidence_level)
         value, half = getattr(self, name), half_width(self.standard_errors[name], level)
         other = self.standard_errors.get(f"held_out_{name}")
         if other is None:

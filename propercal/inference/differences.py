@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level
 from propercal._results.forms import Result
+from propercal._results.intervals import level_or
 from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions, quantile, two_sided
@@ -81,8 +81,7 @@ class PairedDifference(Result):
         ValueError
             If the level is not between 0 and 1, or the difference is not finite.
         """
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
+        level = level_or(self.confidence_level, confidence_level)
         if not self._is_finite:
             raise bad_value(
                 "difference", repr(self.difference), "a finite one", "use a bounded loss"

@@ -12,8 +12,8 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.messages import unknown_name
-from propercal._data.settings import check_confidence_level
 from propercal._results.forms import Result
+from propercal._results.intervals import level_or
 from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.inference.contributions import Contributions
@@ -194,7 +194,7 @@ class ModelComparison(Result):
         ValueError
             If the level is not between 0 and 1.
         """
-        level = self._level(confidence_level)
+        level = level_or(self.confidence_level, confidence_level)
         return tuple(name for name in self._order() if self.best_pvalues[name] > 1 - level)
 
     @property
@@ -222,7 +222,7 @@ class ModelComparison(Result):
         ValueError
             If the level is not between 0 and 1.
         """
-        critical = self._joint.critical_value(self._level(confidence_level))
+        critical = self._joint.critical_value(level_or(self.confidence_level, confidence_level))
         values = self._worse_up()
         with np.errstate(invalid="ignore"):
             excess = values[:, None] - values[None, :]
@@ -234,10 +234,6 @@ class ModelComparison(Result):
         lower, upper = 1 + sure.sum(axis=1), len(values) - sure.sum(axis=0)
         rows = zip(estimate.tolist(), lower.tolist(), upper.tolist(), strict=True)
         return {name: Rank(*row) for name, row in zip(self.models, rows, strict=True)}
-
-    def _level(self, confidence_level: float | None) -> float:
-        level = self.confidence_level if confidence_level is None else confidence_level
-        return check_confidence_level(level)
 
     def _worse_up(self) -> np.ndarray[Any, Any]:
         """(M,) estimates, turned so that more is worse."""

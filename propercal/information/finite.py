@@ -12,16 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import is_array, is_numpy, like, namespace, scalar, to_numpy
-from propercal._data.columns import keys
+from propercal._array import namespace, scalar, to_numpy
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import hold, named
-from propercal._data.messages import bad_value, some_names
-from propercal._data.reading import not_real, read_numpy
-from propercal._data.tokens import is_permutation
+from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
+from propercal.information.tables import (
+    check_same_names,
+    check_same_order,
+    check_sums,
+    joint_table,
+    read_tables,
+)
 
 
 def f_divergence(f: Callable[[Array], Array], distributions: object, reference: object) -> Any:
@@ -71,7 +74,7 @@ def f_divergence(f: Callable[[Array], Array], distributions: object, reference: 
     >>> f_divergence(lambda x: np.sum(np.abs(x - 1), -1) / 2, p, q)
     0.5
     """
-    (p, q), dtype = _tables(("distributions", distributions, 2), ("reference", reference, 1))
+    (p, q), dtype = read_tables(("distributions", distributions, 2), ("reference", reference, 1))
     xp = namespace(p)
     if p.shape[1] != q.shape[0]:
         raise bad_value(
@@ -81,10 +84,10 @@ def f_divergence(f: Callable[[Array], Array], distributions: object, reference: 
             "list the probability of every value in both",
         )
     of_classes = getattr(f, "of_classes", None)
-    _check_names(("prior", of_classes), ("distributions", axis_names(distributions, 0)))
-    _check_order(("distributions", distributions, -1), ("reference", reference, 0))
-    _check_sums("distributions", xp.sum(p, axis=1), dtype, "every row must sum to 1")
-    _check_sums("reference", xp.sum(q), dtype, "divide it by its sum")
+    check_same_names(("prior", of_classes), ("distributions", axis_names(distributions, 0)))
+    check_same_order(("distributions", distributions, -1), ("reference", reference, 0))
+    check_sums("distributions", xp.sum(p, axis=1), dtype, "every row must sum to 1")
+    check_sums("reference", xp.sum(q), dtype, "divide it by its sum")
     at_ones = float(to_numpy(_evaluate(f, xp.ones_like(p.T[:1, :])))[0])
     if not abs(at_ones) <= 1e-9:
         raise bad_value(
@@ -131,8 +134,8 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     >>> print(function(np.array([[1.0, 1.0], [2.0, 0.0]])))
     [0.  0.5]
     """
-    (pi,), dtype = _tables(("prior", prior, 1))
-    _check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
+    (pi,), dtype = read_tables(("prior", prior, 1))
+    check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
     function = _sharpness_function(as_generator(generator), pi)
     return replace(function, of_classes=axis_names(prior, 0))
 
@@ -175,7 +178,7 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     >>> round(sharpness_divergence("brier", [[0.4, 0.1], [0.1, 0.4]]), 6)
     0.18
     """
-    table, dtype = _joint(joint)
+    table, dtype = joint_table(joint)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     # A class that does not occur has no distribution; F^Y gives it no weight, so any will do.
@@ -219,7 +222,7 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     >>> round(statistical_information("brier", [[0.5, 0.0], [0.0, 0.5]]), 6)
     0.5
     """
-    table, dtype = _joint(joint)
+    table, dtype = joint_table(joint)
     chosen = as_generator(generator)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
@@ -264,9 +267,9 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
     array([[0.25 , 0.   ],
            [0.375, 0.375]])
     """
-    (table, m), dtype = _tables(("joint", joint, 2), ("kernel", kernel, 2))
+    (table, m), dtype = read_tables(("joint", joint, 2), ("kernel", kernel, 2))
     xp = namespace(table)
-    _check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
+    check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
     if m.shape[0] != table.shape[0]:
         raise bad_value(
             "kernel",
@@ -274,8 +277,8 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
             f"{table.shape[0]}, one per row of joint",
             "give the distribution of Z' at every value of Z",
         )
-    _check_order(("joint", joint, 0), ("kernel", kernel, 0))
-    _check_sums("kernel", xp.sum(m, axis=1), dtype, "every row must sum to 1")
+    check_same_order(("joint", joint, 0), ("kernel", kernel, 0))
+    check_sums("kernel", xp.sum(m, axis=1), dtype, "every row must sum to 1")
     return xp.astype(m.T @ table, dtype)
 
 
@@ -335,87 +338,3 @@ def _finite_value(generator: BregmanGenerator, prior: Array) -> Array:
             "boundary, such as 'brier'",
         )
     return value
-
-
-def _check_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:
-    """Raise if the values along an axis of each of two arguments have names, and other ones."""
-    named_first, named_second = (
-        (argument, axis_names(values, axis)) for argument, values, axis in (first, second)
-    )
-    _check_names(named_first, named_second)
-
-
-def _check_names(
-    first: tuple[str, tuple[Any, ...] | None], second: tuple[str, tuple[Any, ...] | None]
-) -> None:
-    names, others = first[1], second[1]
-    if names is None or others is None or keys(names) == keys(others):
-        return
-    # Names that are counted say nothing beside others than numbers in another order.
-    counted = [each for each in (names, others) if named(each) is None]
-    if not counted or (is_permutation(names) and is_permutation(others)):
-        raise bad_value(
-            second[0],
-            f"values named {some_names(others)}",
-            f"{some_names(names)}, in this order, as {first[0]} has",
-            "select them in one order, or pass both without names",
-        )
-
-
-def _joint(joint: object) -> tuple[Array, Any]:
-    (table,), dtype = _tables(("joint", joint, 2))
-    xp = namespace(table)
-    _check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
-    return table, dtype
-
-
-def _tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
-    """Return the arguments in double precision and one library, with the dtype of the first."""
-    given: list[Array] = [
-        v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
-        for name, v, ndim in arguments
-    ]
-    library = next((v for _, v, _ in arguments if is_array(v)), given[0])
-    xp = namespace(library)
-    tables: list[Array] = []
-    for (name, original, ndim), values in zip(arguments, given, strict=True):
-        if values.ndim != ndim or 0 in values.shape:
-            raise bad_value(
-                name,
-                f"an array of shape {tuple(values.shape)}",
-                f"{ndim} dimension{'s' if ndim > 1 else ''}, none of them empty",
-                "see the shapes in the documentation",
-            )
-        table = values if is_array(original) else like(values, library)
-        table = xp.astype(table, xp.float64)
-        bad = ~(xp.isfinite(table) & (table >= 0))
-        if bool(xp.any(bad)):
-            place = tuple(int(i) for i in np.argwhere(to_numpy(bad))[0])
-            raise bad_value(
-                name,
-                f"{float(to_numpy(table)[place])} at {list(place)}",
-                "probabilities ≥ 0",
-                "correct the table",
-            )
-        tables.append(table)
-    first = given[0].dtype if is_array(arguments[0][1]) else xp.float64
-    return tables, first if xp.isdtype(first, "real floating") else xp.float64
-
-
-def _plain(name: str, values: object, ndim: int) -> Array:
-    """Return numbers of any holder in NumPy, a table of one column as a matrix."""
-    held = hold(name, values)
-    array = read_numpy(name, held.values)
-    if array.dtype.kind not in "biuf":
-        raise bad_value(name, *not_real(array))
-    one = held.table or held.first
-    return array[:, None] if one and array.ndim == 1 < ndim else array
-
-
-def _check_sums(name: str, sums: Array, dtype: Any, fix: str) -> None:
-    """Check that sums are 1, up to what rounding to `dtype` explains."""
-    eps = float(namespace(sums).finfo(dtype).eps)
-    values = to_numpy(sums).ravel()
-    worst = int(np.argmax(np.abs(values - 1)))
-    if abs(values[worst] - 1) > max(1e-6, eps**0.5):
-        raise bad_value(name, f"an array with a sum of {values[worst]:.6g}", "a sum of 1", fix)

@@ -18,7 +18,7 @@ from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
 from propercal.monitor.history import history_of, page_of, state_of
 from propercal.monitor.rows import read, refuse_weights
-from propercal.monitor.settings import Settings, check_same
+from propercal.monitor.settings import Settings, check_follows, check_same
 from propercal.monitor.state import Limits
 from propercal.monitor.written import decode, encode
 
@@ -226,14 +226,7 @@ class CalibrationMonitor(Result):
         with self._lock:
             mine = self._seen
             check_same(self._own, later._own, self.generator, later.generator)
-            following = self.first_row + mine.state.n_rows
-            if later.first_row != following:
-                raise bad_value(
-                    "later",
-                    f"a monitor whose first row has the number {later.first_row}",
-                    f"{following}, that of the row after the last of this one",
-                    "say first_row=... when it is made, and merge parts in the order of time",
-                )
+            check_follows(self._own, later._own, mine.state.n_rows)
             self._seen = mine.plus(others, self._own, self._limits)
         return self
 

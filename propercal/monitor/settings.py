@@ -96,6 +96,18 @@ def check_same(
             )
 
 
+def check_follows(mine: Settings, later: Settings, n_rows: int) -> None:
+    """Raise unless the first row of the later monitor is the one after the `n_rows` of this one."""
+    following = mine.first_row + n_rows
+    if later.first_row != following:
+        raise bad_value(
+            "later",
+            f"a monitor whose first row has the number {later.first_row}",
+            f"{following}, that of the row after the last of this one",
+            "say first_row=... when it is made, and merge parts in the order of time",
+        )
+
+
 def _whole(argument: str, value: Any, least: int, fix: str, most: int | None = None) -> int:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
-from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.monitor.bets import Bets
 from propercal.monitor.evidence import Evidence
@@ -21,7 +19,7 @@ from propercal.monitor.state import MOST_POINTS, State
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
-from propercal.sketch.settings import fixed_values, same_values
+from propercal.sketch.settings import fixed_values, generator_of
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -102,11 +100,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     written, name, values, reading, n_kept = (
         settings.pop(each) for each in ("generator", "name", "values", "reading", "n_kept")
     )
-    chosen = as_generator(name if generator is None else generator)
-    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
-        raise bad_value(
-            "generator", repr(chosen), f"{written}, that of the monitor", "pass generator=..."
-        )
+    chosen = generator_of(generator, name, written, values, "monitor")
     own = Settings.of(**settings)
     shapes = _shapes(own, n_kept)
     sizes = {each: 8 * int(np.prod(shape, dtype=object)) for each, shape in shapes.items()}

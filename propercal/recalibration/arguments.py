@@ -56,6 +56,32 @@ class Columns:
         known = held.columns, name, single, dims, class_dim, scalars
         return cls(*known, fitted.from_logits, said)
 
+    def written(self) -> dict[str, Any]:
+        """Return how columns were called, in values of Python that can be kept in a file."""
+        return {
+            "names": None if self.names is None else [_value(each) for each in self.names],
+            "name": _value(self.name),
+            "single": self.single,
+            "dims": [_value(each) for each in self.dims],
+            "class_dim": _value(self.class_dim),
+            "scalars": {_value(name): _value(each) for name, each in self.scalars.items()},
+        }
+
+    @classmethod
+    def read(cls, written: dict[str, Any], fitted: Any) -> Columns:
+        """Return what :meth:`written` gave, beside the settings of what was fitted."""
+        names, said = written["names"], {"labels": fitted.labels, "pos_label": fitted.pos_label}
+        return cls(
+            None if names is None else tuple(names),
+            written["name"],
+            written["single"],
+            tuple(written["dims"]),
+            written["class_dim"],
+            dict(written["scalars"]),
+            fitted.from_logits,
+            said,
+        )
+
     def layout(self, X: Any, n_classes: int) -> Layout:
         """Return which dimension of a labelled array is that of the classes, or raise."""
         if self.class_dim in X.dims:
@@ -77,6 +103,13 @@ class Columns:
                 else "fit to an array with the same dimensions, or pass X.to_numpy()",
             )
         return Layout(class_dim=fitting[0])
+
+
+def _value(name: Any) -> Any:
+    """Return a name, or each part of it, as Python has it."""
+    if isinstance(name, tuple):
+        return tuple(_value(each) for each in name)
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:

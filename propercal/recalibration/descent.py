@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace
+from propercal._array import like, namespace, take_rows
 from propercal._typing import Array
 
 MAX_STEPS = 30
@@ -37,14 +37,10 @@ class _Points(NamedTuple):
     def part(self, which: Numbers) -> _Points:
         return _Points(
             self.number[which],
-            _rows(self.point, which),
+            take_rows(self.point, which),
             self.value[which],
-            _rows(self.belongings, which),
+            take_rows(self.belongings, which),
         )
-
-
-def _rows(x: Array, which: Numbers) -> Array:
-    return namespace(x).take(x, like(which, x), axis=0)
 
 
 def descend(
@@ -96,7 +92,7 @@ def descend(
     parts = [*ended, at]
     xp = namespace(start)
     order = np.argsort(np.concatenate([part.number for part in parts]))
-    return _rows(xp.concat([part.point for part in parts], axis=0), order)
+    return take_rows(xp.concat([part.point for part in parts], axis=0), order)
 
 
 def _search(
@@ -111,7 +107,9 @@ def _search(
     found: list[_Points] = []
     moved: list[Numbers] = []
     for _ in range(_MAX_HALVINGS):
-        point = _rows(at.point, trying) + _rows(step, trying) * like(length[trying, None], step)
+        point = take_rows(at.point, trying) + take_rows(step, trying) * like(
+            length[trying, None], step
+        )
         new = _Points(at.number[trying], point, *evaluate(point, at.number[trying]))
         fell = new.value <= at.value[trying] - _SHARE * length[trying] * gain[trying]
         if fell.any():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from propercal._array import device, exp_over, like, namespace, to_numpy
+from propercal._array import device, exp_over, namespace, take_rows, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.descent import MAX_STEPS, Floats, Numbers, descend
 from propercal.recalibration.terms import Terms
@@ -94,7 +94,7 @@ def fit(
     before = before + xp.zeros_like(start[:, 0])
 
     def of(values: Array, number: Numbers) -> Array:
-        return values if len(number) == b else xp.take(values, like(number, values), axis=0)
+        return values if len(number) == b else take_rows(values, number)
 
     def evaluate(coefficients: Array, number: Numbers) -> tuple[Floats, Array]:
         scores = terms.scores(coefficients)
@@ -145,9 +145,9 @@ class _NewtonSteps:
         xp = namespace(gradient)
         self._taken += 1
         if self._inverse is not None and self._taken <= _CHORDS:
-            inverse = xp.take(self._inverse, like(number, gradient), axis=0)
+            inverse = take_rows(self._inverse, number)
             return xp.matmul(inverse, gradient[:, :, None])[:, :, 0]
-        ridge = xp.take(self._ridge, like(number, gradient), axis=0)
+        ridge = take_rows(self._ridge, number)
         curvature = self._terms.information(prob, weight) + self._eye * ridge[:, :, None]
         return xp.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propercal._data.messages import bad_value
+
 Floats = NDArray[np.float64]
 
 #: Arguments nearer to each other than this are one, whose last digits say nothing.
@@ -50,9 +52,23 @@ class IsotonicFunction:
         Returns
         -------
         IsotonicFunction
+
+        Raises
+        ------
+        ValueError
+            If they have names of rows.
         """
         from scipy.optimize import isotonic_regression
 
+        for name, each in (("x", x), ("target", target), ("weight", weight)):
+            if hasattr(each, "to_numpy") or hasattr(each, "dims"):
+                # Of which one would be matched by an index, and another not.
+                raise bad_value(
+                    name,
+                    f"a {type(each).__name__}",
+                    "an array of NumPy, in the order of the others",
+                    "bring all into one order, and pass .to_numpy()",
+                )
         values, row = np.unique(x, return_inverse=True)
         group = _groups(values)
         place = group[row]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from propercal._data.messages import bad_value
 from propercal.inference import CalibrationTest, ModelComparison
 from propercal.result import Decomposition
 from propercal.subgroups import GroupDecomposition
+
+if TYPE_CHECKING:
+    from propercal._files.prediction_file import PredictionFile
 
 RESULTS = (Decomposition, GroupDecomposition, ModelComparison, CalibrationTest)
 PAGES = (".html", ".htm")
@@ -175,13 +177,13 @@ def read_files(
 ) -> Data:
     """Return what files hold, each of the predictions of one model for the same rows."""
     _check_beside_files(reading, beside)
-    # Readers of files are the command line's, which stands above this.
-    matching = import_module("propercal.cli.matching")
+    from propercal._files.matching import matched
+
     several = len(paths) > 1
     known = {name: reading.get(name) for name in _OF_FILES}
     read = [_read(path, known, columns) for path in paths]
     first, subgroups = read[0]
-    found = matching.matched([each for each, _ in read])
+    found = matched([each for each, _ in read])
     models = found.models if several else {"": next(iter(found.models.values()))}
     said = dict(found.arguments)
     groups = said.pop("groups", None)
@@ -219,7 +221,7 @@ def _check_beside_files(reading: Mapping[str, Any], beside: Mapping[str, object]
             )
 
 
-def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[Any, Any]:
+def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[PredictionFile, Any]:
     """Return what a file holds, and the subgroup of each row."""
     group, subgroup = columns.group_column, columns.subgroup_column
     if subgroup is None:
@@ -245,12 +247,13 @@ def _columns_of(
     columns: Columns,
     group: str | None,
     others: tuple[str, ...],
-) -> Any:
+) -> PredictionFile:
     """Read a file with one of its columns as groups, and without `others`."""
-    files = import_module("propercal.cli.files")
+    from propercal._files.reading import holds_arrays, read_predictions
+
     # Arrays have names of their own.
-    table = not files.holds_arrays(Path(path))
-    return files.read_predictions(
+    table = not holds_arrays(Path(path))
+    return read_predictions(
         path,
         label_column=columns.label_column if table else None,
         weight_column=columns.weight_column,

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from propercal._array import ignore_underflow, no_gradient
+from propercal._array import ignore_underflow
 from propercal._data.links import check_link
 from propercal._data.messages import bad_value
 from propercal._data.settings import (
@@ -21,14 +21,12 @@ from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch.class_order import listed_names
-from propercal.sketch.contents import ENOUGH, Contents
-from propercal.sketch.convention import Convention, read_rows
+from propercal.sketch.contents import Contents
+from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import encode
 from propercal.sketch.first_class import check_absent
 from propercal.sketch.grid import check_grid, frame_of
-from propercal.sketch.occurred import Occurred, tables_tell
 from propercal.sketch.result import Question, decomposition, estimated_error
-from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.settings import (
     as_summed,
     check_folds,
@@ -39,6 +37,7 @@ from propercal.sketch.settings import (
 )
 from propercal.sketch.state import State
 from propercal.sketch.tables import PointSums
+from propercal.sketch.updates import Update, after_update, read_update
 from propercal.sketch.verification import check_state
 from propercal.sketch.written import read_back
 
@@ -47,7 +46,7 @@ class CalibrationSketch:
     r"""Predictions and labels, summed up so that streams and clusters can be decomposed.
 
     For each class, rows are summed by point, fold and label. The points are the predictions where
-    at most 2000 are distinct, else bins of the log-odds, of a width of 0.0125 in the middle. Sums
+    at most 2000 are distinct, else bins of the log-odds, of a width of 0.00625 in the middle. Sums
     add up, over chunks of a stream and over machines, and the debiased estimate is computed from
     them as :func:`propercal.decompose` does from the rows. All other terms are sums over rows.
 
@@ -201,61 +200,27 @@ class CalibrationSketch:
             If the rows cannot be used; then nothing of them was added.
         """
         with self._lock:
-            self._seen = self._after(y_true, y_proba, sample_weight)
+            read = self._read(y_true, y_proba, sample_weight)
+            if read is not None:
+                self._seen = self._with_rows(read)
 
-    def _after(self, y_true: object, y_proba: object, sample_weight: object) -> Contents:
-        """Return what will have been seen after some rows more."""
-        read = self._read(y_true, y_proba, sample_weight)
-        return self._seen if read is None else self._with_rows(*read)
-
-    def _read(
-        self, y_true: object, y_proba: object, sample_weight: object
-    ) -> tuple[Pairs, int, Convention] | None:
-        """Return pairs of rows, how many rows are of separate problems, and what they settle."""
-        if sample_weight is not None and self.bandwidth is not None:
-            raise bad_value(
-                "sample_weight",
-                f"a {type(sample_weight).__name__}",
-                "None in a sketch of a bandwidth, since its nodes have no weights of rows",
-                'make the sketch without a bandwidth, for method="debiased"',
-            )
-        read = read_rows(
+    def _read(self, y_true: object, y_proba: object, sample_weight: object) -> Update | None:
+        return read_update(
             y_true,
             y_proba,
+            sample_weight,
+            notion=self.notion,
+            has_nodes=self.bandwidth is not None,
+            reading=self._seen.reading,
             n_classes=self.n_classes,
             from_logits=self.from_logits,
-            reading=self._seen.reading,
             labels=self.labels,
             pos_label=self.pos_label,
             link=self.link,
-            sample_weight=sample_weight,
         )
-        if read is None:
-            return None
-        rows, reading, weight = read
-        check_weights(weight)
-        if not tables_tell(self.notion):
-            reading = reading._replace(occurred=reading.occurred.plus(Occurred.of(rows)))
-        with no_gradient(rows.prob):
-            pairs = pairs_of(rows, self.notion, weight)
-        return pairs, rows.n_samples if rows.multilabel else 0, reading
 
-    def _with_rows(
-        self,
-        pairs: Pairs,
-        n_odd: int,
-        reading: Convention,
-        tables: Sequence[PointSums] | None = None,
-    ) -> Contents:
-        """Return what will have been seen after rows that were read; these are their tables."""
-        seen, frame = self._seen, self._frame
-        with no_gradient(pairs.prob):
-            if pairs.n_samples < ENOUGH:
-                waiting = pending_rows(pairs, self.generator, n_odd)
-                return seen.with_rows(waiting, frame, reading)
-            n_seen = seen.state.n_samples
-            new = state_of_rows(pairs, frame, self.generator, n_odd, n_seen, tables)
-            return seen._replace(state=seen.state.plus(new), reading=reading)
+    def _with_rows(self, read: Update, tables: Sequence[PointSums] | None = None) -> Contents:
+        return after_update(self._seen, read, self._frame, self.generator, tables)
 
     def merge(self, other: CalibrationSketch) -> Self:
         """Add what another sketch of the same settings has seen, and return this one.

@@ -10,7 +10,8 @@ import numpy as np
 
 from propercal._data.messages import bad_value, warn
 from propercal._kernels.panels import Panels
-from propercal._methods.completion import undefined_terms, warn_of_misfit
+from propercal._methods.completion import undefined_terms
+from propercal._methods.doubts import warn_of_misfit
 from propercal._methods.misfit import Misfit
 from propercal._methods.recipe import Recipe
 from propercal._methods.terms import by_identities

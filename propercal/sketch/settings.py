@@ -12,6 +12,7 @@ from propercal._data.notions import Notion, as_notion
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._methods.recipe import Recipe, make_recipe
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.registry import as_generator
 from propercal.methods import Debiased, Direct, Method, MethodLike, Risk, as_method
 
 _LINEAR = ("auto", "linear")
@@ -98,6 +99,21 @@ def same_values(mine: Sequence[float], other: Sequence[float]) -> bool:
     return len(mine) == len(other) and bool(
         np.allclose(mine, other, rtol=1e-9, atol=1e-9 * max(1e-300, *np.abs(mine)))
     )
+
+
+def generator_of(
+    given: Any, name: str, written: str, values: Sequence[float], what: str
+) -> BregmanGenerator:
+    """Return the generator that bytes name, or the one that is given for it, or raise.
+
+    `written` and `values` are its `repr` and its values there, and `what` has it.
+    """
+    chosen = as_generator(name if given is None else given)
+    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
+        raise bad_value(
+            "generator", repr(chosen), f"{written}, that of the {what}", "pass generator=..."
+        )
+    return chosen
 
 
 def check_same(mine: Mapping[str, Any], other: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from propercal._array import one_hot
-from propercal._methods.completion import skill_score_error
+from propercal._methods.standard_errors import skill_score_error
 from propercal._results.intervals import error_of_mean
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.state import State

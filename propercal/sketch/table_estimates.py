@@ -17,14 +17,8 @@ from propercal._array import one_hot
 from propercal._data.messages import warn
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
-from propercal._methods.completion import (
-    debiased_errors,
-    events,
-    warn_few_events,
-    warn_few_rows,
-    warn_of_kernel,
-)
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights
+from propercal._methods.doubts import events, warn_few_events, warn_few_rows, warn_of_kernel
 from propercal._methods.label_noise import (
     detection_floor,
     noise_floor,
@@ -34,6 +28,7 @@ from propercal._methods.label_noise import (
 from propercal._methods.misfit import joint_misfit
 from propercal._methods.one_step import of_table
 from propercal._methods.recipe import Recipe, lower_median
+from propercal._methods.standard_errors import debiased_errors
 from propercal._methods.table import Table
 from propercal._results.intervals import error_of_mean
 from propercal._threads import one_blas_thread

@@ -26,8 +26,8 @@ def update_together(
         return
     tables: Sequence[PointSums] | None = None
     for sketch in sketches:
-        sketch._seen = sketch._with_rows(*read, tables)
-        if read[0].n_samples >= ENOUGH:
+        sketch._seen = sketch._with_rows(read, tables)
+        if read.pairs.n_samples >= ENOUGH:
             tables = sketch._seen.state.tables
 
 

@@ -6,16 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
-from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred
-from propercal.sketch.settings import check_folds, fixed_values, same_values
+from propercal.sketch.settings import check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
 
@@ -42,11 +40,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     written, name, values, reading, seen = (
         settings.pop(each) for each in ("generator", "name", "values", "reading", "occurred")
     )
-    chosen = as_generator(name if generator is None else generator)
-    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
-        raise bad_value(
-            "generator", repr(chosen), f"{written}, that of the sketch", "pass generator=..."
-        )
+    chosen = generator_of(generator, name, written, values, "sketch")
     frame = frame_of(
         as_notion(settings["notion"]),
         settings["n_classes"],

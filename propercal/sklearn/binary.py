@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from propercal._data.columns import names_of
+from propercal._data.coordinates import selected
+from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value, some_names
 from propercal.sklearn.responses import Response, labels_in, plain, respond
 
@@ -98,9 +102,29 @@ def read_rows(
             "probabilities of the positive class, between 0 and 1",
             "pass a column of what predict_proba returns",
         )
+    _check_name(labels, y_prob, pos_label)
     occurred = np.array([each == pos_label for each in labels], dtype=np.int64)
     given = plain("sample_weight", weight), plain("groups", groups)
     return Rows(occurred, prob.astype(np.float64), pos_label, *given)
+
+
+def _check_name(labels: Sequence[Any], y_prob: Any, pos_label: Any) -> None:
+    """Raise where a column is named after another class than the positive one."""
+    held, found = hold("y_prob", y_prob), list(dict.fromkeys(labels))
+    if is_labelled(y_prob):
+        name = selected("y_prob", y_prob, found)
+        held = held if name is None else replace(held, name=name)
+    if held.name is None and not held.first:
+        return
+    try:
+        names_of(found, held, pos_label=pos_label)
+    except ValueError as error:
+        raise bad_value(
+            "y_prob",
+            f"a column named {held.name!r}",
+            f"the probability of the positive class, {pos_label!r}",
+            "pass the column of this class, pos_label=... of the other, or it without its name",
+        ) from error
 
 
 def _not_binary(y: Any) -> ValueError:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.columns import names_of
-from propercal._data.holders import Held, hold
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
-from propercal._saved import number
+from propercal._results.estimates import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator
@@ -35,6 +35,17 @@ _RISK = "propercal-decomposition"
 _PARTS = ("Refinement", "Calibration error")
 #: What the line of the best constant prediction is called, once on each panel.
 _CONSTANT = "Best constant prediction"
+
+
+class _Asked(NamedTuple):
+    """What is to be decomposed, and how, as :func:`propercal.decompose` takes it."""
+
+    generator: GeneratorLike
+    notion: str | Notion
+    method: MethodLike
+    sample_weight: Any
+    groups: Any
+    confidence_level: float
 
 
 class DecompositionDisplay:
@@ -262,21 +273,11 @@ class DecompositionDisplay:
         ValueError
             If an argument cannot be used.
         """
-        return cls._of(
-            fitted_response(estimator, X),
-            y,
-            type(estimator).__name__,
-            {
-                "generator": generator,
-                "notion": notion,
-                "method": method,
-                "sample_weight": sample_weight,
-                "groups": groups,
-                "confidence_level": confidence_level,
-            },
-            labels,
-            type(estimator).__name__ if name is None else name,
-        ).plot(ax=ax, ref_line=ref_line, **kwargs)
+        asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
+        called = type(estimator).__name__
+        name = called if name is None else name
+        made = cls._of(fitted_response(estimator, X), y, called, asked, labels, name)
+        return made.plot(ax=ax, ref_line=ref_line, **kwargs)
 
     @classmethod
     def from_predictions(
@@ -326,23 +327,18 @@ class DecompositionDisplay:
         ValueError
             If an argument cannot be used.
         """
-        options = {
-            "generator": generator,
-            "notion": notion,
-            "method": method,
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "confidence_level": confidence_level,
-        }
+        asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         name = "Classifier" if name is None else name
+        if is_labelled(y_prob) and y_prob.ndim == 2:
+            y_prob = y_prob.to_pandas()
         held = hold("y_prob", y_prob)
         if held.values.ndim == 2 and held.values.shape[1] > 1:
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
-            made = cls._of(response, y_true, "y_prob", options, labels, name)
+            made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
             rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
             response = Response(np.stack([1 - rows.prob, rows.prob], axis=1), [0, 1])
-            made = cls._of(response, rows.occurred, "y_prob", options, None, name)
+            made = cls._of(response, rows.occurred, "y_prob", asked, None, name)
         return made.plot(ax=ax, ref_line=ref_line, **kwargs)
 
     @classmethod
@@ -351,19 +347,20 @@ class DecompositionDisplay:
         response: Response,
         y: Any,
         called: str,
-        options: dict[str, Any],
+        asked: _Asked,
         labels: Sequence[Any] | None,
         name: str,
     ) -> Self:
         from sklearn.utils import check_consistent_length
 
-        weight, groups = (plain(each, options[each]) for each in ("sample_weight", "groups"))
+        weight = plain("sample_weight", asked.sample_weight)
+        groups = plain("groups", asked.groups)
         check_consistent_length(y, response.proba, weight, groups)
-        loss, notion = as_generator(options["generator"]), as_notion(options["notion"])
+        loss, notion = as_generator(asked.generator), as_notion(asked.notion)
         codes, found = with_labels(response, y, called, labels)
         if notion.n_outcomes(len(found.classes)) > 2:
             check_names_order(found.classes, [loss], said=labels is not None)
-        options = {**options, "generator": loss, "sample_weight": weight, "groups": groups}
+        options = asked._replace(generator=loss, sample_weight=weight, groups=groups)._asdict()
         order = list(range(len(found.classes)))
         result = decompose(codes, found.proba, labels=order, progress=False, **options)
         if not isinstance(result, Decomposition):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level
-from propercal.diagrams import reliability
 from propercal.plotting.axes import axes_for, literal
 from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
+from propercal.sklearn.curves import Bands, curve_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,26 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-Floats = NDArray[np.float64]
 
 #: What the diagonal is called, once on each panel.
 _CALIBRATED = "Perfectly calibrated"
 #: How what is drawn here is found again on a panel.
 _LINE, _WORDS = "propercal-reliability", "propercal-bands"
-
-
-class _Strategy(NamedTuple):
-    """How a curve is made of predictions."""
-
-    binned: bool
-    quantiles: bool = False
-
-
-_STRATEGIES = {
-    "isotonic": _Strategy(binned=False),
-    "uniform": _Strategy(binned=True),
-    "quantile": _Strategy(binned=True, quantiles=True),
-}
 
 
 class ReliabilityDisplay:
@@ -270,11 +252,7 @@ class ReliabilityDisplay:
         response = fitted_response(estimator, X)
         prob, pos_label = positive_class(response, y, pos_label)
         rows = read_rows(y, prob, pos_label, sample_weight, groups, among=response.classes)
-        bands_of = {
-            "confidence_level": check_confidence_level(confidence_level),
-            "n_resamples": n_resamples,
-            "random_state": random_state,
-        }
+        bands_of = Bands(confidence_level, n_resamples, random_state)
         name = type(estimator).__name__ if name is None else name
         made = cls._of(rows, name, strategy, n_bins, bands_of)
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
@@ -335,68 +313,19 @@ class ReliabilityDisplay:
             If an argument cannot be used.
         """
         rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
-        bands_of = {
-            "confidence_level": check_confidence_level(confidence_level),
-            "n_resamples": n_resamples,
-            "random_state": random_state,
-        }
+        bands_of = Bands(confidence_level, n_resamples, random_state)
         made = cls._of(rows, "Classifier" if name is None else name, strategy, n_bins, bands_of)
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
 
     @classmethod
-    def _of(
-        cls, rows: Rows, name: str, strategy: str, n_bins: object, bands_of: dict[str, Any]
-    ) -> Self:
+    def _of(cls, rows: Rows, name: str, strategy: str, n_bins: object, bands_of: Bands) -> Self:
         """Return the display of rows that were read."""
-        if strategy not in _STRATEGIES:
-            raise unknown_name("strategy", strategy, tuple(_STRATEGIES))
-        found, chosen, number = None, _STRATEGIES[strategy], _count(n_bins)
-        if chosen.binned:
-            true, predicted = _binned(rows, number, quantiles=chosen.quantiles)
-        else:
-            given = {"sample_weight": rows.weight, "groups": rows.groups, **bands_of}
-            found = reliability(rows.occurred, rows.prob, **given)
-            true, predicted = found["curve"].values, found["prediction"].values
+        curve = curve_of(rows, strategy, n_bins, bands_of)
         return cls(
-            true,
-            predicted,
+            curve.true,
+            curve.predicted,
             rows.prob,
-            reliability=found,
+            reliability=curve.reliability,
             estimator_name=name,
             pos_label=rows.pos_label,
         )
-
-
-def _count(n_bins: object) -> int:
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise bad_value("n_bins", repr(n_bins), "a whole number from 1 on", "5 is usual")
-    return int(n_bins)
-
-
-def _binned(rows: Rows, n_bins: int, *, quantiles: bool) -> tuple[Floats, Floats]:
-    """Return frequencies and mean predictions of bins that are not empty, as scikit-learn does."""
-    weight = np.ones(len(rows.prob)) if rows.weight is None else _weights(rows.weight)
-    share = np.linspace(0.0, 1.0, n_bins + 1)
-    if quantiles and (weight == weight[0]).all():
-        edges = np.quantile(rows.prob, share)
-    elif quantiles:
-        edges = np.quantile(rows.prob, share, weights=weight, method="inverted_cdf")
-    else:
-        edges = share
-    place = np.searchsorted(edges[1:-1], rows.prob)
-    total, of_event, of_prob = (
-        np.bincount(place, weight * each, minlength=n_bins)
-        for each in (1, rows.occurred, rows.prob)
-    )
-    filled = total > 0
-    return of_event[filled] / total[filled], of_prob[filled] / total[filled]
-
-
-def _weights(weight: Any) -> Floats:
-    if weight.dtype.kind not in "biuf" or not (np.isfinite(weight) & (weight >= 0)).all():
-        raise bad_value(
-            "sample_weight", "a vector", "finite weights ≥ 0", "correct or leave it out"
-        )
-    if not weight.any():
-        raise bad_value("sample_weight", "zeros alone", "a positive weight", "correct it")
-    return np.asarray(weight, dtype=np.float64)

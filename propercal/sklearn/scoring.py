@@ -13,7 +13,7 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.settings import check_confidence_level
 from propercal._methods.losses import Losses
-from propercal._saved import number
+from propercal._results.estimates import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator, available

@@ -19,9 +19,10 @@ from propercal._data.predictions import Predictions, Reading
 from propercal._data.repetitions import look_for_repetitions
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._data.subsets import subset
-from propercal._methods.completion import decompositions, standard_error
+from propercal._methods.completion import decompositions
 from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE
+from propercal._methods.standard_errors import standard_error
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._progress import steps, with_progress
 from propercal._results.several import Results, one_or_several

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value
-from propercal._data.settings import check_confidence_level
 from propercal._results.forms import Result
-from propercal._results.intervals import half_width
+from propercal._results.intervals import half_width, level_or
 from propercal._results.pages import Page
 from propercal.result import Decomposition
 from propercal.subgroups.worst import WorstGroupTest
@@ -59,8 +58,7 @@ class Part(Result):
         ValueError
             If the level is not between 0 and 1, or there is no standard error.
         """
-        level = self.confidence_level if confidence_level is None else confidence_level
-        level = check_confidence_level(level)
+        level = level_or(self.confidence_level, confidence_level)
         if not (math.isfinite(self.value) and math.isfinite(self.standard_error)):
             raise bad_value(
                 "part",

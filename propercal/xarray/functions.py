@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
 from propercal._data.settings import check_confidence_level
 from propercal._progress import with_progress
+from propercal._results.estimates import units_of
 from propercal._results.several import distinct_names
 from propercal.decomposition import decompose as decompose_rows
 from propercal.generators.base import BregmanGenerator
@@ -21,7 +22,6 @@ from propercal.inference.calibration_test import calibration_test as test_rows
 from propercal.inference.contributions import as_terms, method_for
 from propercal.inference.paired import paired_difference as difference_of_rows
 from propercal.methods import as_methods
-from propercal.result import units_of
 from propercal.xarray.cells import Cells
 from propercal.xarray.class_labels import classes_of_all
 from propercal.xarray.division import Dims, Division, check_labelled
@@ -134,14 +134,9 @@ def decompose(
         _check_seed(getattr(each, "random_state", 0))
     arrays, division, given = _read(
         {"y_proba": y_proba, "y_true": y_true},
-        class_dim=class_dim,
-        dim=dim,
-        reduce_dims=reduce_dims,
-        preserve_dims=preserve_dims,
-        weights=weights,
-        groups=groups,
-        blocks=blocks,
-        options=options,
+        Named(class_dim, dim, reduce_dims, preserve_dims),
+        Beside(weights, groups, blocks),
+        options,
     )
     names = distinct_names(generators)
     axes = {"estimator": distinct_names(methods)} if several_methods else {}
@@ -201,14 +196,9 @@ def paired_difference(
     _check_seed(getattr(method, "random_state", 0))
     arrays, division, given = _read(
         {"y_proba_a": y_proba_a, "y_true": y_true, "y_proba_b": y_proba_b},
-        class_dim=class_dim,
-        dim=dim,
-        reduce_dims=reduce_dims,
-        preserve_dims=preserve_dims,
-        weights=weights,
-        groups=groups,
-        blocks=blocks,
-        options=options,
+        Named(class_dim, dim, reduce_dims, preserve_dims),
+        Beside(weights, groups, blocks),
+        options,
     )
     axes = {"generator": distinct_names(generators)} if several else {}
     axes |= {"term": [each.name for each in terms]} if several_terms else {}
@@ -262,19 +252,31 @@ def calibration_test(
     _check_seed(options.get("random_state"))
     arrays, division, given = _read(
         {"y_proba": y_proba, "y_true": y_true},
-        class_dim=class_dim,
-        dim=dim,
-        reduce_dims=reduce_dims,
-        preserve_dims=preserve_dims,
-        weights=weights,
-        groups=groups,
-        blocks=blocks,
-        options=options,
+        Named(class_dim, dim, reduce_dims, preserve_dims),
+        Beside(weights, groups, blocks),
+        options,
     )
     ask = partial(_test, options | given)
     fields = of_test(grouped=_grouped(arrays, given))
     found = Cells(ask, arrays, division, fields, {}).dataset()
     return found.assign_attrs(generator=repr(generators[0]), notion=notion)
+
+
+class Named(NamedTuple):
+    """Dimensions that the caller names."""
+
+    class_dim: Hashable | None
+    dim: Dims
+    reduce_dims: Dims
+    preserve_dims: Dims
+
+
+class Beside(NamedTuple):
+    """What is given beside labels and predictions."""
+
+    weights: object
+    groups: object
+    blocks: object
 
 
 #: Of methods.
@@ -290,28 +292,22 @@ _SETTINGS = (
 
 
 def _read(
-    arrays: Mapping[str, Any],
-    *,
-    weights: object,
-    groups: object,
-    blocks: object,
-    options: Mapping[str, Any],
-    **dims: Any,
+    arrays: Mapping[str, Any], named: Named, beside: Beside, options: Mapping[str, Any]
 ) -> tuple[dict[str, xr.DataArray], Division, dict[str, Any]]:
     """Return arrays in one order, what dimensions are for, and what the reader is told."""
     for argument, values in arrays.items():
         check_labelled(argument, values)
     first = next(iter(arrays.values()))
-    division = Division.of(arrays["y_true"], first, **dims)
+    division = Division.of(arrays["y_true"], first, **named._asdict())
     found = dict(arrays)
-    if weights is not None:
-        check_labelled("weights", weights)
-        found["weights"] = weights
-    of_rows, left = groups_of(groups, blocks, found, division)
+    weighted = beside.weights is not None
+    if weighted:
+        check_labelled("weights", beside.weights)
+        found["weights"] = beside.weights
+    of_rows, left = groups_of(beside.groups, beside.blocks, found, division)
     if of_rows is not None:
         found["groups"] = of_rows
     given = {"blocks": left, "class_dim": division.classes, "sample_dims": list(division.samples)}
-    weighted = weights is not None
     labels = classes_of_all(arrays["y_true"], first, division, options, weighted=weighted)
     if labels is not None:
         given["labels"] = labels

@@ -27,6 +27,17 @@ KINDS = ["index.html", "derivations/debiasing.html", "guides/five_minutes.html",
 UNTYPESET = "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)"
 FORMULA_ERRORS = "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)"
 NO_CAPTION = "[...document.querySelectorAll('.bd-article img:not(.toggler)')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)"
+#: Stops and brackets after a formula that stand on the line below it.
+LEFT_ALONE = """
+[...document.querySelectorAll('.bd-article span.math')].filter(formula => {
+  const after = formula.nextSibling;
+  if (after?.nodeType !== Node.TEXT_NODE || !/^[.,;:!?)]/.test(after.data) || !formula.checkVisibility()) return false;
+  const range = document.createRange();
+  range.setStart(after, 0);
+  range.setEnd(after, 1);
+  return range.getBoundingClientRect().left < [...formula.getClientRects()].at(-1).left;
+}).map(formula => formula.parentElement.textContent.trim().slice(-40))
+"""
 EMPTY_IMAGES = "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)"
 
 
@@ -61,6 +72,7 @@ def page() -> Iterator[browser.Page]:
         yield found
 
 
+@pytest.mark.slow
 def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     page.resize(1400)
     assert len(PAGES) > 30
@@ -78,6 +90,17 @@ def test_every_page_opens_whole(page: browser.Page, address: str) -> None:
     assert formulas > 500
 
 
+@pytest.mark.slow
+def test_no_line_begins_with_the_stop_after_a_formula(page: browser.Page, address: str) -> None:
+    for width in (1400, 400):
+        page.resize(width)
+        for name in ("derivations/debiasing.html", "derivations/test.html"):
+            page.open(address + name)
+            assert page.evaluate("document.querySelectorAll('.with-marks').length") > 10, name
+            assert page.evaluate(LEFT_ALONE) == [], (name, width)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_the_page(page: browser.Page, address: str, theme: str) -> None:
     """A contrast of 4.5 between text and background, on one page of each kind."""

@@ -63,6 +63,7 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_report_reads_well(file: Path, page: browser.Page, width: int, theme: str) -> None:

@@ -17,6 +17,7 @@ def site() -> dict[Path, Convention]:
     return read_site()
 
 
+@pytest.mark.slow
 def test_every_source_has_a_page_that_is_not_older(site: dict[Path, Convention]) -> None:
     for source in pages():
         page = source.relative_to(ROOT / "book").with_suffix(".html")
@@ -40,6 +41,7 @@ def test_everything_that_is_loaded_is_there(site: dict[Path, Convention]) -> Non
     assert missing == set()
 
 
+@pytest.mark.slow
 def test_links_and_anchors_lead_somewhere(site: dict[Path, Convention]) -> None:
     dead = []
     for path, page in site.items():

@@ -110,3 +110,16 @@ def test_code_that_is_shown_fits_a_page() -> None:
 def test_pages_name_no_machine() -> None:
     for path, text in TEXTS.items():
         assert not re.search(r"(?<![\w.])/(?:work|home|root|tmp|Users)/", text), path
+
+
+def test_chunks_of_a_stream_are_joined_as_they_came() -> None:
+    """A program's output comes in chunks that end anywhere."""
+    streams = importlib.import_module("book._ext.streams")
+
+    def chunk(name: str, text: str) -> dict[str, str]:
+        return {"output_type": "stream", "name": name, "text": text}
+
+    picture = {"output_type": "display_data"}
+    outputs = [chunk("stdout", "rows  dr"), chunk("stderr", "a warn"), chunk("stdout", "ift\n  142"), chunk("stderr", "ing\n"), picture, chunk("stdout", "end")]
+    assert streams.joined(outputs) == [chunk("stdout", "rows  drift\n  142"), chunk("stderr", "a warning\n"), picture, chunk("stdout", "end")]
+    assert streams.first(lambda found: found[:1])([chunk("stdout", "a"), chunk("stdout", "b")]) == [chunk("stdout", "ab")]

@@ -92,6 +92,7 @@ def test_table_and_figure(tiny: tuple[Path, str]) -> None:
     assert {path.name for path in folder.iterdir()} == {"run.nc", "run.nc.sha256", "run.png", "run.svg"}
 
 
+@pytest.mark.slow
 def test_code_of_others_is_called_as_documented(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     path = tmp_path / "fake.py"
@@ -112,6 +113,7 @@ def test_code_of_others_is_called_as_documented(tmp_path: Path) -> None:
     assert result["ratio"].item() > 0
 
 
+@pytest.mark.slow
 def test_what_fails_is_recorded_and_the_run_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("torch")
     path = tmp_path / "broken.py"

@@ -35,6 +35,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, run.stdout
 
 
+@pytest.mark.slow
 def test_summary_states_truth_limit_bias_and_errors(study: tuple[Path, str]) -> None:
     folder, _ = study
     summary = xr.load_dataset(folder / "bias_rate.nc", engine="h5netcdf")
@@ -55,6 +56,7 @@ def test_summary_states_truth_limit_bias_and_errors(study: tuple[Path, str]) -> 
     assert summary.attrs["design"] == replicates.attrs["design"]
 
 
+@pytest.mark.slow
 def test_table_says_where_the_rate_cannot_be_seen(study: tuple[Path, str]) -> None:
     folder, output = study
     rows = [line.split() for line in output.splitlines() if line.startswith("canonical")]
@@ -66,6 +68,7 @@ def test_table_says_where_the_rate_cannot_be_seen(study: tuple[Path, str]) -> No
     assert str(Path(os.path.relpath(folder))) in output or str(folder) in output
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_twice(study: tuple[Path, str]) -> None:
     folder, output = study
     stems = {path.stem for path in folder.glob("*.png")}
@@ -74,6 +77,7 @@ def test_every_figure_is_drawn_twice(study: tuple[Path, str]) -> None:
     assert all(f"{stem}.png" in output for stem in stems)
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_bytes(study: tuple[Path, str]) -> None:
     folder, _ = study
     before = (folder / "bias_rate.nc").read_bytes()
@@ -84,6 +88,7 @@ def test_the_same_command_writes_the_same_bytes(study: tuple[Path, str]) -> None
     assert (folder / "estimate-canonical.svg").read_bytes() == figure
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to a child is POSIX")
 def test_ctrl_c_keeps_the_journal_and_exits_with_130(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "studies" / "bias_rate.py"), *ARGUMENTS]

@@ -59,6 +59,7 @@ def test_passes_what_is_right(generator: BregmanGenerator, n_classes: tuple[int,
     assert report.is_normalised is not steep
 
 
+@pytest.mark.slow
 def test_passes_functions_differentiated_by_torch() -> None:
     torch = pytest.importorskip("torch")
     functions: list[Callable[[Any], Any]] = [

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.cli import command, completion, options, output, words
+from propercal._files import names
+from propercal.cli import command, completion, options, words
 from propercal.cli.command import COMMANDS, main
 
 Captured = pytest.CaptureFixture[str]
@@ -117,17 +118,17 @@ def test_help_of_all_commands_imports_none_of_their_packages() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for name in COMMANDS:
         assert f"    {name}" in run.stdout
-    heavy = ("pandas", "torch", "sklearn", "matplotlib", "argcomplete", "propercal.cli.files", "propercal.testing")
+    heavy = ("pandas", "torch", "sklearn", "matplotlib", "argcomplete", "propercal._files.reading", "propercal.testing")
     assert not set(heavy) & set(run.stdout.split("\n")[-2].split())
 
 
 def test_the_middle_of_a_long_name_is_left_out() -> None:
     name = f"/very/{'long/' * 30}folder/predictions.csv"
-    short = output.shortened(name, 40)
+    short = names.shortened(name, 40)
     assert len(short) == 40
     assert short.startswith("/very/")
     assert short.endswith("predictions.csv")
-    assert output.shortened("a.csv", 40) == "a.csv"
+    assert names.shortened("a.csv", 40) == "a.csv"
 
 
 def test_a_table_has_100_columns_at_most(tmp_path: Path, capsys: Captured) -> None:

@@ -125,6 +125,7 @@ class OwnCubic(Cubic):
         return f"Cubic at {uuid.uuid4()}"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_loading")
 @pytest.mark.parametrize("options", [{}, {"bandwidth": 0.06}, {"n_folds": 4, "random_state": 3}, {"kernel": None}])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
@@ -152,6 +153,7 @@ def test_debiased_is_that_of_memory(notion: str, options: dict[str, Any]) -> Non
     check_same(found, sketches[0].result(method=method), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_loading")
 @pytest.mark.parametrize("n", [100, N])
 def test_generators_share_tables(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +282,7 @@ def test_losses_infinite_at_a_vertex_are_not_summed_over_pairs_of_many_rows(monk
         propercal.decompose(*lazy(Y_TRUE, Y_PROBA), generator="itakura-saito", **SETTINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default:::distributed", "default::ResourceWarning")
 def test_a_worker_that_dies_changes_nothing(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs Dask distributed")

@@ -135,6 +135,7 @@ def test_weights_with_coordinates_in_memory() -> None:
     check_same(found, by_sketches("classwise"), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_data_frames() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
@@ -193,6 +194,7 @@ def test_partitions_of_weights_in_another_order_are_refused() -> None:
         propercal.decompose(parts.y, parts[list(CLASS_NAMES)], labels=[0, 1, 2], sample_weight=turned, notion="classwise")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_rows_of_weight_0_may_hold_anything(notion: str) -> None:
     away = WEIGHT == 0

@@ -207,3 +207,21 @@ def test_separate_columns_are_looked_at_one_by_one() -> None:
     marked = np.stack([Y, 1 - Y, Y], 1)
     found = propercal.reliability(marked, P3 * 0.9, event=2, **FEW)
     assert float((found.frequency * found["count"]).sum()) == Y.sum()
+
+
+def test_models_with_dimensions_or_axes_are_read_as_rows() -> None:
+    y, p = calibrated(60, 3)
+    _, q = calibrated(60, 3, seed=1)
+    right = propercal.isotonic_decomposition(y, {"p": p, "q": q}, event=1)
+    grid = {name: xr.DataArray(each.reshape(5, 12, 3), dims=("lat", "lon", "class")) for name, each in (("p", p), ("q", q))}
+    labels = xr.DataArray(y.reshape(5, 12), dims=("lat", "lon"))
+    images = {name: np.moveaxis(each.reshape(5, 12, 3), -1, 1) for name, each in (("p", p), ("q", q))}
+    ways: tuple[tuple[Any, Any, dict[str, Any]], ...] = (
+        (labels, grid, {}),
+        (labels.T, {"p": grid["p"], "q": grid["q"].transpose("class", "lon", "lat")}, {"sample_dims": ["lat", "lon"]}),
+        (labels.to_numpy(), grid, {"class_dim": "class"}),
+        (y.reshape(5, 12), images, {"class_axis": 1}),
+    )
+    for labels_, models, said in ways:
+        xr.testing.assert_allclose(propercal.isotonic_decomposition(labels_, models, event=1, **said), right, rtol=1e-12)
+        assert propercal.murphy(labels_, models, event=1, **said).sizes["model"] == 2

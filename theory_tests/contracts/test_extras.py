@@ -199,6 +199,7 @@ def said() -> dict[str, str]:
     return dict(json.loads(run.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_an_error_names_the_extra_that_is_missing(case: str, said: dict[str, str]) -> None:
     package, extra, _ = CASES[case]

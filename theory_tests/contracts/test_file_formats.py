@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propercal.cli import formats
+from propercal._files import formats
 from propercal.cli.command import main
 from propercal.cli.files import PredictionFile, read_predictions
 

@@ -148,6 +148,7 @@ def test_of_two_columns_and_one_class_it_is_in_doubt_too(way: Any) -> None:
     way(pd.Series(ones), pd.DataFrame(two, columns=["p_0", "p_1"]))
 
 
+@pytest.mark.slow
 def test_a_label_that_is_ignored_is_none_of_the_categories_that_count() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     right = (OF_FIRST + OF_SECOND) / 2

@@ -65,6 +65,7 @@ def classes(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Da
 # --- subsets of a test set
 
 
+@pytest.mark.slow
 def test_the_reference_is_the_library_s_value_of_the_whole_set(
     subsets: tuple[xr.Dataset, Path, str], data: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_the_reference_is_the_library_s_value_of_the_whole_set(
         assert summary["reference_upper"].sel(model=model, generator="brier").item() == pytest.approx(high)
 
 
+@pytest.mark.slow
 def test_subsets_are_within_bounds(subsets: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, _ = subsets
     assert np.isfinite(summary.to_array()).all()
@@ -96,6 +98,7 @@ def test_subsets_are_within_bounds(subsets: tuple[xr.Dataset, Path, str]) -> Non
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_subset_table_and_figures(subsets: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = subsets
     assert bias_on_networks.table(summary) in output
@@ -132,6 +135,7 @@ def test_subset_verdicts(relative: list[list[float]], counts: tuple[int, int, in
 # --- single classes
 
 
+@pytest.mark.slow
 def test_class_values_are_the_library_s(classes: tuple[xr.Dataset, Path, str], data: Path) -> None:
     summary, _, _ = classes
     assert np.isfinite(summary.to_array()).all()
@@ -155,6 +159,7 @@ def test_class_values_are_the_library_s(classes: tuple[xr.Dataset, Path, str], d
         assert (of["count"].sum("bin") == N).all()
 
 
+@pytest.mark.slow
 def test_class_table_and_figures(classes: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = classes
     assert classwise_ranking.table(summary) in output
@@ -164,6 +169,7 @@ def test_class_table_and_figures(classes: tuple[xr.Dataset, Path, str]) -> None:
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_reliability_diagrams_show_the_bins(classes: tuple[xr.Dataset, Path, str]) -> None:
     summary, _, _ = classes
     mpl.use("agg")

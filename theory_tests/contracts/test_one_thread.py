@@ -88,6 +88,7 @@ def test_the_rest_of_the_process_is_left_alone() -> None:
     assert child.stdout.strip() == "3"
 
 
+@pytest.mark.slow
 def test_worker_processes_inherit_it() -> None:
     with one_thread():
         assert list(in_processes(inherited, range(2), 2)) == [1, 1]

@@ -222,14 +222,14 @@ def synthetic(risk: dict[str, list[float]], difference: list[float], pvalue: lis
 @pytest.mark.parametrize(
     ("generator", "difference", "pvalue", "counts", "said"),
     [
-        ("log", [0.1, 0.2], [0.01, 0.04], (2, 0, 0), "paper-style holds, debiased holds"),
-        ("log", [0.1, 0.2], [0.01, 0.06], (1, 0, 1), "paper-style holds, debiased shown in part"),
-        ("log", [0.1, -0.2], [0.3, 0.01], (0, 1, 1), "paper-style holds, debiased fails"),
-        ("brier", [0.1, -0.2], [0.3, 0.2], (0, 0, 2), "paper-style fails, debiased not shown"),
-        ("brier", [-0.1, -0.2], [0.03, 0.02], (0, 2, 0), "paper-style fails, debiased holds"),
+        ("log", [0.1, 0.2], [0.01, 0.04], (2, 0, 0), "holds by the paper's estimate, holds by the debiased one"),
+        ("log", [0.1, 0.2], [0.01, 0.06], (1, 0, 1), "holds by the paper's estimate, shown in part by the debiased one"),
+        ("log", [0.1, -0.2], [0.3, 0.01], (0, 1, 1), "holds by the paper's estimate, fails by the debiased one"),
+        ("brier", [0.1, -0.2], [0.3, 0.2], (0, 0, 2), "fails by the paper's estimate, not shown by the debiased one"),
+        ("brier", [-0.1, -0.2], [0.03, 0.02], (0, 2, 0), "fails by the paper's estimate, holds by the debiased one"),
         ("spherical", [0.1, 0.2], [0.3, 0.02], (1, 0, 1), "no claim"),
         # An infinite calibration error has no p-value.
-        ("log", [0.1, float("inf")], [0.01, float("nan")], (1, 0, 1), "paper-style holds, debiased shown in part"),
+        ("log", [0.1, float("inf")], [0.01, float("nan")], (1, 0, 1), "holds by the paper's estimate, shown in part by the debiased one"),
     ],
 )
 def test_verdicts(generator: str, difference: list[float], pvalue: list[float], counts: tuple[int, int, int], said: str) -> None:

@@ -198,6 +198,7 @@ propercal.decompose(y, p, method="risk", bandwidth=0.02)
 """
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_bar_and_a_pipe_does_not() -> None:
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
@@ -221,6 +222,7 @@ def test_a_bar_is_switched_off_as_those_of_tqdm(switch: str) -> None:
     assert ("propercal" in done.stderr) == (not switch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_an_interrupt_ends_a_call_of_minutes_at_once(threads: str) -> None:
     environment = {**os.environ, "PROPERCAL_NUM_THREADS": threads}

@@ -132,6 +132,7 @@ def test_shows_the_counterexample_of_what_fails_beside_other_tests(folder: Path)
     assert "value(p) takes no tensors" in out or "torch is not installed" in out
 
 
+@pytest.mark.slow
 def test_selects_by_name_and_number_of_classes(folder: Path) -> None:
     options = ("--propercal-generator", "brier", "--propercal-n-classes", "4", "-k", "psd")
     code, out = run_pytest(folder, *options)
@@ -176,6 +177,7 @@ def run_pytest_without_torch(folder: Path, *arguments: str) -> tuple[int, str]:
     return run.returncode, run.stdout + run.stderr
 
 
+@pytest.mark.slow
 def test_without_torch_only_the_hessian_is_not_checked(folder: Path) -> None:
     code, out = run_pytest_without_torch(folder, "-rs", "--propercal-generator", "mine.cubic:Cubic")
     assert code == 0, out

@@ -195,6 +195,7 @@ def test_names_of_classes_and_rows_are_text(small: tuple[Any, Any, Any]) -> None
     assert "a\\u{7}b\\u{202e}" in page.html
 
 
+@pytest.mark.slow
 def test_names_of_models_and_groups_are_text(small: tuple[Any, Any, Any]) -> None:
     y, p, p_true = small
     groups = np.array([HOSTILE[0], HOSTILE[2], HOSTILE[3]])[np.arange(len(y)) % 3]

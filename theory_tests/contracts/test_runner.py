@@ -59,6 +59,7 @@ def test_dataset_holds_decompositions_of_the_seeded_samples(small: tuple[xr.Data
     assert not any(str(ROOT) in str(value) for value in dataset.attrs.values())
 
 
+@pytest.mark.slow
 def test_loss_saved_has_the_truth_as_its_mean(tmp_path: Path) -> None:
     design = StudyDesign(n_classes=(2, 4), bandwidths=(0.1,), sample_sizes=(400,), n_replicates=60, methods=("risk",))
     saved = run_study(design, tmp_path / "s.nc", n_workers=1, progress=False)["loss_saved"].squeeze()
@@ -97,6 +98,7 @@ def test_a_finished_study_is_read_not_repeated(
     xr.testing.assert_identical(run_study(SMALL, path, n_workers=1, progress=False), small[0])
 
 
+@pytest.mark.slow
 def test_another_study_at_the_same_path_is_refused(small: tuple[xr.Dataset, bytes], tmp_path: Path) -> None:
     path = tmp_path / "study.nc"
     path.write_bytes(small[1])

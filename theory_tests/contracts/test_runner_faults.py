@@ -85,6 +85,7 @@ def test_a_whole_journal_is_resumed_without_a_word(tmp_path: Path, whole: bytes,
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["cells", "header"])
 def test_a_flipped_bit_in_a_journal_is_said_and_computed_anew(part: str, tmp_path: Path, whole: bytes, half: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     end = half.index(b"\n")
@@ -146,6 +147,7 @@ def test_the_checksum_is_one_of_sha256sum(tmp_path: Path, whole: bytes) -> None:
     assert (tmp_path / "study.nc.sha256").read_text() == f"{hashlib.sha256(whole).hexdigest()}  study.nc\n"
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_a_dataset_never_reaches_hdf5(tmp_path: Path, whole: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "study.nc"
     run(path)
@@ -163,6 +165,7 @@ def test_a_flipped_bit_in_a_dataset_never_reaches_hdf5(tmp_path: Path, whole: by
         assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_dataset_without_a_checksum_is_read_as_before(tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "study.nc"
     path.write_bytes(whole)
@@ -193,6 +196,7 @@ def test_a_dataset_that_hdf5_does_not_come_back_from_is_refused(tmp_path: Path, 
     assert read_dataset(path).attrs == run(path).attrs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bit", [2851])
 def test_a_bit_that_sends_hdf5_into_a_loop_does_so_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bit: int) -> None:
     # With HDF5 2.0 this bit does; other versions may read the file, or fail.
@@ -458,6 +462,7 @@ def test_a_worker_that_is_killed_is_one_line(tmp_path: Path) -> None:
     assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT to a child is POSIX")
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_a_second_ctrl_c_changes_nothing(n_workers: int, tmp_path: Path) -> None:

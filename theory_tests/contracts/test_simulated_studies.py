@@ -36,6 +36,7 @@ def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Run(STUDIES[name], xr.load_dataset(folder / f"{name}.nc", engine="h5netcdf"), folder, output)
 
 
+@pytest.mark.slow
 def test_values_are_within_bounds(study: Run) -> None:
     summary = study.summary
     assert {name: summary.sizes[name] for name in ("n_classes", "sample_size", "replicate")} == {"n_classes": 1, "sample_size": 2, "replicate": 3}
@@ -53,6 +54,7 @@ def test_values_are_within_bounds(study: Run) -> None:
     assert str(study.folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_library(study: Run) -> None:
     """Each of one sample, drawn from its cell's seed."""
     y, g, _ = TemperatureScaledSimplex(3).sample(60, np.random.SeedSequence(0, spawn_key=(3, 60, 1)))
@@ -78,6 +80,7 @@ def test_estimates_are_those_of_the_library(study: Run) -> None:
         assert at.sel(estimator="risk, equal-width bins").item() == pytest.approx(total)
 
 
+@pytest.mark.slow
 def test_table_and_figures(study: Run) -> None:
     assert study.module.STUDY.text(study.summary) in study.output
     assert "Claim: " in study.output
@@ -85,6 +88,7 @@ def test_table_and_figures(study: Run) -> None:
         assert {path.stem for path in study.folder.glob(f"*.{suffix}")} == {"estimate-log", "estimate-brier"}
 
 
+@pytest.mark.slow
 def test_the_same_command_reads_the_finished_study(study: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     draw_nothing(monkeypatch)
     arguments = ["--tiny", "--quiet", "--workers", "1", "--output", str(study.folder)]

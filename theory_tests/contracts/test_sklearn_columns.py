@@ -113,3 +113,28 @@ def test_odd_weights_and_labels_are_refused_in_words(weight: Any) -> None:
         SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), Y, sample_weight=weight)
     with pytest.raises(ValueError, match="a mix of strings and numbers"):
         SCORE(Says(P, [0, 1, 2]), np.zeros((N, 1)), [0, "1"] * (N // 2))
+
+
+@pytest.mark.parametrize("display", [ReliabilityDisplay, DecompositionDisplay])
+def test_a_column_of_another_class_than_the_positive_one_is_refused(display: Any) -> None:
+    words, codes = np.where(Y == 0, "hit", "miss"), (Y == 0).astype(int)
+    of_hit = pd.Series(P[:, 0])
+    fast = FAST if display is DecompositionDisplay else {"n_resamples": 19}
+    labelled = xr.DataArray(np.c_[P[:, 0], 1 - P[:, 0]], {"class": ["hit", "miss"]}, ("row", "class"))
+    for y, name, pos_label in ((words, "hit", "hit"), (words, "p_hit", "hit"), (words, "model 1", "hit"), (codes, 1, None), (codes, "1", None), (codes, "p", None)):
+        display.from_predictions(y, of_hit.rename(name), pos_label=pos_label, **fast)
+    for y, name, pos_label in ((words, "miss", "hit"), (words, "p_miss", "hit"), (codes, "0", None), (codes, "p_0", None), (2 * codes - 1, -1, None)):
+        with pytest.raises(ValueError, match=rf"^y_prob = a column named '?{name}'?: expected the probability of the positive class, '?(hit|1)"):
+            display.from_predictions(y, of_hit.rename(name), pos_label=pos_label, **fast)
+    display.from_predictions(words, labelled.sel({"class": "hit"}), pos_label="hit", **fast)
+    with pytest.raises(ValueError, match=r"^y_prob = a column named 'miss'"):
+        display.from_predictions(words, labelled.sel({"class": "miss"}), pos_label="hit", **fast)
+
+
+def test_columns_of_a_labelled_array_are_read_by_their_coordinate() -> None:
+    words = np.array(["a", "b", "c"])[Y]
+    array = xr.DataArray(P, {"class": ["a", "b", "c"]}, ("row", "class"))
+    for held in (array, array[:, [2, 0, 1]]):
+        assert DecompositionDisplay.from_predictions(words, held, **FAST).result.calibration_error == pytest.approx(-EXPECTED, rel=1e-12)
+    with pytest.raises(ValueError, match="expected names of columns"):
+        DecompositionDisplay.from_predictions(words, array.assign_coords({"class": ["a", "b", "d"]}), **FAST)

@@ -154,7 +154,7 @@ def test_nor_do_they_for_the_debiased_method(
         return fit(train, family)
 
     # As if these were enough rows for families to be fitted side by side.
-    monkeypatch.setattr(cross_fitting, "_THREADED_ROWS", 1)
+    monkeypatch.setattr(cross_fitting, "_FEWEST_THREADED", 1)
     monkeypatch.setattr(TrainingSets, "fit", seen)
     monkeypatch.setattr(tiles, "TILE", shape)
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", threads)

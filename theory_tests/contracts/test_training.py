@@ -97,6 +97,21 @@ def test_going_on_from_a_saved_state() -> None:
     assert second.epoch is None
 
 
+def test_what_is_loaded_knows_what_its_columns_were_called() -> None:
+    pd = pytest.importorskip("pandas")
+    y, p, _ = TemperatureScaledSimplex(3).sample(100, random_state=0)
+    table, occurred = pd.DataFrame(p, columns=["z", "x", "y"]), (y == 0).astype(int)
+    sick = pd.Series(p[:, 0], name="sick")
+    for predictions, labels, other in ((table, y, table[["x", "y", "z"]]), (sick, occurred, (1 - sick).rename("well"))):
+        kept = LeastRefinement(from_logits=False, **QUICK).update(Module(), labels, predictions)
+        again = LeastRefinement(from_logits=False, **QUICK)
+        again.load_state_dict(kept.state_dict())
+        for each in (kept, again):
+            np.testing.assert_array_equal(each.predict_proba(predictions), kept.predict_proba(predictions.to_numpy()))
+            with pytest.raises(ValueError, match=r"^X = (columns \['x', 'y', 'z'\]: expected \['z', 'x', 'y'\], in the order of fit|a column named 'well': expected)"):
+                each.predict_proba(other)
+
+
 def test_weights_are_copies_on_the_cpu_that_torch_can_save() -> None:
     torch = pytest.importorskip("torch")
     y, logits = epochs([0])[0]

@@ -26,6 +26,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[xr.Dataset, Path, s
     return xr.load_dataset(folder / "training_monitor.nc", engine="h5netcdf"), folder, output
 
 
+@pytest.mark.slow
 def test_values_are_those_of_a_network_that_learns(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, _ = study
     assert summary.sizes == {"activation": 1, "seed": 2, "epoch": 6, "part": 2, "generator": 2, "method": 2}
@@ -49,6 +50,7 @@ def test_values_are_those_of_a_network_that_learns(study: tuple[xr.Dataset, Path
     assert str(folder) not in "".join(map(str, summary.attrs.values()))
 
 
+@pytest.mark.slow
 def test_table_and_figures(study: tuple[xr.Dataset, Path, str]) -> None:
     summary, folder, output = study
     assert table(summary) in output

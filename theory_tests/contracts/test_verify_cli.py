@@ -27,6 +27,7 @@ def run_cli(folder: Path, *arguments: str, has_torch: bool = True) -> subprocess
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_right_generator_passes(folder: Path) -> None:
     run = run_cli(folder, "power:WeightedPower", "--n-classes", "2", "4", "--max-examples", "60")
     assert run.returncode == 0, run.stdout + run.stderr
@@ -38,6 +39,7 @@ def test_a_right_generator_passes(folder: Path) -> None:
     assert [" ".join(line.split()) for line in lines[-3:]] == ["strictly convex yes", "finite at vertices yes", "normalised yes"]
 
 
+@pytest.mark.slow
 def test_a_wrong_generator_fails_with_its_counterexample(folder: Path) -> None:
     run = run_cli(folder, "power:wrong")
     assert run.returncode == 1
@@ -138,6 +140,7 @@ class Interrupted(Brier):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -187,6 +190,7 @@ def test_an_interruption_is_one_line(folder: Path) -> None:
     assert (run.returncode, run.stderr) == (130, "propercal: interrupted\n")
 
 
+@pytest.mark.slow
 def test_files_where_the_command_was_started_stand_in_for_no_package(folder: Path) -> None:
     (folder / "pandas.py").write_text("import sys; sys.exit('not pandas')", encoding="utf-8")
     (folder / "own.py").write_text("import pandas; from propercal.generators import Brier as Own; pandas.DataFrame", encoding="utf-8")

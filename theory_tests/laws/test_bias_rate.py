@@ -72,6 +72,7 @@ def estimates(method: str) -> dict[str, Means]:
     return {name: Means(*np.asarray(values).T) for name, values in results.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generator", GENERATORS, ids=repr)
 @pytest.mark.parametrize("method", ["direct", "risk"])
 def test_bias_against_the_limit_vanishes_like_one_over_n(method: str, generator: Log | Brier) -> None:

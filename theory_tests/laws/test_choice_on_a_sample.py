@@ -248,6 +248,7 @@ def test_neither_the_order_of_rows_nor_that_of_classes_matters(weighted: bool, b
         assert (other.bandwidth, other.kernel_rows) == (found.bandwidth, found.kernel_rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_tensors_are_corrected_as_arrays_are(weighted: bool, budget: Any) -> None:
     torch = pytest.importorskip("torch")

@@ -58,6 +58,7 @@ def test_the_least_of_them_times_their_number_is_a_p_value() -> None:
     assert np.count_nonzero(p_values(100, 200, of_each) <= 0.05 + 1e-9) <= binom.isf(FALSE_ALARM, 100, 0.05)
 
 
+@pytest.mark.slow
 def test_the_level_is_kept_where_each_class_is_calibrated_but_not_all_together() -> None:
     """By symmetry classes depend on each other as if labels were drawn, on average: for a swap of i and j changes the sign
     of (r_i − g_i) g_j + g_i (r_j − g_j)."""

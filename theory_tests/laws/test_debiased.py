@@ -187,6 +187,7 @@ def is_below_zero(values: Any) -> Any:
     return values.mean(axis=0) <= norm.isf(FALSE_ALARM) * values.std(axis=0, ddof=1) / math.sqrt(n)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*only the kernel sees")
 def test_no_label_leaks_into_its_own_recalibration() -> None:
     """Calibrated predictions gain nothing from recalibration that did not see them.
@@ -196,6 +197,7 @@ def test_no_label_leaks_into_its_own_recalibration() -> None:
     assert is_below_zero(lower_bounds(25)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*only the kernel sees")
 def test_a_leak_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaking(sources: Any, *arguments: Any) -> Any:

@@ -36,6 +36,7 @@ def calibrated(kind: str, k: int, seed: int) -> tuple[Any, Any]:
     return (number[:, None] > true.cumsum(axis=1)[:, :-1]).sum(axis=1), true
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*only the kernel sees", "ignore:.*seem to repeat")
 @pytest.mark.parametrize("kind", ["repeated", "same"])
 def test_the_estimate_of_calibrated_predictions_has_the_mean_0(kind: str) -> None:

@@ -85,6 +85,7 @@ def standardised(factor: float, n_draws: int, seed: int) -> Any:
     return np.array(found) * math.sqrt(N_ROWS) / sigma
 
 
+@pytest.mark.slow
 def test_the_estimate_is_normal_where_the_recalibration_is_right() -> None:
     """By the inequality of Dvoretzky, Kiefer and Wolfowitz, and that of Berry and Esseen at n = 2000 (.01 with room)."""
     found = standardised(FACTOR, 200, seed=1)
@@ -92,6 +93,7 @@ def test_the_estimate_is_normal_where_the_recalibration_is_right() -> None:
     assert stats.kstest(found, "norm").statistic < bound
 
 
+@pytest.mark.slow
 def test_what_is_left_is_the_divergence_of_the_recalibration() -> None:
     """A recalibration off by ε shifts the mean by −√n E D_F(r, r̂)/σ: four times as much for 2 ε, and no noise is added.
 
@@ -109,6 +111,7 @@ def test_what_is_left_is_the_divergence_of_the_recalibration() -> None:
     assert shifts[1] > 1
 
 
+@pytest.mark.slow
 def test_the_estimate_of_a_calibrated_model_is_a_difference_of_chi_squares() -> None:
     """One parameter and three folds: n T → ½ (χ²₁ − χ²₂ / 2), and n δ̄ → ½ χ²₁ − 5/8 χ²₂."""
     rng, n, n_draws = np.random.default_rng(3), 500, 200

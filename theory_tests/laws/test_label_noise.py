@@ -118,6 +118,7 @@ def test_two_classes_are_one_problem_in_memory_and_in_a_sketch(notion: str) -> N
             assert found.interval("calibration_error") == pytest.approx(wanted.interval("calibration_error"), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_intervals_hold_with_ten_events() -> None:
     """About 10 positives in 1000 rows, over-rated: of 200 samples 98 and 94 %, and 62 and 70 % of intervals that take
     the labels that occurred for all that could. Of 24 and a coverage of 90 %, fewer than 19 are a chance of 1 in 35.
@@ -146,6 +147,7 @@ def test_intervals_hold_with_ten_events() -> None:
     assert min(covered.values()) >= 19
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5, 10])
 def test_the_floor_of_classes_is_that_of_one_coefficient_each(k: int) -> None:
     """Each class is recalibrated by itself: under the log loss the floor is 1/(2n), however many they are."""

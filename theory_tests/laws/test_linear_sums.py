@@ -197,6 +197,7 @@ def test_fold_sums_agree_up_to_a_factor_for_each_row(seed: int, gamma: float, we
 
 
 # ---------------------------------------------------------------- what users see
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["debiased", "direct", "risk"])
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 def test_decompositions_agree_and_say_how_they_were_summed(method: str, notion: str) -> None:

@@ -131,6 +131,7 @@ def test_order_and_grouping_change_nothing_but_rounding(n: int, cuts: list[float
             assert values(one) == pytest.approx(values(two), rel=1e-10, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
     sizes = []
     for n in (20_000, 200_000):

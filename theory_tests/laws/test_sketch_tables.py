@@ -191,6 +191,7 @@ def test_rows_that_were_sent_one_by_one_are_dealt_to_all_folds() -> None:
     assert np.isfinite(whole.result().calibration_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["spread", "ties", "network"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_other_folds_change_a_fraction_of_the_standard_error(k: int, kind: str) -> None:

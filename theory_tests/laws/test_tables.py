@@ -86,6 +86,7 @@ def z_and_labels(kind: str, n: int, seed: int) -> tuple[Any, Any, Any]:
     return (rng.random(n) < r).astype(int), z, rng.gamma(2, size=n) if kind == "weights" else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["temperature", "wavy", "steps", "network", "weights"])
 def test_bins_give_nearly_what_rows_give(kind: str) -> None:
     """Most differences are some hundredths of a standard error; a choice between two kernels may tip over."""

@@ -8,6 +8,7 @@ import pytest
 from theory_tests.instances import P_HARD, Y_HARD, by_risk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 10, 50])
 def test_the_interval_of_the_uncertainty_covers(k: int) -> None:
     """−F of the mean label is biased by (k − 1)/2n for the log loss; its interval is not.

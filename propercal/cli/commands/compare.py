@@ -39,23 +39,13 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "compare",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(),
-            flags.method(),
-            flags.seed_and_level(),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(), flags.method(), flags.seed_and_level(), flags.output()],
     )
-    flags.files_flag(parser)
     parser.add_argument(
         "--term",
         action="append",
@@ -105,7 +95,7 @@ def _check_term(text: str) -> None:
 
 def _compared(options: argparse.Namespace) -> tuple[list[ModelComparison], str]:
     import propercal
-    from propercal.cli.matching import matched
+    from propercal._files.matching import matched
 
     data = matched([read(path, options, find_id=True) for path in options.files])
     found = propercal.compare_models(

@@ -13,7 +13,7 @@ from propercal.cli.output import print_records, say
 
 if TYPE_CHECKING:
     from propercal import Decomposition
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 SUMMARY = "split the risk into calibration error and refinement"
 
@@ -41,23 +41,13 @@ _BRIEF = (
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    flags.command_of_files(
         commands,
         "decompose",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(),
-            flags.method(),
-            flags.seed_and_level(),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(), flags.method(), flags.seed_and_level(), flags.output()],
     )
-    flags.files_flag(parser)
 
 
 def run(options: argparse.Namespace) -> int:

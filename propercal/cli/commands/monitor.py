@@ -8,11 +8,12 @@ from math import inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal._files.names import shortened
 from propercal.cli import options as flags
 from propercal.cli.arguments import fraction, positive, whole_number
 from propercal.cli.codes import ALARM, DONE, FAILED
 from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings
-from propercal.cli.output import print_records, reason, say, shortened
+from propercal.cli.output import print_records, reason, say
 from propercal.cli.writing import write
 
 if TYPE_CHECKING:
@@ -47,20 +48,13 @@ _BRIEF = ("file", "n_samples", "log_e_value", "p_value", "lower_bound", "alarm",
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "monitor",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.loss(several=False, default="log; the lower bound is under it"),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.loss(several=False, default="log; the lower bound is under it"), flags.output()],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("monitoring")
     group.add_argument("--state", type=Path, metavar="STATE", help="file that keeps what was seen")
     group.add_argument(
@@ -196,7 +190,7 @@ def _updated(
 
 def _new(chunk: Chunk, options: argparse.Namespace) -> CalibrationMonitor:
     from propercal import CalibrationMonitor
-    from propercal.cli.columns import values_of
+    from propercal._files.columns import values_of
 
     shape = chunk.y_proba.shape
     pos = options.pos_label

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from propercal._files.names import listed
 from propercal.cli import options as flags
 from propercal.cli.arguments import whole_number
 from propercal.cli.codes import DONE, FAILED
@@ -19,12 +20,11 @@ from propercal.cli.each_file import (
     read,
     with_names,
 )
-from propercal.cli.formats import listed
 from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 SUMMARY = "draw reliability, Murphy and other diagrams to svg, png or pdf"
 
@@ -68,22 +68,18 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "plot",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [
             flags.rows(),
             flags.loss(default="brier, for decomposition log"),
             flags.method(),
             flags.seed_and_level(),
         ],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("figure")
     group.add_argument(
         "--kind",
@@ -196,7 +192,7 @@ def _panels(files: list[PredictionFile], options: argparse.Namespace) -> Any:
 
 def _decomposition(files: list[PredictionFile], options: argparse.Namespace) -> Any:
     import propercal
-    from propercal.cli.matching import names_of
+    from propercal._files.matching import names_of
     from propercal.plotting import decomposition_bars
 
     generators = flags.generators_of(options)
@@ -219,7 +215,7 @@ def _decomposition(files: list[PredictionFile], options: argparse.Namespace) -> 
 
 def _of_models(files: list[PredictionFile], options: argparse.Namespace) -> tuple[Any, ...]:
     """Return labels, predictions by model, and what else files and flags say."""
-    from propercal.cli.matching import matched
+    from propercal._files.matching import matched
 
     data = matched(files)
     given = {**data.arguments, **_event(files[0], options), **flags.given(options, "notion")}
@@ -242,7 +238,7 @@ def _triptych(files: list[PredictionFile], options: argparse.Namespace) -> Any:
 
 
 def _mcb_dsc(files: list[PredictionFile], options: argparse.Namespace) -> Any:
-    from propercal.cli.matching import matched
+    from propercal._files.matching import matched
     from propercal.plotting import mcb_dsc_plot
 
     data = matched(files)

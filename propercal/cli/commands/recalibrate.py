@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propercal.cli import formats
+from propercal._files import formats
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS, collected_warnings, read
@@ -45,16 +45,9 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
-        commands,
-        "recalibrate",
-        run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[flags.columns(), flags.weights()],
+    parser = flags.command_of_files(
+        commands, "recalibrate", run, flags.Help(SUMMARY, _ABOUT, _EXAMPLES), [flags.weights()], "*"
     )
-    flags.files_flag(parser, "*")
     group = parser.add_argument_group("the map")
     group.add_argument(
         "--recalibrator",

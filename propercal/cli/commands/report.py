@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from propercal._files.names import one_line, shown
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings
-from propercal.cli.output import one_line, reason, say_plainly, shown
+from propercal.cli.output import reason, say_plainly
 from propercal.cli.writing import check_new, write
 
 if TYPE_CHECKING:
@@ -38,22 +39,13 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "report",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(several=False),
-            flags.method(),
-            flags.seed_and_level(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(several=False), flags.method(), flags.seed_and_level()],
     )
-    flags.files_flag(parser)
     group = parser.add_argument_group("page")
     group.add_argument(
         "-o",

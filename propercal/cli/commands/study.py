@@ -7,10 +7,11 @@ import keyword
 from pathlib import Path
 from typing import Any
 
+from propercal._files.names import shown
 from propercal.cli import options as flags
 from propercal.cli.codes import DONE, FAILED
 from propercal.cli.each_file import FAULTS
-from propercal.cli.output import named_reason, say_plainly, shown
+from propercal.cli.output import named_reason, say_plainly
 from propercal.cli.study_skeleton import skeleton
 from propercal.cli.writing import check_new, write
 
@@ -30,9 +31,7 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
-        commands, "study", run, summary=SUMMARY, about=_ABOUT, examples=_EXAMPLES
-    )
+    parser = flags.new_command(commands, "study", run, flags.Help(SUMMARY, _ABOUT, _EXAMPLES))
     parser.add_argument("action", choices=("new",), metavar="new", help="write a new study")
     parser.add_argument("name", type=_name, metavar="NAME", help="of the study: a name of Python")
     parser.add_argument(

@@ -7,23 +7,16 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from propercal._files.names import shortened, shown
 from propercal.cli import options as flags
 from propercal.cli.arguments import positive, whole_number
 from propercal.cli.codes import ALARM, DONE, FAILED
 from propercal.cli.each_file import data_of, each_file
-from propercal.cli.output import (
-    WIDTH,
-    end_of_interval,
-    number,
-    print_records,
-    say,
-    shortened,
-    shown,
-)
+from propercal.cli.output import WIDTH, end_of_interval, number, print_records, say
 
 if TYPE_CHECKING:
     from propercal import CalibrationTest, Decomposition
-    from propercal.cli.files import PredictionFile
+    from propercal._files.prediction_file import PredictionFile
 
 SUMMARY = "test whether predictions are calibrated; a gate that fails on drift"
 
@@ -61,22 +54,13 @@ class _Found(NamedTuple):
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
+    parser = flags.command_of_files(
         commands,
         "test",
         run,
-        summary=SUMMARY,
-        about=_ABOUT,
-        examples=_EXAMPLES,
-        parents=[
-            flags.columns(),
-            flags.rows(),
-            flags.loss(),
-            flags.seed_and_level(),
-            flags.output(),
-        ],
+        flags.Help(SUMMARY, _ABOUT, _EXAMPLES),
+        [flags.rows(), flags.loss(), flags.seed_and_level(), flags.output()],
     )
-    flags.files_flag(parser)
     gates = parser.add_argument_group("gates")
     gates.add_argument(
         "--fail-if-rejected", action="store_true", help="exit code 3 where p is at most 1 - LEVEL"
@@ -192,7 +176,7 @@ def _record(
 
 def _error(terms: Decomposition) -> tuple[float, tuple[float, float]]:
     """Return the calibration error and its interval; an infinite one is infinite at both ends."""
-    from propercal._saved import intervals
+    from propercal._results.estimates import intervals
 
     error = float(terms.calibration_error)
     return error, intervals(terms).get("calibration_error", (error, error))

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from propercal._files.names import one_line, shown
 from propercal.cli import options as flags
 from propercal.cli.arguments import positive, whole_number
 from propercal.cli.codes import DONE, FAILED
-from propercal.cli.output import one_line, shown
 from propercal.cli.verification import TIMEOUT, verify
 
 SUMMARY = "check that a generator of yours obeys every law"
@@ -30,9 +30,7 @@ _EXAMPLES = """\
 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the parser of the command."""
-    parser = flags.new_command(
-        commands, "verify", run, summary=SUMMARY, about=_ABOUT, examples=_EXAMPLES
-    )
+    parser = flags.new_command(commands, "verify", run, flags.Help(SUMMARY, _ABOUT, _EXAMPLES))
     parser.add_argument("generator", metavar="package.module:object")
     parser.add_argument(
         "--n-classes",

@@ -16,9 +16,8 @@ from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
-from propercal.cli.files import PredictionFile
-from propercal.cli.formats import listed
-from propercal.cli.output import shortened
+from propercal._files.names import listed, shortened
+from propercal._files.prediction_file import PredictionFile
 
 _CALLED = Names(labels="labels", proba="the file")
 #: Characters of the name of a model in a table.

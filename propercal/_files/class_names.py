@@ -13,7 +13,8 @@ from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.reading import Names
 from propercal._data.tokens import is_number, key
-from propercal.cli.formats import Npz, listed
+from propercal._files.formats import Npz
+from propercal._files.names import listed
 
 #: What arrays of the classes are called; `names` may be those of rows too.
 KEYS = ("classes", "classes_", "class_names", "label_names", "target_names", "names")

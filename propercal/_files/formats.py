@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from propercal.cli.output import one_line
+from propercal._files.names import listed, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,18 +83,6 @@ def damage_said(path: Path, kind: str) -> Iterator[None]:
             f"{path}: not a readable {kind} file: {found}; it is damaged, or of another type: "
             "write it anew."
         ) from error
-
-
-def reason(error: BaseException) -> str:
-    """Return the message of an error in one line, without its full stop."""
-    return one_line(error).rstrip(".")
-
-
-def listed(names: Sequence[object], *, most: int = 12) -> str:
-    """Return the first names in quotation marks."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{shown}{more}" if names else "none"
 
 
 class Npz:

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._array import to_numpy
 from propercal._data.messages import bad_value
 from propercal._data.settings import check_confidence_level
+from propercal._results.estimates import (
+    SKILL_SCORE,
+    TERM_NAMES,
+    EstimatedTerms,
+    intervals,
+    number,
+)
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import as_generator, available
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from propercal.result import Decomposition
-
-TERM_NAMES = ("risk", "calibration_error", "refinement", "sharpness", "uncertainty")
 
 #: To be raised where what is written changes; results of other versions are refused.
 FORMAT_VERSION = 1
@@ -33,16 +36,10 @@ _SETTINGS: dict[str, type] = {
 #: Of a method that has them, in units of the loss, and others.
 _IN_UNITS = ("lower_bound", "missed", "label_error", "noise_floor")
 _SHARES = ("kernel_share", "misfit_pvalue", "skill_score_error")
-_SKILL = "skill_score"
 _COUNTS = ("kernel_rows", "training_rows", "n_groups")
 
 
-def number(value: Any) -> float:
-    """Return a term as a number of Python."""
-    return float(to_numpy(value)) if not isinstance(value, float) else value
-
-
-def as_mapping(result: Decomposition) -> dict[str, Any]:
+def as_mapping(result: EstimatedTerms) -> dict[str, Any]:
     """Return a result as objects that JSON knows."""
     terms = {term: _written(number(getattr(result, term))) for term in TERM_NAMES}
     floor = result.detection_floor
@@ -57,7 +54,7 @@ def as_mapping(result: Decomposition) -> dict[str, Any]:
         "confidence_level": result.confidence_level,
         "intervals": {term: list(ends) for term, ends in intervals(result).items()},
         **_given(result, (*_IN_UNITS, *_SHARES)),
-        **({} if result.skill_score_error is None else {_SKILL: number(result.skill_score)}),
+        **({} if result.skill_score_error is None else {SKILL_SCORE: number(result.skill_score)}),
         **({} if math.isnan(floor) else {"detection_floor": floor}),
         "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
     }
@@ -107,7 +104,7 @@ def _common(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
     }
 
 
-def as_dataset(result: Decomposition) -> xr.Dataset:
+def as_dataset(result: EstimatedTerms) -> xr.Dataset:
     """Return a result as scalars and settings."""
     import xarray as xr
 
@@ -127,8 +124,8 @@ def as_dataset(result: Decomposition) -> xr.Dataset:
         name: ((), value) for name, value in _given(result, _SHARES, plain=True).items()
     }
     if result.skill_score_error is not None:
-        shares[_SKILL] = ((), number(result.skill_score))
-        shares[f"{_SKILL}_interval"] = ("bound", list(result.interval(_SKILL)))
+        shares[SKILL_SCORE] = ((), number(result.skill_score))
+        shares[f"{SKILL_SCORE}_interval"] = ("bound", list(result.interval(SKILL_SCORE)))
     return xr.Dataset(
         {name: (*variable, units) for name, variable in terms.items()} | shares,
         coords={"bound": ["lower", "upper"]} if result.standard_errors else {},
@@ -167,16 +164,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
     }
 
 
-def intervals(result: Decomposition) -> dict[str, tuple[float, float]]:
-    """Return the interval of each term that has one and is finite."""
-    errors = result.standard_errors
-    finite = [
-        term for term in errors if math.isfinite(number(getattr(result, term)) + errors[term])
-    ]
-    return {term: result.interval(term) for term in finite}
-
-
-def _given(result: Decomposition, names: Iterable[str], *, plain: bool = False) -> dict[str, Any]:
+def _given(result: EstimatedTerms, names: Iterable[str], *, plain: bool = False) -> dict[str, Any]:
     """Return what a result has of these, which not every method gives."""
     found = {name: value for name in names if (value := getattr(result, name)) is not None}
     return found if plain else {name: _written(value) for name, value in found.items()}

@@ -7,7 +7,8 @@ import sys
 import zlib
 from pathlib import Path
 
-from propercal.cli.formats import LIMIT, check_size, reason
+from propercal._files.formats import LIMIT, check_size
+from propercal._files.names import reason
 
 STANDARD_INPUT = Path("-")
 

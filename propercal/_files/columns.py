@@ -18,7 +18,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal.cli.formats import listed, reason
+from propercal._files.names import listed, reason
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,1 @@
+"""Files of predictions: their formats, their columns, and how several are matched."""

@@ -1,0 +1,85 @@
+"""Files of arrays: npz archives, and npy files in pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from propercal._files import formats
+from propercal._files.class_names import Read, in_order_of_names
+from propercal._files.columns import Columns
+from propercal._files.formats import Npz
+from propercal._files.names import listed
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+
+
+def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> PredictionFile:
+    """Return what an archive holds, or `content`, its bytes."""
+    columns.check_arrays(path)
+    with Npz(path, content) as archive:
+        found = archive.names
+        scores = [key for key in SCORE_KEYS if key in found]
+        if "labels" not in found or not scores:
+            raise ValueError(
+                f"{path}: arrays {listed(found)}: expected 'labels' and one of "
+                f"{listed(SCORE_KEYS)}; rename the arrays."
+            )
+        if len(scores) > 1:
+            raise ValueError(
+                f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
+                "since it is unclear which to use; keep one in the file."
+            )
+        beside = {
+            "weight_column": columns.weight,
+            "group_column": columns.group,
+            "id_column": columns.id,
+        }
+        for argument, name in beside.items():
+            if name is not None and name not in found:
+                raise ValueError(
+                    f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
+                )
+        weight, group, _ = beside.values()
+        own = columns.id_among(found)
+        (key,) = scores
+        columns.check_logits(path, key)
+        y_true, y_proba = archive.array("labels"), archive.array(key)
+        read = Read(y_true)
+        if key != "confidence":
+            apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]
+            read = in_order_of_names(archive, y_true, y_proba, apart, columns.classes)
+        return PredictionFile(
+            path=path,
+            y_true=read.labels,
+            y_proba=y_proba,
+            from_logits=key == "logits",
+            class_names=read.names,
+            sample_weight=None if weight is None else archive.array(weight),
+            groups=None if group is None else archive.array(group),
+            labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
+            ids=None if own is None else archive.array(own).astype(str).astype(object),
+        )
+
+
+def of_npy(path: Path, columns: Columns) -> PredictionFile:
+    """Return what an npy file holds, and that of its labels beside it."""
+    columns.check_arrays(path)
+    for argument, name in (
+        ("weight_column", columns.weight),
+        ("group_column", columns.group),
+        ("id_column", columns.id),
+        ("classes", ", ".join(columns.classes) or None),
+    ):
+        if name is not None:
+            raise ValueError(
+                f"{path}: {argument} = {name!r}: an npy file holds one array; save all in one npz "
+                "file."
+            )
+    key, labels = formats.beside(path, SCORE_KEYS)
+    columns.check_logits(path, key)
+    return PredictionFile(
+        path=path,
+        y_true=formats.read_npy(labels),
+        y_proba=formats.read_npy(path),
+        from_logits=key == "logits",
+        class_names=(),
+    )

@@ -1,0 +1,51 @@
+"""What one file of predictions holds."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+#: What arrays of predictions are called, and lists in objects of JSON.
+SCORE_KEYS = ("probs", "logits", "confidence")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PredictionFile:
+    """Labels and predictions as one file holds them.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    y_true : numpy.ndarray
+        Labels, as stored in an npz file; from a table, or where the file names its classes, the
+        position of each row's class column, shape (n,).
+    y_proba : numpy.ndarray
+        Probabilities or logits, shape (n, k), or (n,) for the positive class of a binary problem.
+    from_logits : bool
+        Whether `y_proba` holds logits.
+    class_names : tuple of str
+        Names of the class columns of a table, or as an npz file has them; else empty.
+    sample_weight : numpy.ndarray or None
+        Weights of rows, shape (n,), where a column or an array was named.
+    groups : numpy.ndarray or None
+        Groups of rows, the same.
+    labels : tuple or None
+        0 to k − 1, to be passed on, where the file says of which column each label is; None where
+        labels count columns, perhaps from 1.
+    ids : numpy.ndarray or None
+        What tells rows apart, as text, where a column or an array was named.
+    """
+
+    path: Path
+    y_true: npt.NDArray[Any]
+    y_proba: npt.NDArray[Any]
+    from_logits: bool
+    class_names: tuple[str, ...]
+    sample_weight: npt.NDArray[Any] | None = None
+    groups: npt.NDArray[Any] | None = None
+    labels: tuple[Any, ...] | None = None
+    ids: npt.NDArray[Any] | None = None

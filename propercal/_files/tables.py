@@ -1,0 +1,139 @@
+"""Tables of predictions: a column for each class, or a list of numbers in each object of JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from propercal._files import formats
+from propercal._files.columns import (
+    Columns,
+    check_categories,
+    check_classes,
+    codes_of,
+    find_label_column,
+    groups_of,
+    ids_of,
+    numbers_of,
+    text_of,
+    weights_of,
+)
+from propercal._files.names import listed
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def of_table(
+    path: Path,
+    table: pd.DataFrame,
+    columns: Columns,
+    *,
+    in_order: bool = True,
+    lost: Collection[str] = (),
+) -> PredictionFile:
+    """Read a table; `lost` are columns whose categories the file has not kept."""
+    names = list(table.columns)
+    columns.check_drop(path, names)
+    columns.check_named(path, names)
+    label = find_label_column(path, names, columns.label)
+    own = columns.id_among(names)
+    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    class_names = list(columns.classes) or [name for name in names if name not in apart]
+    if not class_names:
+        raise ValueError(
+            f"{path}: columns {listed(names)}: expected one column of probabilities per class "
+            f"beside the label column {label!r}; add them."
+        )
+    labels = [text_of(value) for value in table[label]]
+    check_classes(path, class_names, labels)
+    y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
+    if label in lost:
+        check_categories(path, label, labels, class_names)
+    codes, known = codes_of(
+        path, labels, class_names, columns, column=table[label], in_order=in_order
+    )
+    return PredictionFile(
+        path=path,
+        y_true=codes,
+        y_proba=y_proba,
+        from_logits=columns.from_logits,
+        class_names=tuple(class_names),
+        sample_weight=weights_of(path, table, columns.weight),
+        groups=groups_of(path, table, columns.group),
+        labels=tuple(range(len(class_names))) if known and len(class_names) > 1 else None,
+        ids=ids_of(path, table, own),
+    )
+
+
+def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
+    """Read objects of JSON: a table in no order, or lists of numbers."""
+    import pandas as pd
+
+    found = formats.read_objects(path, text)
+    lists = [key for key in SCORE_KEYS if key in found and isinstance(found[key][0], list)]
+    if not lists:
+        return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
+    (key, *others) = lists
+    if others:
+        raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
+    columns.check_logits(path, key)
+    odd = next((i for i, row in enumerate(found[key]) if not isinstance(row, list)), None)
+    if odd is not None:
+        # Each sign of a text may be a number.
+        raise ValueError(f"{path}: {found[key][odd]!r} as {key!r} of row {odd}: expected a list.")
+    # Of an object within an object the pairs are kept.
+    if any(isinstance(each, tuple) for row in found[key] if isinstance(row, list) for each in row):
+        raise ValueError(
+            f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
+            'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
+        )
+    with formats.damage_said(path, "jsonl"):
+        rows = [[float(value) for value in row] for row in found.pop(key)]
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
+    names = _names_of_list(path, key, len(rows[0]), columns)
+    is_named = bool(columns.classes)
+    columns.check_drop(path, list(found))
+    columns = dataclasses.replace(columns, classes=())
+    columns.check_named(path, list(found))
+    rest = pd.DataFrame(found, dtype=object)
+    label = find_label_column(path, list(found), columns.label)
+    own = columns.id_among(list(found))
+    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    unused = [name for name in found if name not in apart]
+    if unused:
+        raise ValueError(
+            f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
+            "groups; name what is none of these with drop (--drop on the command line)."
+        )
+    labels = [text_of(value) for value in rest[label]]
+    # Columns of lists have no names of their own.
+    codes, known = codes_of(path, labels, names, columns, column=rest[label])
+    return PredictionFile(
+        path=path,
+        y_true=codes,
+        y_proba=np.asarray(rows, dtype=np.float64),
+        from_logits=key == "logits",
+        class_names=tuple(names) if is_named else (),
+        sample_weight=weights_of(path, rest, columns.weight),
+        groups=groups_of(path, rest, columns.group),
+        labels=tuple(range(len(names))) if is_named and known and len(names) > 1 else None,
+        ids=ids_of(path, rest, own),
+    )
+
+
+def _names_of_list(path: Path, key: str, k: int, columns: Columns) -> list[str]:
+    """Return names of the numbers of a list in JSON: numbers, unless classes were named."""
+    names = list(columns.classes)
+    if names and len(names) != k:
+        raise ValueError(
+            f"{path}: classes = {listed(names)}: expected {k}, one for each number of the lists "
+            f"{key!r}; name each once."
+        )
+    return names or [str(i) for i in range(k)]

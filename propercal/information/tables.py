@@ -1,0 +1,102 @@
+"""Tables of probabilities as they are given: of one library, checked, their axes named alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from propercal._array import is_array, is_numpy, like, namespace, to_numpy
+from propercal._data.columns import keys
+from propercal._data.coordinates import axis_names
+from propercal._data.holders import hold, named
+from propercal._data.messages import bad_value, some_names
+from propercal._data.reading import not_real, read_numpy
+from propercal._data.tokens import is_permutation
+from propercal._typing import Array
+
+
+def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
+    """Return the arguments in double precision and one library, with the dtype of the first."""
+    given: list[Array] = [
+        v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
+        for name, v, ndim in arguments
+    ]
+    library = next((v for _, v, _ in arguments if is_array(v)), given[0])
+    xp = namespace(library)
+    tables: list[Array] = []
+    for (name, original, ndim), values in zip(arguments, given, strict=True):
+        if values.ndim != ndim or 0 in values.shape:
+            raise bad_value(
+                name,
+                f"an array of shape {tuple(values.shape)}",
+                f"{ndim} dimension{'s' if ndim > 1 else ''}, none of them empty",
+                "see the shapes in the documentation",
+            )
+        table = values if is_array(original) else like(values, library)
+        table = xp.astype(table, xp.float64)
+        bad = ~(xp.isfinite(table) & (table >= 0))
+        if bool(xp.any(bad)):
+            place = tuple(int(i) for i in np.argwhere(to_numpy(bad))[0])
+            raise bad_value(
+                name,
+                f"{float(to_numpy(table)[place])} at {list(place)}",
+                "probabilities ≥ 0",
+                "correct the table",
+            )
+        tables.append(table)
+    first = given[0].dtype if is_array(arguments[0][1]) else xp.float64
+    return tables, first if xp.isdtype(first, "real floating") else xp.float64
+
+
+def joint_table(joint: object) -> tuple[Array, Any]:
+    """Return the table of a variable and the classes, of sum 1, with the dtype that it had."""
+    (table,), dtype = read_tables(("joint", joint, 2))
+    xp = namespace(table)
+    check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
+    return table, dtype
+
+
+def _plain(name: str, values: object, ndim: int) -> Array:
+    """Return numbers of any holder in NumPy, a table of one column as a matrix."""
+    held = hold(name, values)
+    array = read_numpy(name, held.values)
+    if array.dtype.kind not in "biuf":
+        raise bad_value(name, *not_real(array))
+    one = held.table or held.first
+    return array[:, None] if one and array.ndim == 1 < ndim else array
+
+
+def check_sums(name: str, sums: Array, dtype: Any, fix: str) -> None:
+    """Check that sums are 1, up to what rounding to `dtype` explains."""
+    eps = float(namespace(sums).finfo(dtype).eps)
+    values = to_numpy(sums).ravel()
+    worst = int(np.argmax(np.abs(values - 1)))
+    if abs(values[worst] - 1) > max(1e-6, eps**0.5):
+        raise bad_value(name, f"an array with a sum of {values[worst]:.6g}", "a sum of 1", fix)
+
+
+def check_same_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:
+    """Raise if the values along an axis of each of two arguments have names, and other ones."""
+    named_first, named_second = (
+        (argument, axis_names(values, axis)) for argument, values, axis in (first, second)
+    )
+    check_same_names(named_first, named_second)
+
+
+def check_same_names(
+    first: tuple[str, tuple[Any, ...] | None], second: tuple[str, tuple[Any, ...] | None]
+) -> None:
+    """Raise if what the same values are called in each of two arguments differs."""
+    names, others = first[1], second[1]
+    if names is None or others is None or keys(names) == keys(others):
+        return
+    # Names that are counted say nothing beside others than numbers in another order.
+    counted = [each for each in (names, others) if named(each) is None]
+    if not counted or (is_permutation(names) and is_permutation(others)):
+        raise bad_value(
+            second[0],
+            f"values named {some_names(others)}",
+            f"{some_names(names)}, in this order, as {first[0]} has",
+            "select them in one order, or pass both without names",
+        )
