@@ -192,7 +192,7 @@ def warned_where_missed(of: xr.Dataset) -> str:
     seen = of["warned"].sel(warning="misfit").where(missed_shapes.missed(of))
     shares = 100 * seen.mean(["shape", "generator"])
     pairs = zip(shares["sample_size"].values.tolist(), shares.values, strict=True)
-    return " and ".join(f"{share:.0f} % at n = {n}" for n, share in pairs if np.isfinite(share))
+    return " and ".join(f"{share:.0f} % (n = {n})" for n, share in pairs if np.isfinite(share))
 
 
 def _missed_shapes(of: xr.Dataset) -> Answer:
@@ -209,8 +209,7 @@ def _missed_shapes(of: xr.Dataset) -> Answer:
     return Answer(
         "Consistent estimates: with enough data every shape is found",
         text,
-        1 - counts.values[-1] / cases,
-        f"shapes and losses that are not missed at n = {sizes[-1]}",
+        *_of(float(1 - counts.values[-1] / cases), f"cases are not missed at n = {sizes[-1]}"),
     )
 
 
