@@ -147,7 +147,7 @@ def _new_bar(seconds: float) -> Any:
     """Return a bar of 100 that began some time ago."""
     with warnings.catch_warnings():
         # That widgets are missing: it then draws with characters.
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", "IProgress not found")
         if _in_notebook():
             from tqdm.auto import tqdm
         else:

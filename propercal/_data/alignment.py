@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from math import prod
 from typing import Any, NamedTuple
 
@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
-from propercal._data.columns import OtherColumnsError, keys, name_columns, order_of_columns
+from propercal._data.columns import (
+    OtherColumnsError,
+    check_one_beside_two,
+    keys,
+    name_columns,
+    order_of_columns,
+)
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
@@ -152,6 +158,9 @@ def align_models(
             dimensions.check_beside(y_true, each, called[i + 1])
             others[i] = each.transpose(*first.dims)
     a, *rest = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
+    for (one, names), (two, others_names) in permutations(zip((a, *rest), called, strict=True), 2):
+        if not _are_listed(two.proba, labels):
+            check_one_beside_two(one.proba, two.proba, two.labels, (names, others_names))
     return [
         a,
         *(
@@ -268,6 +277,13 @@ def _with_columns_of(
         )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns)
+
+
+def _are_listed(held: Held, labels: object) -> bool:
+    """Tell whether the caller lists classes by the names of columns."""
+    listed = [] if labels is None else np.atleast_1d(names_given(labels)).tolist()
+    names = keys([each for each in listed if type(each).__hash__ is not None])
+    return bool(set(keys(held.columns or ())) & set(names))
 
 
 def _as_listed(held: Held, other: Held, labels: object) -> Held:

@@ -144,6 +144,23 @@ def name_columns(labels: Held, columns: Sequence[Any]) -> bool:
     return not names.isdisjoint(found) or (labels.name is not None and key(labels.name) in names)
 
 
+def check_one_beside_two(one: Held, two: Held, labels: Held, called: tuple[Names, Names]) -> None:
+    """Raise if a single column, of class 1, has the name of the column of class 0 of another table.
+
+    So it is where labels are no names, but count.
+    """
+    columns, shape = two.columns, tuple(one.values.shape)
+    if columns is None or len(columns) != 2 or one.name is None or shape[1:] not in ((), (1,)):
+        return
+    if key(one.name) == key(columns[0]) and not name_columns(labels, columns):
+        raise bad_value(
+            called[0].proba,
+            f"a column named {one.name!r}",
+            f"the probability of class 1, which is that of {columns[1]!r} in {called[1].proba}",
+            f"pass the column {columns[1]!r}, or the names of the classes as {called[0].labels}",
+        )
+
+
 def _hashable(values: Sequence[Any]) -> set[Any]:
     return {each for each in values if type(each).__hash__ is not None}
 

@@ -106,18 +106,21 @@ def hold(argument: str, values: object) -> Held:
         )
     if is_table(values):
         return _of_table(argument, values)
-    return _categorical(argument, Held(_stacked(argument, read_array(argument, values))), values)
+    # An index of pandas may be a column that became one.
+    name = values.name if hasattr(type(values), "nlevels") else None  # type: ignore[attr-defined]
+    held = Held(_stacked(argument, read_array(argument, values)), name=name)
+    return _categorical(argument, held, values)
 
 
 def _of_list(argument: str, rows: Sequence[Any]) -> Held:
     """Read a list of numbers, or of rows, which may name their values."""
-    names = names_of_rows(argument, rows)
-    held = Held(read_array(argument, rows))
+    names, index = names_of_rows(argument, rows), labels_of_rows(argument, rows)
+    if all(map(is_labelled, rows)):
+        rows = [row.to_numpy()[()] for row in rows]
+    counted = index is not None and index.tolist() == list(range(len(rows)))
+    held = Held(read_array(argument, rows), rows=None if counted else index, counted=counted)
     if names is None:
         return held
-    index = labels_of_rows(rows)
-    counted = index is not None and index.tolist() == list(range(len(rows)))
-    held = replace(held, rows=None if counted else index, counted=counted)
     if len(names) == 1:
         return replace(held, name=names[0])
     columns = named(names)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.counting import without_void
-from propercal._data.from_zero import are_in_doubt, are_numbered_from_0
+from propercal._data.from_zero import are_numbered_from_0
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
@@ -29,7 +29,9 @@ class Classes(NamedTuple):
     places: npt.NDArray[np.intp] | None = None
     """Where each row was in the caller's labels; None where all stand as they did."""
     in_doubt: bool = False
-    """Whether they are numbers from 1 on that may count the columns from 0 or from 1."""
+    """Whether they are numbers without a 0 that may count the columns from 0 or from 1."""
+    by_order: bool = False
+    """Whether names are matched with columns by their order alone, though words are among them."""
     alphabetical: bool = False
     """Whether names are words in alphabetical order, and nobody said that it means something."""
     order: tuple[Any, ...] = ()
@@ -162,14 +164,25 @@ def _read(
         raise _unknown_labels(values, unknown, names, naming, held)
     codes = np.array([position[value] for value in uniques], dtype=np.int64)
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
-    in_doubt = not (known or naming.single) and are_in_doubt(set(uniques), naming.n_classes)
-    in_doubt = counted and in_doubt
+    in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
     alphabetical = not order and are_alphabetical(names)
-    code = codes[inverse.ravel()]
+    named = naming.columns is not None
     return Classes(
-        code, None, names, in_doubt=in_doubt, alphabetical=alphabetical, order=tuple(order)
+        codes[inverse.ravel()],
+        None,
+        names,
+        in_doubt=in_doubt,
+        by_order=not order and (_in_words_alone(naming, names) or (counted and named)),
+        alphabetical=alphabetical,
+        order=tuple(order),
     )
+
+
+def _in_words_alone(naming: Naming, names: Given) -> bool:
+    """Tell whether classes have names in words, and columns none."""
+    unsaid = naming.labels is None and naming.columns is None and not naming.single
+    return unsaid and any(isinstance(each, str) for each in names)
 
 
 def are_alphabetical(names: Sequence[Any]) -> bool:
@@ -272,7 +285,10 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     # Tables of marks are made in alphabetical order.
     own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
     listed = tuple(naming.labels or own)
-    return Classes(codes, marked, names, alphabetical=alphabetical, order=listed)
+    # Either of the two may have no names.
+    one_named = (held.columns is None) != (naming.columns is None)
+    by_order = naming.labels is None and not naming.single and one_named
+    return Classes(codes, marked, names, by_order=by_order, alphabetical=alphabetical, order=listed)
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:

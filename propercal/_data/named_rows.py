@@ -29,13 +29,43 @@ def names_of_rows(argument: str, rows: Sequence[Any]) -> tuple[Any, ...] | None:
     return names[0]
 
 
-def labels_of_rows(rows: Sequence[Any]) -> Any:
-    """Return the index of rows that are series of pandas, None where it says nothing."""
+def labels_of_rows(argument: str, rows: Sequence[Any]) -> Any:
+    """Return the index of rows that were taken from a table or an array, None if it says nothing.
+
+    It is what series of pandas are called, and the coordinate of labelled arrays that differs from
+    row to row.
+    """
     pandas: Any = sys.modules.get("pandas")
-    if pandas is None or not all(isinstance(row, pandas.Series) for row in rows):
+    if pandas is None or not rows:
         return None
-    index = pandas.Index([row.name for row in rows])
-    return index if index.is_unique and None not in index else None
+    if all(isinstance(row, pandas.Series) for row in rows):
+        names, name = [row.name for row in rows], None
+    elif all(_is_labelled(type(row)) for row in rows):
+        names, name = _places_of(argument, rows)
+    else:
+        return None
+    index = pandas.Index(names, name=name)
+    # What all have in common is no row of one table.
+    return None if None in names or (len(rows) > 1 and index.nunique() == 1) else index
+
+
+def _places_of(argument: str, rows: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Return the coordinate without a dimension that tells labelled arrays apart, and its name."""
+    shared = set.intersection(*({n for n in row.coords if not row.coords[n].dims} for row in rows))
+    values = {name: [row.coords[name].item() for row in rows] for name in shared}
+    found = {name: own for name, own in values.items() if any(each != own[0] for each in own)}
+    if len(found) > 1:
+        raise bad_value(
+            argument,
+            f"rows with coordinates {', '.join(sorted(map(repr, found)))}",
+            "one that says which row is which",
+            "pass one array of all rows, such as by xarray.concat",
+        )
+    return next(((own, name) for name, own in found.items()), ([None], None))
+
+
+def _is_labelled(kind: type) -> bool:
+    return hasattr(kind, "coords") and hasattr(kind, "dims")
 
 
 def _names_its_values(kind: type) -> bool:
@@ -43,7 +73,7 @@ def _names_its_values(kind: type) -> bool:
         hasattr(kind, "_fields")
         or _has_keys(kind)
         or (hasattr(kind, "iloc") and hasattr(kind, "index"))
-        or (hasattr(kind, "coords") and hasattr(kind, "dims"))
+        or _is_labelled(kind)
     )
 
 

@@ -17,11 +17,17 @@ import numpy.typing as npt
 from propercal._array import like, namespace, read_only, to_numpy
 from propercal._data.alignment import Aligned, align
 from propercal._data.columns import check_logits
-from propercal._data.from_zero import warn_of_no_zero
+from propercal._data.from_zero import (
+    are_in_doubt,
+    evidence_of_shift,
+    warn_of_no_zero,
+    warn_of_shift,
+)
 from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
 from propercal._data.links import check_link, chosen_link
+from propercal._data.other_readings import doubt_columns, doubt_rows
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.probabilities import (
     check_one_column,
@@ -223,8 +229,8 @@ def validate(
         names=names,
         **_where(held),
     )
-    if classes.in_doubt and smallest > 1:
-        _look_for_zero(prob, used, names)
+    if smallest > 1 and not multilabel and classes.codes is not None:
+        _look_for_other_readings(prob, classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -234,10 +240,31 @@ def _where(held: Aligned) -> dict[str, Any]:
     return {"places": held.proba.places, "index": index}
 
 
-def _look_for_zero(prob: Array, used: npt.NDArray[np.bool_] | None, names: Names) -> None:
-    """Say so if rows that count are of no class 0, but should be by what is predicted."""
-    of_class_0 = to_numpy(prob[:, 0])[slice(None) if used is None else used]
-    warn_of_no_zero(float(of_class_0.sum()), int(prob.shape[1]), names.labels, names.proba)
+def _look_for_other_readings(
+    prob: Array,
+    classes: Classes,
+    used: npt.NDArray[np.bool_] | None,
+    held: Aligned,
+    names: Names,
+) -> None:
+    """Say so if predictions do not go with how labels of rows that count were read."""
+    index_of_one = (held.labels.rows is None) != (held.proba.rows is None)
+    if not (classes.in_doubt or classes.by_order or index_of_one):
+        return
+    assert classes.codes is not None  # noqa: S101  # as its caller has seen
+    rows = slice(None) if used is None else used
+    values, label, k = to_numpy(prob)[rows], classes.codes[rows], int(prob.shape[1])
+    if classes.in_doubt:
+        occurring = set(label.tolist())
+        if are_in_doubt(occurring, k):
+            warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
+        else:
+            nats = evidence_of_shift(values, label)
+            warn_of_shift(nats, occurring, k, names.labels, names.proba)
+    elif classes.by_order:
+        doubt_columns(values, label, classes.names, held.proba.columns, names)
+    if index_of_one and used is None:
+        doubt_rows(values, label, held.labels, held.proba, names)
 
 
 def _read_rows(

@@ -69,6 +69,13 @@ def read_array(argument: str, values: object) -> Array:
             "one array in memory",
             "select one variable, and call .compute() if it is lazy",
         )
+    if hasattr(type(values), "dims") and not hasattr(type(values), "coords"):
+        raise bad_value(
+            argument,
+            f"a {type(values).__name__} of xarray, whose dimensions have names",
+            "a DataArray, which is read by them",
+            "pass xarray.DataArray(values), or .to_numpy() of it to be read by position",
+        )
     if is_array(values):
         return values
     if isinstance(values, dict | set | frozenset | type) or not _is_arraylike(values):

@@ -119,14 +119,7 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
             "pass class_axis=1 for an axis of classes; in an indicator matrix, a weight of 0 for "
             "these rows",
         )
-    flag = isinstance(ignore_index, bool | np.bool_)
-    if flag and not any(isinstance(each, bool) for each in values.tolist()):
-        raise bad_value(
-            "ignore_index",
-            repr(ignore_index),
-            f"None, or a label of {called.labels}, which are no booleans",
-            "leave it out to ignore none, or pass the number that marks rows without a label",
-        )
+    check_ignored(ignore_index, any(isinstance(each, bool) for each in values.tolist()), called)
     if is_missing(ignore_index):
         return np.array([is_missing(each) for each in values.tolist()], dtype=bool)
     if values.dtype.kind in "biuf" and isinstance(ignore_index, Real):
@@ -137,6 +130,17 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
     wanted = key(ignore_index)
     ignored = {each for each in set(given) if not is_missing(each) and key(each) == wanted}
     return np.array([each in ignored for each in given], dtype=bool)
+
+
+def check_ignored(ignore_index: Any, booleans: bool, called: Names) -> None:
+    """Raise where a boolean is to be ignored, though no labels are `booleans`: it is no number."""
+    if isinstance(ignore_index, bool | np.bool_) and not booleans:
+        raise bad_value(
+            "ignore_index",
+            repr(ignore_index),
+            f"None, or a label of {called.labels}, which are no booleans",
+            "leave it out to ignore none, or pass the number that marks rows without a label",
+        )
 
 
 def in_rows(weight: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.columns import OtherColumnsError, keys, order_of_columns
 from propercal._files import formats
 from propercal._files.class_names import KEYS
 from propercal._files.columns import numbers_of
@@ -50,14 +51,16 @@ def read_new(
     suffix, packed = formats.format_of(path)
     if path == STANDARD_INPUT:
         suffix, content = read_standard_input(path)
-    names = tuple(said or class_names)
+    # Columns of a table are found by their names, and places of arrays by those that are said.
+    names = _names_of_table(path, said, class_names)
     with formats.damage_said(path, suffix.removeprefix(".")):
         if suffix == ".npz":
             with formats.Npz(path, content) as archive:
                 arrays = {each: archive.array(each) for each in archive.names}
-            return _Arrays(path, arrays, names), suffix
+            return _Arrays(path, arrays, said), suffix
         if suffix == ".npy":
-            return _Array(path, formats.read_npy(path), "logits" in path.stem.lower()), suffix
+            is_logits = "logits" in path.stem.lower()
+            return _Array(path, formats.read_npy(path), said, is_logits), suffix
         if suffix == ".parquet":
             return _Table(path, formats.read_parquet(path)[0], names, from_logits), suffix
         if suffix not in (*SEPARATORS, ".jsonl"):
@@ -71,7 +74,8 @@ def read_new(
             else content.decode("utf-8-sig")
         )
         if suffix == ".jsonl":
-            return _Objects(path, formats.read_objects(path, text), names, from_logits), suffix
+            columns = formats.read_objects(path, text)
+            return _Objects(path, columns, names, said, from_logits), suffix
         table = formats.read_separated(path, io.StringIO(text), SEPARATORS[suffix])
         return _Table(path, table, names, from_logits), suffix
 
@@ -108,10 +112,11 @@ class _Objects:
         path: Path,
         columns: dict[str, list[Any]],
         names: Sequence[str],
+        said: Sequence[str],
         from_logits: bool,
     ) -> None:
         self._path, self._columns = path, columns
-        self._names, self._from_logits = list(names), from_logits
+        self._names, self._said, self._from_logits = list(names), said, from_logits
 
     def recalibrated(self, by: RecalibrationMap) -> _Objects:
         found = dict(self._columns)
@@ -121,8 +126,9 @@ class _Objects:
         if lists:
             (key,) = lists
             proba = np.array(found[key], dtype=np.float64)
-            _check_places(self._path, by, self._names)
-            new = _mapped(self._path, by, proba, from_logits=key == "logits").tolist()
+            order = _order(self._path, by, self._said)
+            is_logits = key == "logits"
+            new = _mapped(self._path, by, proba, from_logits=is_logits, order=order).tolist()
             found = {("probs" if each == "logits" else each): v for each, v in found.items()}
             found["probs" if key == "logits" else key] = new
         else:
@@ -130,7 +136,7 @@ class _Objects:
             proba = np.array([found[name] for name in names], dtype=np.float64).T
             new = _mapped(self._path, by, proba, from_logits=self._from_logits)
             found |= {name: new[:, i].tolist() for i, name in enumerate(names)}
-        return _Objects(self._path, found, self._names, from_logits=False)
+        return _Objects(self._path, found, self._names, self._said, from_logits=False)
 
     def content(self, suffix: str) -> bytes:
         _check_suffix(self._path, suffix, (".jsonl",))
@@ -141,9 +147,9 @@ class _Objects:
 
 class _Arrays:
     def __init__(
-        self, path: Path, arrays: dict[str, npt.NDArray[Any]], names: Sequence[str]
+        self, path: Path, arrays: dict[str, npt.NDArray[Any]], said: Sequence[str]
     ) -> None:
-        self._path, self._arrays, self._names = path, arrays, tuple(names)
+        self._path, self._arrays, self._said = path, arrays, said
 
     def recalibrated(self, by: RecalibrationMap) -> _Arrays:
         scores = [key for key in _SCORES if key in self._arrays]
@@ -157,11 +163,17 @@ class _Arrays:
         own = [
             self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
         ]
-        order = _order(self._path, by, own[0] if own else self._names)
+        for each in (*own[1:], *([list(self._said)] if self._said else [])):
+            if own and keys(each) != keys(own[0]):
+                raise ValueError(
+                    f"{self._path}: classes {listed(each)}, and {listed(own[0])} as the file has "
+                    "them: expected the same in the same order; leave out those that are wrong."
+                )
+        order = _order(self._path, by, own[0] if own else self._said)
         found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
         arrays["probs" if key == "logits" else key] = found
-        return _Arrays(self._path, arrays, self._names)
+        return _Arrays(self._path, arrays, self._said)
 
     def content(self, suffix: str) -> bytes:
         _check_suffix(self._path, suffix, (".npz",))
@@ -171,12 +183,16 @@ class _Arrays:
 
 
 class _Array:
-    def __init__(self, path: Path, array: npt.NDArray[Any], from_logits: bool) -> None:
-        self._path, self._array, self._from_logits = path, array, from_logits
+    def __init__(
+        self, path: Path, array: npt.NDArray[Any], said: Sequence[str], from_logits: bool
+    ) -> None:
+        self._path, self._array = path, array
+        self._said, self._from_logits = said, from_logits
 
     def recalibrated(self, by: RecalibrationMap) -> _Array:
-        found = _mapped(self._path, by, self._array, from_logits=self._from_logits)
-        return _Array(self._path, found, from_logits=False)
+        order = _order(self._path, by, self._said)
+        found = _mapped(self._path, by, self._array, from_logits=self._from_logits, order=order)
+        return _Array(self._path, found, self._said, from_logits=False)
 
     def content(self, suffix: str) -> bytes:
         _check_suffix(self._path, suffix, (".npy",))
@@ -233,25 +249,35 @@ def _class_columns(
     return list(names)
 
 
-def _check_places(path: Path, by: RecalibrationMap, names: Sequence[str]) -> None:
-    """Raise where numbers of lists may stand in another order than the classes of the map."""
-    if by.class_names and list(names) != list(by.class_names):
-        raise ValueError(
-            f"{path}: classes = {listed(names)}: expected {listed(by.class_names)}, in the order "
-            "of the map; leave --class out if the lists are in that order."
-        )
+def _names_of_table(path: Path, said: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of class columns in the order of the map, as a caller may say them."""
+    own, known = keys(said), keys(class_names)
+    if set(own) == set(known) and len(own) == len(known):
+        return tuple(said[own.index(each)] for each in known)
+    if set(own) & set(known):
+        raise _others(path, said, class_names)
+    return tuple(said or class_names)
 
 
 def _order(path: Path, by: RecalibrationMap, names: Sequence[str]) -> list[int] | None:
-    """Return where the classes of the map are among the columns of an array."""
-    if not by.class_names or not names or list(names) == list(by.class_names):
+    """Return where the classes of the map are among the columns of an array, or raise."""
+    if names and len(names) != by.n_columns:
+        if by.class_names:
+            raise _others(path, names, by.class_names)
         return None
-    if sorted(names) != sorted(by.class_names):
-        raise ValueError(
-            f"{path}: classes {listed(names)}: expected {listed(by.class_names)}, which the map "
-            "was fitted to; name the same."
-        )
-    return [list(names).index(each) for each in by.class_names]
+    known = by.class_names or None
+    try:
+        # Columns that had no names then stand in alphabetical order, if they have names now.
+        return order_of_columns(known, names or None, words=known is None)
+    except OtherColumnsError as error:
+        raise _others(path, names, by.class_names) from error
+
+
+def _others(path: Path, names: Sequence[str], known: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"{path}: classes {listed(names)}: expected {listed(known)}, which the map was fitted to; "
+        "name the same by classes (--class on the command line), in the order of the columns."
+    )
 
 
 def _check_suffix(path: Path, suffix: str, among: Sequence[str]) -> None:

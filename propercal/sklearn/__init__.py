@@ -6,7 +6,8 @@ Scorers (:mod:`~propercal.sklearn.scoring`) are for ``scoring=`` of ``cross_vali
 ``from_predictions``; a classifier (:mod:`~propercal.sklearn.recalibrated`) recalibrates another.
 
 Nothing else of this package imports scikit-learn (``pip install "propercal[sklearn]"``). Rows are
-told by their positions, as everywhere in scikit-learn: an index of pandas is not looked at.
+told by their positions, as everywhere in scikit-learn: an index of pandas is not looked at, but for
+two orders of one index, which ``from_predictions`` refuses.
 """
 
 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from propercal._data.columns import names_of
 from propercal._data.coordinates import selected
-from propercal._data.holders import hold, is_labelled
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value, some_names
+from propercal._data.one_column import OneColumn
+from propercal._data.reading import Names
+from propercal._data.rows import in_place, order_of, some_of
+from propercal._data.tokens import key
 from propercal.sklearn.responses import Response, labels_in, plain, respond
 
 Floats = NDArray[np.float64]
@@ -91,7 +96,9 @@ def read_rows(
     if type_of_target(y_true) != "binary" and not several:
         raise _not_binary(y_true)
     prob = plain("y_prob", () if y_prob is None else y_prob)
+    check_in_one_order(y_true=y_true, y_prob=y_prob, sample_weight=weight, groups=groups)
     check_consistent_length(y_true, prob, weight, groups)
+    _check_name(labels, y_true, y_prob, pos_label, several=several)
     pos_label = _positive(labels, pos_label, among)
     if prob.dtype.kind not in "biuf" or not ((prob >= 0) & (prob <= 1)).all():
         raise bad_value(
@@ -102,27 +109,62 @@ def read_rows(
             "probabilities of the positive class, between 0 and 1",
             "pass a column of what predict_proba returns",
         )
-    _check_name(labels, y_prob, pos_label)
     occurred = np.array([each == pos_label for each in labels], dtype=np.int64)
     given = plain("sample_weight", weight), plain("groups", groups)
     return Rows(occurred, prob.astype(np.float64), pos_label, *given)
 
 
-def _check_name(labels: Sequence[Any], y_prob: Any, pos_label: Any) -> None:
-    """Raise where a column is named after another class than the positive one."""
-    held, found = hold("y_prob", y_prob), list(dict.fromkeys(labels))
-    if is_labelled(y_prob):
+def check_in_one_order(**given: Any) -> None:
+    """Raise where an index says that rows of two arguments stand in different orders.
+
+    Rows are told by their positions, so that an index says nothing else.
+    """
+    held = [(name, each.rows) for name, value in given.items() if (each := _held(name, value))]
+    known = [(name, rows) for name, rows in held if rows is not None]
+    for (first, one), (second, other) in combinations(known, 2):
+        order = order_of(one, other)
+        if order is not None and not in_place(order):
+            raise bad_value(
+                second,
+                f"rows of the index {some_of(other)}",
+                f"the order of {first}, {some_of(one)}, as rows are told by their positions",
+                f"bring both into one order, such as by {second}.loc[{first}.index]",
+            )
+
+
+def _held(argument: str, values: Any) -> Held | None:
+    """Return a table or a labelled array as it is read; None for what has no names."""
+    return hold(argument, values) if hasattr(type(values), "iloc") or is_labelled(values) else None
+
+
+def _check_name(
+    labels: Sequence[Any], y_true: Any, y_prob: Any, pos_label: Any, *, several: bool
+) -> None:
+    """Raise where the name of the column is that of another class than the positive one."""
+    proba, of_labels = _held("y_prob", y_prob), _held("y_true", y_true)
+    found = sorted({*labels}, key=str)
+    if proba is not None and is_labelled(y_prob):
         name = selected("y_prob", y_prob, found)
-        held = held if name is None else replace(held, name=name)
-    if held.name is None and not held.first:
+        proba = proba if name is None else replace(proba, name=name)
+    if proba is None or (pos_label is None and any(isinstance(each, str) for each in found)):
+        # Which class is meant is asked for anyway.
         return
+    if several:
+        # It and all others, under a name that is of none.
+        others = [each for each in found if key(each) != key(pos_label)]
+        found = [each for each in others if key(each) == key(proba.name)][:1]
+        found = [pos_label, *(found or others[:1])]
+    column = OneColumn(None, pos_label, proba.name, Names(proba="y_prob"))
+    column.check_labels(found, None if of_labels is None else of_labels.name)
+    column.names(found)
+    positive = 1 if pos_label is None else pos_label
     try:
-        names_of(found, held, pos_label=pos_label)
+        names_of(found, proba, pos_label=positive)
     except ValueError as error:
         raise bad_value(
             "y_prob",
-            f"a column named {held.name!r}",
-            f"the probability of the positive class, {pos_label!r}",
+            f"a column named {proba.name!r}",
+            f"the probability of the positive class, {positive!r}",
             "pass the column of this class, pos_label=... of the other, or it without its name",
         ) from error
 

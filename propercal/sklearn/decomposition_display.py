@@ -21,7 +21,7 @@ from propercal.methods import MethodLike
 from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
-from propercal.sklearn.binary import fitted_response, read_rows
+from propercal.sklearn.binary import check_in_one_order, fitted_response, read_rows
 from propercal.sklearn.responses import Response, labels_in, plain, with_labels
 
 if TYPE_CHECKING:
@@ -333,6 +333,8 @@ class DecompositionDisplay:
             y_prob = y_prob.to_pandas()
         held = hold("y_prob", y_prob)
         if held.values.ndim == 2 and held.values.shape[1] > 1:
+            rows_of = {"sample_weight": sample_weight, "groups": groups}
+            check_in_one_order(y_true=y_true, y_prob=y_prob, **rows_of)
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
@@ -377,13 +379,14 @@ def _classes(y_true: Any, held: Held, labels: Sequence[Any] | None) -> list[Any]
     """Return the class of each column, as it is said, or as scikit-learn sorts classes."""
     found = sorted(dict.fromkeys(labels_in(y_true, "y_true"))) if labels is None else list(labels)
     n_columns = int(held.values.shape[1])
-    if held.columns is not None:
-        return names_of(found, held, labels=labels)
-    if len(found) != n_columns:
+    if held.columns is None and len(found) != n_columns:
         raise bad_value(
             "y_prob" if labels is None else "labels",
             f"{n_columns} columns, and {len(found)} classes",
             "a class for each column",
             "pass labels=[...], the class of every column in order",
         )
-    return found
+    # Their name, and the order of their categories, may say which column is which.
+    has_names = hasattr(type(y_true), "iloc") or hasattr(y_true, "categories")
+    like = hold("y_true", y_true) if has_names and labels is None else None
+    return names_of(found, held, labels=labels, like=like)

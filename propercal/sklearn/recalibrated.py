@@ -25,7 +25,13 @@ from propercal._data.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
-from propercal.sklearn.responses import Response, classes_of, in_numpy, respond
+from propercal.sklearn.responses import (
+    Response,
+    as_response,
+    classes_of,
+    in_numpy,
+    respond,
+)
 
 Floats = NDArray[np.floating[Any]]
 
@@ -255,8 +261,11 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         k = len(self.classes_)
         scores = _scores(self.estimator_, X, self.recalibrator_, self.classes_.tolist())
-        found = to_numpy(self.recalibrator_.predict_proba(scores))
-        columns = getattr(self.recalibrator_, "classes_", np.arange(found.shape[1]))
+        returned = self.recalibrator_.predict_proba(scores)
+        columns = getattr(self.recalibrator_, "classes_", np.arange(k))
+        # A table of predictions says by names which column is which.
+        name = type(self.recalibrator_).__name__
+        found = as_response(name, returned, np.asarray(columns).tolist()).proba
         proba = np.zeros((len(found), k), dtype=found.dtype)
         proba[:, np.asarray(columns, dtype=np.int64)] = found
         return proba

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from propercal._array import ignore_underflow, like, to_numpy
 from propercal._data.groups import check_groups, check_number, validate_groups
 from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, held_warnings, some_names, warn
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
@@ -32,7 +31,7 @@ from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.calibration_test import check_resamples
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_method, with_settings
 from propercal.result import Decomposition
-from propercal.subgroups.membership import Membership, read_membership
+from propercal.subgroups.membership import Membership, collected_beside, read_membership
 from propercal.subgroups.result import GroupDecomposition, Part
 from propercal.subgroups.worst import worst_group_test
 
@@ -172,11 +171,9 @@ def decompose_groups(
         raise bad_value(
             "groups", "None", "the group of each row", "use decompose(...) for all rows"
         )
-    columns = [*groups.values()] if isinstance(groups, Mapping) else [groups]
-    y_true, y_proba, sample_weight, clusters, *columns = collected(
-        y_true, y_proba, sample_weight, clusters, *columns
+    groups, y_true, y_proba, sample_weight, clusters = collected_beside(
+        groups, y_true, y_proba, sample_weight, clusters
     )
-    groups = dict(zip(groups, columns, strict=True)) if isinstance(groups, Mapping) else columns[0]
     predictions = validate_groups(
         y_true,
         y_proba,

@@ -24,6 +24,7 @@ from propercal._data.holders import (
     is_labelled,
 )
 from propercal._data.layout import Layout
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names, read_numpy
@@ -42,6 +43,15 @@ class Membership:
     """The numbers of the rows of each, in ascending order."""
     is_partition: bool
     """Whether every row is in just one of them."""
+
+
+def collected_beside(groups: object, *data: object) -> tuple[Any, ...]:
+    """Return groups, and the data they stand beside, with lazy tables computed together."""
+    columns = [*groups.values()] if isinstance(groups, Mapping) else [groups]
+    found = collected(*columns, *data)
+    columns, beside = [*found[: len(columns)]], found[len(columns) :]
+    whole = isinstance(groups, Mapping)
+    return dict(zip(groups, columns, strict=True)) if whole else columns[0], *beside  # type: ignore[call-overload]
 
 
 def read_membership(

@@ -27,7 +27,7 @@ from propercal.generators.registry import GeneratorLike
 from propercal.inference.calibration_test import calibration_test
 from propercal.methods import as_method
 from propercal.result import Decomposition
-from propercal.subgroups.membership import Membership, read_membership
+from propercal.subgroups.membership import Membership, collected_beside, read_membership
 from propercal.subgroups.worst import worst_group_test
 from propercal.testing._failure import Failing, Question, not_calibrated
 from propercal.testing._limits import check_allowed, check_alpha, check_reachable, lower_limit
@@ -147,6 +147,10 @@ def assert_calibrated(
     __tracebackhide__ = True
     alpha = check_alpha(alpha)
     allowed = check_allowed("max_calibration_error", max_calibration_error)
+    # They are read more than once.
+    subgroups, y_true, y_proba, groups, reading["sample_weight"] = collected_beside(
+        subgroups, y_true, y_proba, groups, reading.get("sample_weight")
+    )
     asked = _Asked(
         y_true,
         y_proba,

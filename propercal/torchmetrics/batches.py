@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from propercal._data.messages import bad_value, held_warnings, some_rows
 from propercal._data.predictions import validate
 from propercal._data.reading import Names, check_scalar, is_missing, not_real, read_array
+from propercal._data.tokens import is_number, plain
+from propercal._data.weights import check_ignored
 
 #: Types of predictions that are kept as they are.
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -48,6 +50,7 @@ class Reader:
         """Return the rows of a batch that count, None if there are none, or raise."""
         p, y = _tensors(preds, target)
         p, y = _flat(p.detach(), y)
+        _check_booleans(p, y)
         w = _weights(sample_weight, p)
         if self.ignore_index is not None:
             w = torch.where(self._ignored(y), 0.0, w)
@@ -67,9 +70,16 @@ class Reader:
                 "one label for each row",
                 "give these rows sample_weight 0",
             )
+        check_ignored(self.ignore_index, target.dtype == torch.bool, NAMES)
         if is_missing(self.ignore_index):
             return torch.isnan(target)
-        return torch.eq(target, self.ignore_index)
+        # A number and its digits are the same name.
+        ignored = plain(self.ignore_index)
+        return (
+            torch.eq(target, ignored)
+            if is_number(ignored)
+            else torch.zeros_like(target, dtype=torch.bool)
+        )
 
     def _check_values(
         self, preds: torch.Tensor, target: torch.Tensor, weight: torch.Tensor
@@ -111,6 +121,17 @@ def _tensors(preds: object, target: object) -> tuple[torch.Tensor, torch.Tensor]
     if preds.is_complex() or target.is_complex():
         raise bad_value("preds", f"values of type {preds.dtype}", "real numbers", "take .real")
     return preds, target
+
+
+def _check_booleans(preds: torch.Tensor, target: torch.Tensor) -> None:
+    """Raise where booleans are to tell which of more than two classes occurred."""
+    if target.dtype == torch.bool and target.ndim == 1 and preds.shape[1] > 2:
+        raise bad_value(
+            NAMES.labels,
+            "booleans",
+            f"which of the {preds.shape[1]} columns of {NAMES.proba} occurred",
+            f"pass the class of each row, or the probability of this event alone as {NAMES.proba}",
+        )
 
 
 def _flat(preds: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

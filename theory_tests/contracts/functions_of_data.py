@@ -231,7 +231,7 @@ def monitors_merged(d: Any, **options: Any) -> list[Any]:
 
 def forecast(kind: str) -> Callable[..., list[Any]]:
     def call(d: Any, **options: Any) -> list[Any]:
-        more = {"levels": [0.1, 0.5, 0.9]} if kind == "quantiles" and "quantiles" in d.plain else {}
+        more: dict[str, Any] = {"levels": [0.1, 0.5, 0.9]} if kind == "quantiles" and "quantiles" in d.plain else {}
         forecasts = {"ensemble" if kind == "members" else kind: d[kind]}
         found = propercal.crps_decomposition(d["outcome"], **forecasts, sample_weight=d["w"], groups=d["g"], n_folds=3, **more, **options)
         return [found.risk, found.calibration_error, found.sharpness, *found.standard_errors.values()]
@@ -268,6 +268,7 @@ def trained(d: Any, **options: Any) -> list[Any]:
     again = LeastRefinement(generator="brier", from_logits=False, method="risk", bandwidth=0.1, **options)
     again.load_state_dict(training.state_dict())
     found = [d.back(each.predict_proba(d["p"])) for each in (training, again)]
+    assert training.result is not None
     return [training.result.risk, training.temperature, *found]
 
 
@@ -281,7 +282,7 @@ def by_feature(d: Any, **options: Any) -> list[Any]:
 
 def reported(d: Any, **options: Any) -> list[Any]:
     found = propercal.report(d["y"], d["p"], sample_weight=d["w"], groups=d["g"], **options)
-    return [_numbers(" ".join(map(str, found.summary))) if not isinstance(found.summary, str) else _numbers(found.summary)]
+    return [_numbers(" ".join(found.summary))]
 
 
 K = 3

@@ -44,6 +44,7 @@ def test_rows_in_the_order_of_their_index_or_against_it_are_cut(kind: str) -> No
         assert n_blocks(labels, proba) == 30
 
 
+@pytest.mark.filterwarnings("ignore:y_(true|proba) has the index .* rows were read side by side")
 @pytest.mark.parametrize("kind", INDICES)
 def test_rows_in_another_order_than_their_index_are_refused(kind: str) -> None:
     y, p = pd.Series(Y, INDICES[kind]), pd.DataFrame(P, INDICES[kind])

@@ -162,3 +162,22 @@ def test_one_column(capsys: Captured) -> None:
     monitor = CalibrationMonitor(2)
     monitor.update(y, p)
     assert record["log_e_value"] == pytest.approx(monitor.log_e_value, rel=1e-9)
+
+
+def test_a_state_has_one_positive_class_and_logits_or_probabilities(capsys: Captured) -> None:
+    proba = np.linspace(0.2, 0.8, 40)
+    event = (np.random.default_rng(0).random(40) < proba).astype(int)
+    words = np.where(event == 1, "fraud", "legit")
+    pd.DataFrame({"label": words, "p": proba}).to_csv("fraud.csv", index=False)
+    np.savez("logits.npz", labels=event, logits=np.log(proba / (1 - proba)))
+    np.savez("probs.npz", labels=event, probs=proba)
+    ran(capsys, "fraud.csv", "--state", "words", "--pos-label", "fraud")
+    ran(capsys, "fraud.csv", "--state", "words", "--pos-label", "fraud")
+    ran(capsys, "fraud.csv", "--state", "words")
+    assert main(["monitor", "fraud.csv", "--state", "words", "--pos-label", "legit"]) == 1
+    assert "pos_label" in (said := capsys.readouterr().err) or "--pos-label" in said
+    for first, other, has in (("logits.npz", "probs.npz", "logits"), ("probs.npz", "logits.npz", "probabilities")):
+        ran(capsys, first, "--state", has)
+        assert main(["monitor", other, "--state", has]) == 1
+        assert f"the state has seen {has}" in capsys.readouterr().err
+    assert main(["monitor", "fraud.csv", "--state", "words", "--from-logits"]) == 1

@@ -160,6 +160,40 @@ def test_other_classes_are_refused(capsys: Captured) -> None:
     assert refused(capsys, "fit.csv", "--apply", "odd.csv").startswith("propercal: odd.csv: predictions = ")
 
 
+def test_classes_of_arrays_are_matched_with_those_of_the_map(capsys: Captured) -> None:
+    done("fit.csv", "--recalibrator", "isotonic", "--smoothed", "--save-map", "map.json")
+    wanted = ClasswiseIsotonic(smoothed=True).fit(P[:N], Y[:N]).predict_proba(P[N:])[:, [2, 0, 1]]
+    said = [flag for name in ("emu", "cat", "dog") for flag in ("--class", name)]
+    moved = P[N:][:, [2, 0, 1]]
+    np.save("new_probs.npy", moved)
+    np.savez("new.npz", probs=moved)
+    Path("new.jsonl").write_text("\n".join(json.dumps({"probs": row}) for row in moved.tolist()), encoding="utf-8")
+    new_table().to_csv("new.csv", index=False)
+    for name in ("new_probs.npy", "new.npz", "new.jsonl", "new.csv"):
+        done("--map", "map.json", "--apply", name, *said, "-o", f"out.{name}")
+    found = [json.loads(line)["probs"] for line in Path("out.new.jsonl").read_text().splitlines()]
+    table = pd.read_csv("out.new.csv")[["emu", "cat", "dog"]]
+    for each in (np.load("out.new_probs.npy"), np.load("out.new.npz")["probs"], found, table):
+        np.testing.assert_allclose(each, wanted, rtol=1e-9)
+    np.savez("named.npz", probs=moved, classes=["cat", "dog", "emu"])
+    assert "expected the same in the same order" in refused(capsys, "--map", "map.json", "--apply", "named.npz", *said)
+    some = ["--class", "cat", "--class", "dog", "--class", "elk"]
+    for name in ("new_probs.npy", "new.csv"):
+        assert "expected 'cat', 'dog', 'emu'" in refused(capsys, "--map", "map.json", "--apply", name, *some)
+
+
+def test_names_in_another_order_are_not_set_beside_none(capsys: Captured) -> None:
+    np.savez("named.npz", probs=P[N:][:, [2, 0, 1]], classes=["emu", "cat", "dog"])
+    assert "classes 'emu', 'cat', 'dog'" in refused(capsys, "fit.npz", "--apply", "named.npz")
+    np.savez("sorted.npz", probs=P[N:], classes=NAMES)
+    done("fit.npz", "--apply", "sorted.npz", "-o", "out.npz")
+    np.testing.assert_allclose(np.load("out.npz")["probs"], WANTED, rtol=1e-9)
+    numbers = pd.DataFrame(P[:N], columns=["0", "1", "2"])[["2", "0", "1"]].assign(label=Y[:N])
+    numbers.to_csv("numbers.csv", index=False)
+    np.savez("plain.npz", probs=P[N:])
+    assert "expected '2', '0', '1'" in refused(capsys, "numbers.csv", "--apply", "plain.npz")
+
+
 @pytest.mark.parametrize("text", [
     "{", "[]", '{"format": "x", "format_version": 1}', "3", "null",
     '{"format": "propercal recalibration map", "format_version": 9}',

@@ -26,7 +26,7 @@ TABLES = ("p", "q", "r")
 Ways = Iterator[tuple[str, Any, dict[str, Any]]]
 
 
-def taking(option: str) -> Any:
+def taking(option: str) -> pytest.MarkDecorator:
     """Each function that takes an option."""
     return pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if option in function.options])
 
@@ -65,7 +65,6 @@ def listed(roles: tuple[str, ...]) -> Ways:
     prefixed = {role: [f"p_{each}" for each in CLASSES] for role in tables}
     plain = as_numpy(roles, columns=turned, fixed=frozenset(tables))
     yield "columns without names", plain, {"labels": LISTED}
-    yield "columns without names, an array", plain, {"labels": np.array(LISTED)}
     yield "columns in the order of the list", Arranged(roles, columns=turned), {"labels": LISTED}
     yield "columns in another order than the list", Arranged(roles), {"labels": LISTED}
     yield "dimensions in another order than the list", Arranged(roles, HOLDERS["xarray, transposed"]), {"labels": LISTED}
@@ -278,7 +277,6 @@ def grids(roles: tuple[str, ...]) -> Ways:
     yield "dimensions in order", Grid(roles), OVER
     yield "labels and others in another order", Grid(roles, frozenset(others)), OVER
     for role in columns:
-        yield f"{role} in another order", Grid(roles, frozenset({role})), OVER
         yield f"{role} without coordinates", Grid(roles, plain=frozenset({role}), held={role: lambda each: each.T}), OVER
     for role in (each for each in roles if each in ("q", "r")):
         yield f"{role} in another order", Grid(roles, frozenset({role})), OVER

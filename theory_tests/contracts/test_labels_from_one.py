@@ -148,7 +148,39 @@ def test_of_two_columns_and_one_class_it_is_in_doubt_too(way: Any) -> None:
     way(pd.Series(ones), pd.DataFrame(two, columns=["p_0", "p_1"]))
 
 
+def test_predictions_say_that_labels_count_from_1_where_several_classes_are_absent() -> None:
+    few = np.arange(N) % 3
+    proba = np.where(np.eye(5)[few] > 0, 0.8, 0.05)
+    evidence = r"^y_true holds 1 to 3 and no 0: .* by y_proba they are e\^333 times as probable .*range\(1, 6\).*range\(5\)"
+    with pytest.warns(UserWarning, match=evidence):
+        # 120 · log(0.8 / 0.05) = 332.7.
+        in_memory(few + 1, proba)
+    with pytest.warns(UserWarning, match=r"^y_true holds 3 and no 0: .* by y_proba they are e\^111 times"):
+        in_memory(few[few == 2] + 1, proba[few == 2])
+    # As they say, or with no more than two rows of evidence, they are numbers of columns.
+    right = in_memory(few[few > 0], proba[few > 0])
+    assert right == pytest.approx(in_memory(few[few > 0], proba[few > 0], labels=range(5)), rel=1e-12)
+    in_memory(np.array([1, 2]), proba[:2])
+    in_memory(few[few > 0], np.where(np.eye(5)[few[few > 0]] > 0, 1.0, 0.0))
+
+
+def test_so_they_do_at_each_place_of_lazy_arrays() -> None:
+    xr, _ = pytest.importorskip("xarray"), pytest.importorskip("dask.array", reason="needs Dask")
+    from propercal.xarray import decompose as decompose_places
+
+    few = np.stack([np.arange(N) % 3, np.arange(N) % 5])
+    proba = xr.DataArray(np.where(np.eye(5)[few] > 0, 0.8, 0.05), dims=["place", "row", "k"])
+    labels = xr.DataArray(few + 1, dims=["place", "row"])
+    settings = {**SETTINGS, "class_dim": "k", "dim": "row"}
+    right = decompose_places(labels, proba, **settings).risk
+    assert right.values == pytest.approx(np.full(2, 2 * (0.2**2 + 4 * 0.05**2) / 5), rel=1e-9)
+    with pytest.warns(UserWarning, match=r"^at place = 0: y_true holds 1 to 3 and no 0: .*e\^333 times"):
+        lazy = decompose_places(labels.chunk(place=1), proba, **settings).risk.compute()
+    assert float(lazy[1]) == pytest.approx(float(right[1]), rel=1e-12)
+
+
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those of the classes")
 def test_a_label_that_is_ignored_is_none_of_the_categories_that_count() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     right = (OF_FIRST + OF_SECOND) / 2

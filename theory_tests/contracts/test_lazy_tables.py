@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from propercal import CalibrationSketch, decompose, paired_difference
+from propercal.simulation import TemperatureScaledSimplex
 from theory_tests.contracts.test_rows import LABELS, PLAIN, SETTINGS, check, refused
 
 
@@ -144,3 +145,17 @@ def test_whole_sorts_stand_beside_rows_in_memory() -> None:
     query = query_of(polars).sort("half", maintain_order=True).limit(900)
     right = decompose(NUMBERS[:900], VALUES[:900], **OPTIONS).risk
     assert decompose(query.select("y"), query.select("a", "b", "c").collect(), **OPTIONS).risk == pytest.approx(right, rel=1e-9)
+
+
+def test_subgroups_are_computed_with_the_data_they_stand_beside() -> None:
+    from propercal.testing import assert_calibrated
+
+    polars = pytest.importorskip("polars")
+
+    y_true, _, p_true = TemperatureScaledSimplex(2).sample(60, random_state=0)
+    kinds = polars.DataFrame({"id": np.arange(60), "kind": np.where(np.arange(60) < 30, "f", "m")}).lazy()
+    drawn = kinds.select(polars.col("kind").shuffle(seed=0))
+    for subgroups in (drawn, {"kind": drawn}):
+        with pytest.raises(ValueError, match=REFUSED.format("shuffle")):
+            assert_calibrated(y_true, p_true, subgroups=subgroups, n_resamples=99)
+    assert_calibrated(y_true, p_true, subgroups=kinds.select("kind"), n_resamples=99)

@@ -85,7 +85,7 @@ CASES: dict[str, tuple[tuple[Any, Any], dict[str, Any], tuple[Any, Any], str]] =
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*")
+@pytest.mark.filterwarnings("ignore:the bandwidth search ended at")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_an_argument_of_reading_is_heeded(name: str, case: str) -> None:

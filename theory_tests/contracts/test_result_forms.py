@@ -38,7 +38,7 @@ TWO = (Y > 0).astype(int)
 
 def quiet(call: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.filterwarnings("ignore", "an outcome occurred to which the prediction gives probability 0|risk.* under the log loss: infinite", UserWarning)
         return call()
 
 

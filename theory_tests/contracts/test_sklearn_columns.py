@@ -124,10 +124,10 @@ def test_a_column_of_another_class_than_the_positive_one_is_refused(display: Any
     for y, name, pos_label in ((words, "hit", "hit"), (words, "p_hit", "hit"), (words, "model 1", "hit"), (codes, 1, None), (codes, "1", None), (codes, "p", None)):
         display.from_predictions(y, of_hit.rename(name), pos_label=pos_label, **fast)
     for y, name, pos_label in ((words, "miss", "hit"), (words, "p_miss", "hit"), (codes, "0", None), (codes, "p_0", None), (2 * codes - 1, -1, None)):
-        with pytest.raises(ValueError, match=rf"^y_prob = a column named '?{name}'?: expected the probability of the positive class, '?(hit|1)"):
+        with pytest.raises(ValueError, match=rf"^(pos_label = 'hit': expected '{name}', the name of y_prob|y_prob = a column named '?{name}'?: )"):
             display.from_predictions(y, of_hit.rename(name), pos_label=pos_label, **fast)
     display.from_predictions(words, labelled.sel({"class": "hit"}), pos_label="hit", **fast)
-    with pytest.raises(ValueError, match=r"^y_prob = a column named 'miss'"):
+    with pytest.raises(ValueError, match=r"^pos_label = 'hit': expected 'miss', the name of y_prob"):
         display.from_predictions(words, labelled.sel({"class": "miss"}), pos_label="hit", **fast)
 
 
@@ -138,3 +138,71 @@ def test_columns_of_a_labelled_array_are_read_by_their_coordinate() -> None:
         assert DecompositionDisplay.from_predictions(words, held, **FAST).result.calibration_error == pytest.approx(-EXPECTED, rel=1e-12)
     with pytest.raises(ValueError, match="expected names of columns"):
         DecompositionDisplay.from_predictions(words, array.assign_coords({"class": ["a", "b", "d"]}), **FAST)
+
+
+# ---------------------------------------------------------------- displays of predictions
+
+ROWS = [f"r{i:02d}" for i in range(N)]
+EVENT = (Y == 0).astype(int)
+PROBA = P[:, 0]
+
+
+def drawn(y_true: Any, y_prob: Any, **options: Any) -> float:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    try:
+        return float(DecompositionDisplay.from_predictions(y_true, y_prob, **FAST, **options).result.risk)
+    finally:
+        pyplot.close("all")
+
+
+@pytest.mark.parametrize(("y_true", "y_prob", "options", "message"), [
+    (np.where(EVENT, "fraud", "legit"), pd.Series(PROBA, name="legit"), {"pos_label": "fraud"}, "pos_label = 'fraud'"),
+    (EVENT, pd.Series(PROBA, name="p_0"), {}, "y_prob = a column named 'p_0'"),
+    (pd.Series(EVENT, name="fraud"), pd.Series(PROBA, name="legit"), {}, r"y_true = \[0, 1\], named 'fraud'"),
+    (np.array(list("abc"))[Y], pd.Series(PROBA, name="b"), {"pos_label": "a"}, "pos_label = 'a'"),
+], ids=["words", "numbers", "name of labels", "several"])
+def test_a_column_of_another_class_is_not_that_of_the_positive_one(y_true: Any, y_prob: Any, options: Any, message: str) -> None:
+    for display in (DecompositionDisplay, ReliabilityDisplay):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            display.from_predictions(y_true, y_prob, **options)
+    right = float(decompose(EVENT, PROBA, **FAST).risk)
+    for name in ("fraud" if "pos_label" in options else "p", None):
+        positive = {"pos_label": options["pos_label"]} if options else {}
+        column = pd.Series(PROBA, name="a" if positive.get("pos_label") == "a" and name else name)
+        assert drawn(np.asarray(y_true), column, **positive) == pytest.approx(right, rel=1e-9)
+
+
+def test_two_orders_of_one_index_are_refused() -> None:
+    order = np.random.default_rng(0).permutation(N)
+    labels, table, weight = pd.Series(Y, ROWS), pd.DataFrame(P, ROWS), pd.Series(np.arange(1.0, N + 1), ROWS)
+    for each in ({"y_prob": table.iloc[order]}, {"sample_weight": weight.iloc[order]}, {"groups": weight.iloc[order]}):
+        (name,) = each
+        with pytest.raises(ValueError, match=f"^{name} = rows of the index .*the order of y_true"):
+            DecompositionDisplay.from_predictions(labels, **{"y_prob": table, **FAST, **each})
+        if name != "y_prob":
+            with pytest.raises(ValueError, match=f"^{name} = rows of the index"):
+                ReliabilityDisplay.from_predictions(pd.Series(EVENT, ROWS), PROBA, **each)
+    assert drawn(labels, table) == pytest.approx(drawn(Y, P), rel=1e-12)
+    # Of two indexes that differ positions are all that there is.
+    assert drawn(labels, pd.DataFrame(P)) == pytest.approx(drawn(Y, P), rel=1e-12)
+
+
+def test_labels_say_which_column_is_which_as_in_decompose() -> None:
+    words = pd.Series(np.array(list("abc"))[Y])
+    ordered = words.astype(pd.CategoricalDtype(list("bca"), ordered=True))
+    assert drawn(ordered, P[:, [1, 2, 0]]) == pytest.approx(drawn(Y, P), rel=1e-12)
+    pair = pd.DataFrame({"fraud": PROBA, "legit": 1 - PROBA})
+    assert drawn(pd.Series(EVENT, name="fraud"), pair) == pytest.approx(drawn(EVENT, PROBA), rel=1e-9)
+
+
+class Turned(GaussianNB):  # type: ignore[misc]
+    """A recalibrator that returns a table, whose columns are in another order than its classes."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return pd.DataFrame(super().predict_proba(X), columns=self.classes_)[self.classes_[::-1]]
+
+
+def test_the_columns_of_a_recalibrator_are_those_of_their_names() -> None:
+    X = np.log(P[:, :2])
+    found, usual = (RecalibratedClassifier(GaussianNB(), each, cv=3).fit(X, Y).predict_proba(X) for each in (Turned(), GaussianNB()))
+    np.testing.assert_allclose(found, usual, rtol=1e-12)

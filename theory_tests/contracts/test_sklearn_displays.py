@@ -127,7 +127,7 @@ def fixtures() -> dict[str, Any]:
     return {"pyplot": plt, "data": iris, "data_binary": two, "iris_data": iris, "iris_data_binary": two}
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore:no row had an outcome")
 @pytest.mark.parametrize(("function", "case"), OURS)
 def test_of_scikit_learn(function: Any, case: dict[str, Any]) -> None:
     known = fixtures()
@@ -287,7 +287,7 @@ def test_decompositions_of_several_classes_and_other_methods() -> None:
         DecompositionDisplay.from_estimator(DecisionTreeRegressor().fit(x, y), x, names)
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore:risk and calibration error under the log loss.*infinite")
 def test_an_infinite_risk_is_written() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(X[::2], Y[::2])
     shown = DecompositionDisplay.from_estimator(forest, X[1::2], Y[1::2])

@@ -135,9 +135,42 @@ def _read_state(options: argparse.Namespace) -> CalibrationMonitor | None:
                 f"{options.state}: {name} = {said}: the state has {has}; leave the flag out, or "
                 "begin another state."
             )
+    _check_positive(monitor, options)
     if options.reset:
         monitor.reset()
     return monitor
+
+
+def _check_positive(monitor: CalibrationMonitor, options: argparse.Namespace) -> None:
+    """Raise where the caller says another positive class than the state has."""
+    from propercal._data.tokens import key
+
+    said, has = options.pos_label, monitor._own.pos_label
+    names = monitor._seen.reading.names
+    if has is None and names is not None and monitor.n_classes == 2:
+        has = names[-1]
+    if said is not None and has is not None and key(said) != key(has):
+        raise ValueError(
+            f"{options.state}: pos_label = {said}: the state has {has}; leave the flag out, or "
+            "begin another state."
+        )
+
+
+def _check_kind(monitor: CalibrationMonitor, chunk: Chunk, path: Path) -> None:
+    """Raise where a file has logits and the state probabilities, or the other way about.
+
+    Text says neither by itself; there the state does.
+    """
+    from propercal._files.reading import holds_arrays
+
+    logits = monitor._own.from_logits
+    said = chunk.from_logits or (path != _STANDARD and holds_arrays(path))
+    if said and chunk.from_logits != logits:
+        kinds = "probabilities", "logits"
+        raise ValueError(
+            f"{path}: {kinds[chunk.from_logits]}: the state has seen {kinds[logits]}; give the "
+            "same, or begin another state."
+        )
 
 
 def _of_bytes(content: bytes, options: argparse.Namespace) -> CalibrationMonitor:
@@ -167,6 +200,7 @@ def _updated(
     for chunk in chunks(path, options, options.chunk_size):
         if monitor is None:
             monitor = _new(chunk, options)
+        _check_kind(monitor, chunk, path)
         before = _alarmed(monitor)
         try:
             monitor.update(chunk.y_true, chunk.y_proba)

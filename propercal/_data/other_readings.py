@@ -1,0 +1,104 @@
+"""Readings that no name decides, where predictions say that another one is meant: a warning.
+
+Labels in words beside columns without names, or numbers beside columns in words, are matched by a
+convention, and so are rows of which one side alone has an index. A reading is doubted where another
+makes what occurred e⁷ times as probable or more, and in more rows than by chance.
+"""
+
+from __future__ import annotations
+
+from math import lgamma
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.holders import Held
+from propercal._data.messages import some_names, warn
+from propercal._data.reading import Names
+from propercal._data.rows import some_of
+
+Floats = npt.NDArray[np.floating[Any]]
+Integers = npt.NDArray[np.int64]
+
+#: Nats.
+LEAST = 7.0
+#: The least logarithm of a probability, so that no row decides by itself against all others.
+_FLOOR = -10.0
+#: Classes whose orders are compared.
+_MOST = 100
+
+
+def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
+    """Return how many nats more probable another reading is; 0 if that may be by chance.
+
+    Parameters
+    ----------
+    own, other : arrays of shape (n,)
+        Probabilities of what occurred, as it is read and as it may be meant.
+    tried : float
+        Logarithm of the number of readings that were compared.
+    """
+    gain = np.log(np.maximum(other, np.exp(_FLOOR))) - np.log(np.maximum(own, np.exp(_FLOOR)))
+    total = float(gain.sum())
+    if not total >= LEAST + tried:
+        return 0.0
+    from scipy.special import bdtrc
+
+    # Predictions that say nothing of the labels are as often better as worse.
+    better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
+    by_chance = float(bdtrc(better - 1, better + worse, 0.5))
+    return total if by_chance <= np.exp(-LEAST - tried) else 0.0
+
+
+def doubt_columns(
+    prob: Floats, label: Integers, classes: tuple[Any, ...], columns: Any, called: Names
+) -> None:
+    """Warn where columns that no label names are rather those of the classes in another order."""
+    # What does not occur may be any of the other columns, and more than classes.
+    occurring, number = np.unique(label, return_inverse=True)
+    if len(occurring) > _MOST:
+        return
+    log_prob = np.log(np.maximum(prob[:, occurring], np.exp(_FLOOR)))
+    fit = np.stack([log_prob[number == i].sum(axis=0) for i in range(len(occurring))])
+    if (fit.diagonal() >= fit.max(axis=1)).all():
+        return
+    from scipy.optimize import linear_sum_assignment
+
+    order, rows = np.arange(prob.shape[1]), np.arange(len(label))
+    order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
+    nats = evidence(prob[rows, label], prob[rows, order[label]], tried=lgamma(len(occurring) + 1))
+    if nats:
+        meant = [classes[i] for i in np.argsort(order)]
+        read = f"columns {some_names(columns)}" if columns is not None else "columns"
+        warn(
+            f"{called.proba} has {read}, read as those of the classes {some_names(classes)}, in "
+            f"this order, though by {called.proba} labels are e^{nats:.0f} times as probable if it "
+            f"is {some_names(meant)}. Pass labels=[...], the class of every column in order."
+        )
+
+
+def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called: Names) -> None:
+    """Warn where rows of which one side has an index are rather in the order of that."""
+    index = labels.rows if proba.rows is None else proba.rows
+    if (labels.rows is None) == (proba.rows is None) or index.nlevels > 1:
+        return
+    try:
+        if len(index) != len(label) or index.is_monotonic_increasing or not index.is_unique:
+            return
+        order = np.asarray(index.argsort())
+    except TypeError:
+        # Values that have no order, or are not hashable.
+        return
+    other = label[order] if proba.rows is None else label[np.argsort(order)]
+    rows = np.arange(len(label))
+    nats = evidence(prob[rows, label], prob[rows, other])
+    if nats:
+        mine, its = called.labels, called.proba
+        mine, its = (mine, its) if proba.rows is None else (its, mine)
+        warn(
+            f"{mine} has the index {some_of(index)}, and {its} has none: rows were read side by "
+            f"side, though by {called.proba} labels are e^{nats:.0f} times as probable if {mine} "
+            f"is sorted by its index. Call .sort_index() on it, or pass .to_numpy() of it if rows "
+            "stand side by side."
+        )

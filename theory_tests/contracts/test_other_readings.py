@@ -1,0 +1,100 @@
+"""Where a convention decides which column or row is which, predictions that contradict it give a warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import decompose
+from propercal._data.other_readings import evidence
+
+N, K = 60, 3
+CODES = np.arange(N) % K
+#: Of the class that occurred 0.6 or more, so that each reading that exchanges classes is less probable.
+PROBA = np.where(np.eye(K)[CODES] == 1, np.linspace(0.6, 0.8, N)[:, None], (1 - np.linspace(0.6, 0.8, N)[:, None]) / 2)
+WORDS = np.array(list("abc"))[CODES]
+ORDER = np.random.default_rng(0).permutation(N)
+SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+TURNED = [2, 0, 1]
+
+
+def risk(y_true: Any, y_proba: Any, **options: Any) -> float:
+    return float(decompose(y_true, y_proba, **SETTINGS, **options).risk)
+
+
+RIGHT = float(((PROBA - np.eye(K)[CODES]) ** 2).sum(axis=1).mean())
+
+
+def test_evidence() -> None:
+    own, other = np.full(20, 0.2), np.full(20, 0.6)
+    assert evidence(own, other) == pytest.approx(20 * np.log(3), rel=1e-12)
+    assert evidence(other, own) == 0
+    # Of three rows, all may be better by chance; of twenty, half of them are.
+    assert evidence(own[:3], np.ones(3)) == 0
+    half = np.where(np.arange(20) < 10, 1.0, 0.19)
+    assert np.log(half / own).sum() > 7
+    assert evidence(own, half) == 0
+    # 2 · log 20! readings were compared, which 22 nats are not enough for.
+    assert evidence(own, other, tried=2 * 42.0) == 0
+    # No row says more than ten nats.
+    assert evidence(np.zeros(20), np.ones(20)) == pytest.approx(200, rel=1e-12)
+
+
+def test_predictions_that_say_nothing_doubt_nothing() -> None:
+    rng = np.random.default_rng(1)
+    for n, k in ((30, 2), (500, 3), (2000, 8)):
+        for _ in range(5):
+            risk(rng.choice([f"c{i}" for i in range(k)], n), rng.dirichlet(np.full(k, 0.5), n), notion="top-label")
+
+
+@pytest.mark.parametrize("kind", ["words", "numbers", "one-hot", "one-hot without names"])
+def test_columns_that_are_matched_by_their_order(kind: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table, marks = pd.DataFrame(PROBA, columns=list("abc")), pd.DataFrame(np.eye(K)[CODES], columns=list("abc"))
+    names = ["c", "a", "b"]
+    y_true, right, wrong = {
+        "words": (WORDS, PROBA, PROBA[:, TURNED]),
+        "numbers": (CODES, table, table[names]),
+        "one-hot": (marks[names], PROBA[:, TURNED], PROBA),
+        "one-hot without names": (np.eye(K)[CODES], table, table[names]),
+    }[kind]
+    assert risk(y_true, right) == pytest.approx(RIGHT, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"read as those of the classes .* in this order, though by y_proba labels are e\^\d+ times"):
+        found = risk(y_true, wrong)
+    assert found > RIGHT
+    if kind == "words":
+        risk(y_true, wrong, labels=["a", "b", "c"])
+        assert risk(y_true, wrong, labels=["c", "a", "b"]) == pytest.approx(RIGHT, rel=1e-12)
+        with pytest.warns(UserWarning, match=r"classes \['a', 'b', 'c'\], in this order.* if it is \['c', 'a', 'b'\]\. Pass labels="):
+            risk(y_true, wrong)
+
+
+@pytest.mark.parametrize("some", [N, 40])
+@pytest.mark.parametrize("side", ["y_true", "y_proba"])
+def test_rows_of_which_one_side_has_an_index(side: str, some: int) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    rows = ORDER[:some]
+    labels, table = pd.Series(CODES).iloc[rows], pd.DataFrame(PROBA).iloc[rows]
+    right = risk(labels, table)
+    message = rf"^{side} has the index .* has none: rows were read side by side, though .* if {side} is sorted by its index"
+    if side == "y_true":
+        assert risk(labels, PROBA[rows]) == pytest.approx(right, rel=1e-12)
+        with pytest.warns(UserWarning, match=message):
+            risk(labels, PROBA[np.sort(rows)])
+        risk(labels.to_numpy(), PROBA[np.sort(rows)])
+    else:
+        assert risk(CODES[rows], table) == pytest.approx(right, rel=1e-12)
+        with pytest.warns(UserWarning, match=message):
+            risk(CODES[np.sort(rows)], table)
+
+
+def test_an_index_without_an_order_says_nothing() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    risk(pd.Series(CODES, [*["a"] * 30, *range(30)]), PROBA)
+    lists: Any = np.empty(N, dtype=object)
+    lists[:] = [[i] for i in ORDER]
+    risk(pd.Series(CODES, pd.Index(lists)), PROBA)
+    mixed = pd.Index([f"r{i}" if i % 2 else i for i in range(N)], dtype=object)
+    risk(pd.Series(CODES, mixed), PROBA)
