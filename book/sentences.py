@@ -190,7 +190,11 @@ def _debiasing(of: xr.Dataset) -> str:
                 f"relative bias without its sign is {found['debiased']:.1f} % for the debiased estimate. "
                 f"On the same cells it is {rivals}."
             ),
-            f"Each cell has few data sets: {pairs}.",
+            (
+                f"Each cell has {counts[0]} data sets."
+                if len({*counts.tolist()}) == 1
+                else f"Data sets of each cell: {pairs}."
+            ),
         ]
     )
 

@@ -45,6 +45,22 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"has .*, read as those of the classes .*though by",
+        (
+            "Names do not tell which column of predictions belongs to which outcome, and the "
+            "predictions fit what happened far better in another order. If the order is wrong, so "
+            "is every number here: say which column is which."
+        ),
+    ),
+    (
+        r"rows were read side by side, though by",
+        (
+            "Predictions and outcomes were paired in the order in which they stand, and fit far "
+            "better if one of them is sorted. If rows were shuffled on one side, every number here "
+            "is wrong: pair them by their names."
+        ),
+    ),
+    (
         r"only (?P<n>\d+) rows? had an outcome of predicted probability at most 1/2",
         (
             "In only {n} rows did something happen that the model held for unlikely (one half or "

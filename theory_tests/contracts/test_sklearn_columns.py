@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("sklearn", minversion="1.6")
 pd = pytest.importorskip("pandas")
 xr = pytest.importorskip("xarray")
+plt = pytest.importorskip("matplotlib.pyplot")
 
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
@@ -30,6 +32,12 @@ SCORE = scorer(**FAST)
 Y, P, _ = TemperatureScaledSimplex(3).sample(N, random_state=0)
 EXPECTED = -decompose(Y, P, **FAST).calibration_error
 MASKED = np.ma.array(np.ones(N), mask=np.arange(N) % 7 == 0)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays() -> Iterator[None]:
+    yield
+    plt.close("all")
 
 
 class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -148,11 +156,7 @@ PROBA = P[:, 0]
 
 
 def drawn(y_true: Any, y_prob: Any, **options: Any) -> float:
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    try:
-        return float(DecompositionDisplay.from_predictions(y_true, y_prob, **FAST, **options).result.risk)
-    finally:
-        pyplot.close("all")
+    return float(DecompositionDisplay.from_predictions(y_true, y_prob, **FAST, **options).result.risk)
 
 
 @pytest.mark.parametrize(("y_true", "y_prob", "options", "message"), [
