@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from propercal import decompose
-from propercal._methods.completion import warn_of_kernel, warn_of_misfit
+from propercal._methods.doubts import warn_of_kernel, warn_of_misfit
 from propercal._methods.misfit import Misfit
 from propercal.experiments import Cell
 from propercal.generators import Brier, Log
