@@ -19,6 +19,7 @@ from studies import (
     direct_vs_risk,
     information_monotonicity,
     kernel_comparison,
+    missed_shapes,
     model_selection,
     posthoc_report,
     simulated,
@@ -186,6 +187,32 @@ def _debiasing(of: xr.Dataset) -> Answer:
     )
 
 
+def warned_where_missed(of: xr.Dataset) -> str:
+    """Return the share of results with a warning of a misfit, by n, where a shape is missed."""
+    seen = of["warned"].sel(warning="misfit").where(missed_shapes.missed(of))
+    shares = 100 * seen.mean(["shape", "generator"])
+    pairs = zip(shares["sample_size"].values.tolist(), shares.values, strict=True)
+    return " and ".join(f"{share:.0f} % (n = {n})" for n, share in pairs if np.isfinite(share))
+
+
+def _missed_shapes(of: xr.Dataset) -> Answer:
+    where = missed_shapes.missed(of)
+    counts = where.sum(["shape", "generator"])
+    cases = where.isel(sample_size=-1).size
+    sizes = counts["sample_size"].values.tolist()
+    said = " and in ".join(f"{c} at n = {n}" for c, n in zip(counts.values, sizes, strict=True))
+    text = (
+        f"Not with {sizes[-1]} rows: of {cases} cases (shapes and losses), the default misses more "
+        f"than {missed_shapes.TOLERANCE} % of the calibration error, beyond chance, in {said}. "
+        f"A warning of it is given in {warned_where_missed(of)} of these results."
+    )
+    return Answer(
+        "Consistent estimates: with enough data every shape is found",
+        text,
+        *_of(float(1 - counts.values[-1] / cases), f"cases are not missed at n = {sizes[-1]}"),
+    )
+
+
 def _posthoc(of: xr.Dataset) -> Answer:
     pairs = [w for w in posthoc_report.wins(of) if (w.notion, w.rival) == ("classwise", "isotonic")]
     n = sum(pairs[0].debiased)
@@ -295,6 +322,7 @@ ANSWERS: dict[str, Callable[[xr.Dataset], Answer]] = {
     "direct_vs_risk": _direct_vs_risk,
     "bias_on_networks": _bias_on_networks,
     "debiasing": _debiasing,
+    "missed_shapes": _missed_shapes,
     "posthoc_calibration": _posthoc,
     "classwise_ranking": _ranking,
     "information_monotonicity": _monotonicity,

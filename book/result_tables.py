@@ -17,6 +17,7 @@ from studies import (
     direct_vs_risk,
     information_monotonicity,
     kernel_comparison,
+    missed_shapes,
     model_selection,
     posthoc_report,
     simulated,
@@ -161,6 +162,23 @@ def extremes(of: xr.Dataset) -> Markdown:
     ]
     head = ("simulation", "classes", "loss", "bias, %", "covered, %", "warned, %")
     return table(head, rows)
+
+
+def shapes(of: xr.Dataset, generator: str) -> Markdown:
+    """Show bias, coverage and warnings of each shape, in bold what is missed."""
+    at = of.assign(missed=missed_shapes.missed(of)).sel(generator=generator)
+    rows = []
+    for (shape,), one in selections(at, "shape"):
+        row = [shape.rstrip("-0123456789"), one["n_classes"].item(), f"{one['truth'].item():.4f}"]
+        for _, here in selections(one, "sample_size"):
+            bias = percent(here["relative_bias"].item(), here["relative_bias_se"].item())
+            shares = here["coverage"], here["warned"].sel(warning="misfit")
+            row += [f"**{bias}**" if here["missed"].item() else bias]
+            row += [f"{100 * share.item():.0f}" for share in shares]
+        rows.append(row)
+    sizes = of["sample_size"].values.tolist()
+    heads = [name for n in sizes for name in (f"bias, n = {n}", "cover", "warned")]
+    return table(("shape", "classes", "truth", *heads), rows)
 
 
 def targets(of: xr.Dataset) -> Markdown:

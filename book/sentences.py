@@ -1,7 +1,8 @@
-"""What studies/README.md says that the kept datasets show: python -m book.sentences.
+"""What the READMEs say that the kept datasets show: python -m book.sentences.
 
-Each block stands there between two comments, and a test compares it with what these functions make
-of the datasets. The command writes the blocks anew, after a dataset was replaced.
+Each block of studies/README.md stands between two comments, and README.md has sentences with numbers
+in them. A test compares both with what these functions make of the datasets. The command writes them
+anew, after a dataset was replaced.
 """
 
 from __future__ import annotations
@@ -16,17 +17,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from book import trained_sentences as trained
-from book.answers import median_biases, minus, spread, times_of_default
+from book.answers import (
+    median_biases,
+    minus,
+    spread,
+    times_of_default,
+    warned_where_missed,
+)
 from book.datasets import kept
 from book.network_sentences import bias_on_networks, classwise_ranking, posthoc_calibration
 from propercal.experiments import selections
-from studies import direct_vs_risk, kernel_comparison, simulated
+from studies import direct_vs_risk, kernel_comparison, missed_shapes, simulated
 from studies.data import notion_name
 
 if TYPE_CHECKING:
     import xarray as xr
 
-README = Path(__file__).resolve().parents[1] / "studies" / "README.md"
+README = Path(__file__).resolve().parents[1] / "README.md"
+STUDIES = README.parent / "studies" / "README.md"
 _BLOCK = re.compile(r"(<!-- from (\w+)\.nc -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _WIDTH = 120
 #: A space at which no line ends.
@@ -199,11 +207,44 @@ def _debiasing(of: xr.Dataset) -> str:
     )
 
 
+def _missed_shapes(of: xr.Dataset) -> str:
+    sizes = of["sample_size"].values.tolist()
+    heads = [f"{name}, n = {n}" for name in ("log", "Brier") for n in sizes]
+    lines = [["shape", "classes", *heads], ["---"] * (2 + len(heads))]
+    for (shape,), at in selections(of, "shape"):
+        cells = [
+            f"{one['relative_bias'].item():+.0f} ± {one['relative_bias_se'].item():.0f} "
+            f"({100 * one['coverage'].item():.0f})"
+            for _, one in selections(at, "generator", "sample_size")
+        ]
+        lines.append([shape.rstrip("-0123456789"), str(at["n_classes"].item()), *cells])
+    where = missed_shapes.missed(of)
+    cover = 100 * of["coverage"]
+    high = of["relative_bias"] > missed_shapes.TOLERANCE
+    rest = of["warned"].sel(warning="misfit").where(~where)
+    said = bullets(
+        [
+            (
+                f"More than {missed_shapes.TOLERANCE} % is missed beyond chance in {int(where.sum())} of "
+                f"{where.size} cells; in {int(high.sum()) or 'none'} the mean is as much too high. Where it is "
+                f"missed, intervals hold the truth in {spread(cover.where(where))} % of the data sets, "
+                f"elsewhere in {spread(cover.where(~where))} %."
+            ),
+            (
+                f"A misfit is warned of in {warned_where_missed(of)} of the results that miss, and in "
+                f"{100 * rest.mean().item():.0f} % of the others: no warning is no evidence."
+            ),
+        ]
+    )
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{said}"
+
+
 BLOCKS: dict[str, Callable[[xr.Dataset], str]] = {
     "bias_rate": _bias_rate,
     "kernel_comparison": _kernel_comparison,
     "direct_vs_risk": _direct_vs_risk,
     "debiasing": _debiasing,
+    "missed_shapes": _missed_shapes,
     "bias_on_networks": lambda of: bullets(bias_on_networks(of)),
     "posthoc_calibration": lambda of: posthoc_calibration(of, bullets),
     "classwise_ranking": lambda of: bullets(classwise_ranking(of)),
@@ -241,8 +282,69 @@ def times_of_readme() -> tuple[str, tuple[str, ...]]:
     return pattern, times_of_default(kept("benchmark"))
 
 
+def shapes_of_readme() -> tuple[str, tuple[str, ...]]:
+    """Return the sentence on narrow shapes."""
+    pattern = (
+        r"a bump \((\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000\) or an "
+        r"oscillation \((\S+) %, (\S+) %\)"
+    )
+    return pattern, _relative_biases("log", "bump", "oscillation")
+
+
+def hierarchies_of_readme() -> tuple[str, tuple[str, ...]]:
+    """Return the sentence on hierarchies of classes."""
+    pattern = (
+        r"30 classes: (\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000; of 10 "
+        r"classes (\S+) % and (\S+) %"
+    )
+    return pattern, _relative_biases("log", "hierarchy-30", "hierarchy-10")
+
+
+def runner_up_of_readme() -> tuple[str, tuple[str, ...]]:
+    """Return the sentence on runners-up."""
+    pattern = r"confident first class: (\S+) % of the Brier calibration error at n = 1000, (\S+) % at 5000"
+    return pattern, _relative_biases("brier", "runner-up")
+
+
+def warnings_of_readme() -> tuple[str, tuple[str, ...]]:
+    """Return the sentence on the warning of a misfit."""
+    said = warned_where_missed(kept("missed_shapes"))
+    return r"which it does in (.*?) of such results", (said,)
+
+
+def _relative_biases(generator: str, *shapes: str) -> tuple[str, ...]:
+    """Return the relative biases of each shape by sample size."""
+    bias = kept("missed_shapes")["relative_bias"].sel(generator=generator, shape=list(shapes))
+    values = bias.transpose("shape", "sample_size").values.ravel()
+    return tuple(minus(f"{value:+.0f}") for value in values)
+
+
+SENTENCES: tuple[Callable[[], tuple[str, tuple[str, ...]]], ...] = (
+    medians_of_readme,
+    times_of_readme,
+    shapes_of_readme,
+    hierarchies_of_readme,
+    runner_up_of_readme,
+    warnings_of_readme,
+)
+
+
+def numbered(text: str) -> str:
+    """Return README.md with the numbers of the kept datasets in its sentences."""
+    for sentence in SENTENCES:
+        pattern, numbers = sentence()
+        found = re.search(pattern.replace(" ", r"\s+"), text)
+        if found is None:
+            raise ValueError(f"README.md has no sentence {pattern!r}")
+        for i in reversed(range(len(numbers))):
+            start, end = found.span(i + 1)
+            text = text[:start] + numbers[i] + text[end:]
+    return text
+
+
 def main() -> None:
-    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, write in ((STUDIES, written), (README, numbered)):
+        path.write_text(write(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,50 @@ def _focal(log_g: Floats) -> Floats:
     return _softmax(log_g - np.log(rest) - np.log(rest - 2 * g * log_g))
 
 
+def _to_first(g: Floats, share: Floats) -> Floats:
+    """Return g with a share (n,) of all other classes given to class 0."""
+    p = g * (1 - share[:, None])
+    p[:, 0] = g[:, 0] + complement(g)[:, 0] * share
+    return p
+
+
+def _bump(log_g: Floats) -> Floats:
+    g = np.exp(log_g)
+    away = g[:, 0] - 0.5
+    inside = np.abs(away) < 0.1
+    rest = np.where(inside, 1 - g[:, 0], 1.0)
+    return _to_first(g, np.where(inside, 0.25 * np.cos(math.pi * away / 0.2) / rest, 0.0))
+
+
+def _oscillation(log_g: Floats) -> Floats:
+    g = np.exp(log_g)
+    return _to_first(g, 0.6 * g[:, 0] * np.sin(16 * math.pi * g[:, 0]))
+
+
+def _hierarchy(log_g: Floats) -> Floats:
+    k = log_g.shape[1]
+    size = math.isqrt(k - 1) + 1
+    starts, group = np.arange(0, k, size), np.arange(k) // size
+
+    def log_sums(log_p: Floats) -> Floats:
+        return np.asarray(np.logaddexp.reduceat(log_p, starts, axis=1))
+
+    of_groups = log_sums(log_g)
+    within = 1.6 * (log_g - of_groups[:, group])
+    of_classes = within - log_sums(within)[:, group]
+    return np.asarray(np.exp(log_softmax(0.5 * of_groups)[:, group] + of_classes))
+
+
+def _runner_up(log_g: Floats) -> Floats:
+    p, row = np.exp(log_g), np.arange(len(log_g))
+    first, second, *others = np.argsort(-log_g, axis=1)[:, :3].T
+    third = log_g[row, others[0]] if others else -math.inf
+    moved = np.where(log_g[row, second] - third > 2, 0.1, 0.01) * p[row, first]
+    p[row, first] -= moved
+    p[row, second] += moved
+    return p
+
+
 _MAPS: dict[str, Callable[[Floats], Floats]] = {
     "identity": _identity,
     "temperature": _temperature,
@@ -106,6 +150,10 @@ _MAPS: dict[str, Callable[[Floats], Floats]] = {
     "group noise": _group_noise,
     "steps": _steps,
     "focal": _focal,
+    "bump": _bump,
+    "oscillation": _oscillation,
+    "hierarchy": _hierarchy,
+    "runner-up": _runner_up,
 }
 
 CALIBRATION_MAPS = tuple(_MAPS)
@@ -142,7 +190,16 @@ class MiscalibratedSimplex:
           l = 0.05, 0.3, 0.5, 0.85 in quarters of its range, and the others share the rest in
           proportion;
         - ``"focal"``: p_i ∝ g_i / ((1 − g_i)² − 2 (1 − g_i) g_i log g_i), what minimisers g of the
-          focal loss with exponent 2 mean.
+          focal loss with exponent 2 mean;
+        - ``"bump"``: class 0 has the probability g_0 + 0.25 cos(π (g_0 − ½) / 0.2) where
+          0.4 < g_0 < 0.6, otherwise g_0, and the others share the rest in proportion;
+        - ``"oscillation"``: class 0 has the probability g_0 + 0.6 g_0 (1 − g_0) sin(16 π g_0), and
+          the others share the rest in proportion;
+        - ``"hierarchy"``: with classes in groups G of ⌈√k⌉ neighbours, the product of two
+          softmaxes, over groups of 0.5 log g_G, g_G their sums, and within a group of
+          1.6 log g_i: groups are told apart less well than predicted, their members better;
+        - ``"runner-up"``: the largest probability gives 10 % of itself to the second largest where
+          that is more than e² times the third, else 1 %. Of two classes the third is 0.
     logit_scale : float
         c > 0. From 0.5, about uniform predictions, to 10, predictions of a trained network.
     strength : float

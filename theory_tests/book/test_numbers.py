@@ -79,13 +79,26 @@ def test_no_result_stands_outside_the_blocks() -> None:
     assert re.findall(r"[^.\n]*\d %[^.\n]*|[^.\n]*\d ± \d[^.\n]*", rest) == []
 
 
-@pytest.mark.parametrize("sentence", [sentences.medians_of_readme, sentences.times_of_readme])
+@pytest.mark.parametrize("sentence", sentences.SENTENCES)
 def test_readme_says_what_the_datasets_say(sentence: Callable[[], tuple[str, tuple[str, ...]]]) -> None:
     pattern, expected = sentence()
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     found = re.search(pattern, text)
     assert found is not None
     assert found.groups() == expected
+
+
+def test_sentences_of_readme_are_written_anew() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pattern, numbers = sentences.SENTENCES[0]()
+    assert sentences.numbered(text) == text
+    sentence = re.search(pattern, text)
+    assert sentence is not None
+    wrong = sentence[0].replace(numbers[0], "77")
+    assert wrong != sentence[0]
+    assert sentences.numbered(text.replace(sentence[0], wrong)) == text
+    with pytest.raises(ValueError, match="no sentence"):
+        sentences.numbered(text.replace(sentence[0], ""))
 
 
 @pytest.mark.parametrize("page", sorted((BOOK / "results").glob("*.md")), ids=lambda page: page.stem)

@@ -27,7 +27,7 @@ for script in sys.argv[1:]:
 
 
 def test_every_script_explains_itself(tmp_path: Path) -> None:
-    assert len(SCRIPTS) == 10
+    assert len(SCRIPTS) == 11
     command = [sys.executable, "-W", "error", "-c", HELP_OF_ALL, *(path.as_posix() for path in SCRIPTS)]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -50,6 +50,10 @@ def focal(g: float) -> float:
     return a / (a + b)
 
 
+def bump(g: float) -> float:
+    return g + 0.25 * math.sin(math.pi * (g - 0.4) / 0.2) if 0.4 < g < 0.6 else g
+
+
 # Written for two classes: from the probability g of class 0 to that of the labels.
 TWO_CLASSES: dict[str, Callable[[float], float]] = {
     "temperature": lambda g: odds(0.6 * math.log(g / (1 - g))),
@@ -60,6 +64,12 @@ TWO_CLASSES: dict[str, Callable[[float], float]] = {
     "group noise": lambda g: 0.7 * g + 0.15 if g > 0.5 else g,
     "steps": steps,
     "focal": focal,
+    "bump": bump,
+    "oscillation": lambda g: g + 0.6 * g * (1 - g) * math.sin(16 * math.pi * g),
+    # Two classes are one group.
+    "hierarchy": lambda g: odds(1.6 * math.log(g / (1 - g))),
+    # No third class is near.
+    "runner-up": lambda g: 0.9 * g if g > 0.5 else g + 0.1 * (1 - g),
 }
 
 
@@ -81,8 +91,8 @@ def test_truth_of_two_classes_is_an_integral_over_the_log_odds(name: str, genera
         pair_p, pair_g = np.array([p, 1 - p]), np.array([g, 1 - g])
         return density * float(generator.divergence(pair_p, pair_g))
 
-    # Where "steps" jumps: the largest probability at 5/8, 6/8, 7/8, and the change of class.
-    jumps = [sign * math.log(c / (8 - c)) for c in (5, 6, 7) for sign in (-1, 1)]
+    # Where "steps" jumps: the largest probability at 5/8, 6/8, 7/8, and the change of class. The ends of "bump" at 6/10.
+    jumps = [sign * math.log(c / (8 - c)) for c in (4.8, 5, 6, 7) for sign in (-1, 1)]
     ends = sorted([-18.0, 0.0, 18.0, *jumps])
     expected = sum(integrate.quad(integrand, a, b, epsrel=1e-9)[0] for a, b in itertools.pairwise(ends))
     truth = MiscalibratedSimplex(2, name, scale, strength).truth(generator)
@@ -103,6 +113,50 @@ def test_truth_of_three_classes_is_a_gauss_hermite_sum(name: str, generator: Bre
     assert abs(truth.value - expected) <= truth.error + 1e-6 * expected
 
 
+def hierarchy(g: list[float]) -> list[float]:
+    groups = [g[:3], g[3:6], g[6:]]
+    powers = [sum(group) ** 0.5 for group in groups]
+    found = []
+    for group, power in zip(groups, powers, strict=True):
+        found += [power / sum(powers) * x**1.6 / sum(y**1.6 for y in group) for x in group]
+    return found
+
+
+def first_class(change: Callable[[float], float]) -> Callable[[list[float]], list[float]]:
+    def mapped(g: list[float]) -> list[float]:
+        first = change(g[0])
+        return [first, *(x * (1 - first) / (1 - g[0]) for x in g[1:])]
+
+    return mapped
+
+
+def runner_up(g: list[float]) -> list[float]:
+    first, second, third = sorted(range(len(g)), key=lambda i: -g[i])[:3]
+    share = 0.1 if g[second] > math.exp(2) * g[third] else 0.01
+    p = list(g)
+    p[first], p[second] = (1 - share) * g[first], g[second] + share * g[first]
+    return p
+
+
+@pytest.mark.parametrize("scale", [1.5, 12.0])
+@pytest.mark.parametrize(("k", "name", "expected"), [
+    (7, "hierarchy", hierarchy),
+    (4, "runner-up", runner_up),
+    (3, "bump", first_class(TWO_CLASSES["bump"])),
+    (3, "oscillation", first_class(TWO_CLASSES["oscillation"])),
+])
+def test_maps_that_compare_classes_are_those_of_a_loop(k: int, name: str, expected: Callable[[list[float]], list[float]], scale: float) -> None:
+    """Seven classes in groups of three, the last one alone."""
+    sample = MiscalibratedSimplex(k, name, scale).sample(400, random_state=5)
+    g, p = sample.y_proba, sample.p_true
+    moved = np.abs(p - g).max(axis=1) > 0.005
+    assert moved.any()
+    for row_g, row_p in zip(g, p, strict=True):
+        # In the loop 1 − g_0 cancels next to 1.
+        if row_g[0] < 0.999:
+            np.testing.assert_allclose(row_p, expected(row_g.tolist()), rtol=1e-9)
+
+
 @pytest.mark.parametrize("model", [MiscalibratedSimplex(5, "identity", 0.5), MiscalibratedSimplex(5, "identity", 12.0), MiscalibratedSimplex(4, "focal", strength=0.0)])
 def test_calibrated_predictions_have_no_calibration_error(model: MiscalibratedSimplex) -> None:
     y_true, y_proba, p_true = model.sample(100, random_state=0)
@@ -120,14 +174,15 @@ def test_labels_follow_the_calibration_map_and_not_the_predictions(name: str, sc
     y_true, y_proba, p_true = MiscalibratedSimplex(k, name, scale).sample(n, random_state=7)
     np.testing.assert_allclose(p_true.sum(axis=1), 1, rtol=1e-12)
     assert p_true.min() >= 0
-    # Groups: most probable class × whether it is predicted with more than its median confidence.
+    # Groups: most probable class × whether it is predicted with more than its median confidence × whether the map raises class 0,
+    # without which oscillations would cancel.
     top = y_proba.max(axis=1)
-    group = 2 * y_proba.argmax(axis=1) + (top > np.median(top))
+    group = 4 * y_proba.argmax(axis=1) + 2 * (top > np.median(top)) + (p_true[:, 0] > y_proba[:, 0])
 
     def excess(prob: Floats) -> float:
         worst = 0.0
-        log_term = math.log(2 * 2 * k * k / 1e-6)
-        for value in range(2 * k):
+        log_term = math.log(2 * 4 * k * k / 1e-6)
+        for value in range(4 * k):
             rows = group == value
             for i in range(k):
                 p = prob[rows, i]
