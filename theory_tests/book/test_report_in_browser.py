@@ -84,6 +84,7 @@ def test_a_report_reads_well(file: Path, page: browser.Page, width: int, theme: 
     assert (luminance(page.evaluate("getComputedStyle(document.body).backgroundColor")) < 0.2) == (theme == "dark")
 
 
+@pytest.mark.slow
 def test_a_report_prints_in_dark_ink(file: Path, page: browser.Page) -> None:
     page.resize(700)
     page.command("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])

@@ -276,6 +276,7 @@ def test_neither_hypothesis_nor_pytest_is_needed() -> None:
     assert "['assert_calibrated', 'assert_no_worse_calibrated']" in run.stdout
 
 
+@pytest.mark.slow
 def test_a_failure_in_pytest_points_at_the_line_of_the_user(tmp_path: Path) -> None:
     """Nothing of this package's own code is shown."""
     (tmp_path / "test_model.py").write_text(

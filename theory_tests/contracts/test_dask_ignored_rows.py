@@ -68,6 +68,7 @@ def test_labels_without_rows_to_ignore() -> None:
     check_same(found(*pair, ignore_index=-100), found(*pair))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [int, float])
 def test_rows_that_do_not_count_do_not_change_how_the_others_are_numbered(kind: Any) -> None:
     labels = (Y_TRUE + 1).astype(kind)

@@ -50,6 +50,7 @@ def by_sketches(notion: str, chunks: int = CHUNKS) -> Any:
     return sketches[0].result()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_loading")
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_weights_are_those_of_memory(notion: str) -> None:
@@ -77,6 +78,7 @@ def test_partitions_are_memory_but_for_the_folds() -> None:
     assert abs(found.calibration_error - wanted.calibration_error) < 0.3 * wanted.standard_errors["calibration_error"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_loading")
 def test_single_terms_and_several_generators_take_weights() -> None:
     y_true, y_proba, weight = lazy(Y_TRUE, Y_PROBA, WEIGHT)

@@ -99,6 +99,7 @@ def test_every_study_is_interrupted_at_an_import(folder: Path, script: Path) -> 
     check_end(started(folder, [str(script), "--help"], "numpy", "interrupt"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", ["numpy", "propercal", "xarray", "propercal.experiments.command", "studies.losses"])
 def test_a_study_is_interrupted_at_an_import(folder: Path, at: str) -> None:
     check_end(started(folder, [str(ROOT / "studies" / "bias_rate.py"), "--help"], at, "interrupt"))

@@ -63,6 +63,7 @@ def zeros_on_the_true_class(file: str) -> NDArray[np.intp]:
 SLOW = [pytest.mark.slow]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "notion"), [
     pytest.param(file, notion, marks=SLOW if file.startswith("cifar100/") and notion == "canonical" else [])
     for file in FILES for notion in ("canonical", "classwise", "top-label")

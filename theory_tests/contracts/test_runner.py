@@ -72,6 +72,7 @@ def test_loss_saved_has_the_truth_as_its_mean(tmp_path: Path) -> None:
                 assert abs(float(saved.sel(where).mean()) - truth) < 4.4 * float(se.sel(where))
 
 
+@pytest.mark.slow
 def test_number_of_workers_changes_no_digit(small: tuple[xr.Dataset, bytes], tmp_path: Path) -> None:
     expected, content = small
     found = run_study(SMALL, tmp_path / "two.nc", n_workers=2, progress=False)

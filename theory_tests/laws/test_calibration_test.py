@@ -66,6 +66,7 @@ def check_uniform(p_values: list[float], n_resamples: int) -> None:
         assert low <= count <= high, (level, count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label", "multi-label"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_p_value_of_calibrated_predictions_is_uniform(notion: str, weighted: bool) -> None:

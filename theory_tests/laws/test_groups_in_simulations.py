@@ -53,6 +53,7 @@ def test_the_estimate_of_calibrated_predictions_has_the_mean_0(kind: str) -> Non
     assert covered >= 18
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*seem to repeat")
 @pytest.mark.parametrize("kind", ["repeated", "same", "mixed"])
 @pytest.mark.parametrize("k", [2, 3])

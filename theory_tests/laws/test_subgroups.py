@@ -33,6 +33,7 @@ def values(result: Any) -> list[float]:
 METHODS: list[dict[str, Any]] = [{"method": "risk", "bandwidth": 0.1}, {"method": "direct", "bandwidth": 0.1}, {}]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from(["canonical", "classwise", "top-label"]), st.booleans(), st.data())
 def test_parts_add_up(seed: int, k: int, notion: str, weighted: bool, data: st.DataObject) -> None:
