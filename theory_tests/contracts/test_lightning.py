@@ -28,7 +28,15 @@ from sklearn.datasets import load_digits  # noqa: E402
 from propercal.torchmetrics import ProperCalibrationError  # noqa: E402
 
 # Importing Lightning takes longer than all that is tested of it.
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.slow,
+    # What Lightning says of how torch, its own callbacks and this machine are used.
+    pytest.mark.filterwarnings(r"ignore:`isinstance\(treespec, LeafSpec\)` is deprecated:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:Be aware that when using `ckpt_path`:UserWarning"),
+    pytest.mark.filterwarnings("ignore:You defined a `validation_step` but have no `val_dataloader`:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*does not have many workers which may be a bottleneck:UserWarning"),
+    pytest.mark.filterwarnings("ignore:GPU available but not used:UserWarning"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK: dict[str, Any] = {"kernel": None, "recalibrator": TemperatureScaling()}
