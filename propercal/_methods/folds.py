@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,16 +29,25 @@ def assign_folds(
     Of `groups` (n,), numbers of the group of each row, all rows come into one fold: groups are
     dealt as rows are, by the mean of their doubt.
     """
-    rng = np.random.default_rng(random_state)
     order_by = doubt(prob)
     if groups is not None:
         order_by = (np.bincount(groups, order_by) / np.bincount(groups)).round(_DIGITS)
     n = len(order_by)
-    n_runs = -(-n // n_folds)
-    dealt = rng.permuted(np.tile(np.arange(n_folds), (n_runs, 1)), axis=1).ravel()[:n]
+    deal = _dealt_once if isinstance(random_state, int | np.integer) else _dealt
     folds = np.empty(n, dtype=np.int64)
-    folds[np.argsort(-order_by, kind="stable")] = dealt
+    folds[np.argsort(-order_by, kind="stable")] = deal(n, n_folds, random_state)
     return folds if groups is None else folds[groups]
+
+
+def _dealt(n: int, n_folds: int, random_state: Any) -> npt.NDArray[np.int64]:
+    """(n,) the folds, in runs that have each of them once."""
+    rng = np.random.default_rng(random_state)
+    runs = np.tile(np.arange(n_folds), (-(-n // n_folds), 1))
+    return rng.permuted(runs, axis=1).ravel()[:n]
+
+
+#: Problems of the same rows, such as one of each class, are dealt alike.
+_dealt_once = lru_cache(maxsize=1)(_dealt)
 
 
 def doubt(prob: Array) -> npt.NDArray[np.float64]:

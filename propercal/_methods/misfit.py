@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +57,8 @@ class Misfit(NamedTuple):
 NOTHING = Misfit(1.0, 0.0)
 
 
-class JudgedRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
     """The rows of one fold, with bases that never saw them."""
 
     label: Array
@@ -72,6 +75,11 @@ class JudgedRows(NamedTuple):
     """(r, k) for each other fold, fitted without both."""
     group: npt.NDArray[np.int64] | None = None
     """(r,) groups of rows that depend on each other."""
+
+    @cached_property
+    def residuals(self) -> _Residuals:
+        """What the bases leave of the labels, for all directions."""
+        return _Residuals.of(self)
 
 
 class _Direction(NamedTuple):
@@ -148,9 +156,11 @@ def _p_value(found: _Direction) -> float:
 
 
 def _direction(
-    generator: BregmanGenerator, rows: Sequence[JudgedRows], terms: Sequence[Terms]
+    generator: BregmanGenerator,
+    rows: Sequence[JudgedRows],
+    terms: Sequence[Terms],
 ) -> _Direction:
-    parts = [_Part.of(generator, each, term) for each, term in zip(rows, terms, strict=True)]
+    parts = [_Part.of(generator, *each) for each in zip(rows, terms, strict=True)]
     information, curvature = (sum(each) for each in zip(*(p.forms for p in parts), strict=True))
     d = information.shape[0]
     n = 1 / sum(part.squares for part in parts)
@@ -179,6 +189,31 @@ def _law(product: Floats) -> tuple[float, float]:
     if not square > 0:
         return 0.0, 1.0
     return math.sqrt(0.5 * square), float(np.trace(product)) ** 2 / square
+
+
+class _Residuals(NamedTuple):
+    """Labels of a fold less their bases."""
+
+    own: Array
+    """(k, r)."""
+    weighted: Array
+    """(b, k, r) of the own base, then the inner, then the outer ones."""
+    prob: Array
+    """(2, k, r) the own base, twice."""
+    weights: Array
+    """(2, r) weights, then squares."""
+
+    @classmethod
+    def of(cls, rows: JudgedRows) -> _Residuals:
+        xp, own = namespace(rows.own), rows.own.T
+        outcome = one_hot(rows.label, rows.own.shape[1], rows.own.dtype).T
+        bases = xp.stack([base.T for base in (rows.own, *rows.inner, *rows.outer)])
+        return cls(
+            outcome - own,
+            (outcome - bases) * rows.weight,
+            xp.stack([own, own]),
+            xp.stack([rows.weight, rows.squares]),
+        )
 
 
 class _Part(NamedTuple):
@@ -210,18 +245,15 @@ class _Part(NamedTuple):
 
     @classmethod
     def of(cls, generator: BregmanGenerator, rows: JudgedRows, terms: Terms) -> _Part:
-        xp = namespace(rows.own)
-        outcome = one_hot(rows.label, rows.own.shape[1], rows.own.dtype).T
-        bases = xp.stack([base.T for base in (rows.own, *rows.inner, *rows.outer)])
-        sums = list(to_numpy(terms.products((outcome - bases) * rows.weight)))
-        own = rows.own.T[None, ...]
-        information = to_numpy(terms.information(own, rows.weight[None, :]))[0]
+        residuals = rows.residuals
+        sums = list(to_numpy(terms.products(residuals.weighted)))
+        information, expected = to_numpy(terms.information(residuals.prob, residuals.weights))
         return cls(
             sums[0],
             sums[1 : 1 + len(rows.inner)],
             sums[1 + len(rows.inner) :],
-            _covariance(terms.by_point(outcome - rows.own.T), rows),
-            to_numpy(terms.information(own, rows.squares[None, :]))[0],
+            _covariance(terms.by_point(residuals.own), rows),
+            expected,
             (information, _curvature(generator, rows, terms, information)),
             _squares(rows),
         )

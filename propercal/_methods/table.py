@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,29 @@ class Table:
         return namespace(weighted).stack(
             [sum(each for f, each in enumerate(by_fold) if f not in out) for out in left_out]
         )
+
+    @cached_property
+    def indicators(self) -> Indicators:
+        """Cells by fold and label, for the sums of every bandwidth."""
+        sources, dtype = self.sources, self.weight.dtype
+        cell = one_hot(sources.cell, sources.n_folds * sources.n_classes, dtype)
+        fold = one_hot(like(sources.fold, self.weight), sources.n_folds, dtype)
+        sums = self.segments.sums
+        weights = sums(cell * self.weight[:, None]), sums(fold * self.squares[:, None])
+        return Indicators(cell, fold, *weights)
+
+
+class Indicators(NamedTuple):
+    """One-hot folds and labels of cells, and sums by them."""
+
+    cell: Array
+    """(c, folds · k) fold and label of each cell."""
+    fold: Array
+    """(c, folds)."""
+    weight: Array
+    """(m, folds · k) Σ w at each point."""
+    squares: Array
+    """(m, folds) Σ w² at each point."""
 
 
 class Cells(NamedTuple):

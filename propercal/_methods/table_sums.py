@@ -14,7 +14,6 @@ from propercal._array import (
     is_numpy,
     like,
     namespace,
-    one_hot,
     product,
     slices,
     to_numpy,
@@ -45,14 +44,10 @@ class TableSums:
         self.algorithm = "exact" if table.exact else "linear"
         self._table = table
         sources, points = table.sources, table.points
-        n_cells = sources.n_folds * sources.n_classes
-        m, n_points = points.prob.shape
-        self._cell = one_hot(sources.cell, n_cells, points.prob.dtype)
-        self._fold = one_hot(like(sources.fold, points.prob), sources.n_folds, points.prob.dtype)
-        self._labels = self._nodes(self._cell * table.weight[:, None])
-        self._squares = self._nodes(self._fold * table.squares[:, None])
+        m, n_classes = points.prob.shape
+        self._cell, self._fold, self._labels, self._squares = table.indicators
         self._features = kernel.features(points.prob, points.log_prob, bandwidth).shifted(-HEADROOM)
-        self._of_itself = math.log(kernel.own(n_points))
+        self._of_itself = math.log(kernel.own(n_classes))
         self._kernel, self._sums = None, None
         # Points of many folds are asked for many times; others are summed when they are.
         if len(np.unique(sources.fold * m + to_numpy(table.place))) > _OFTEN * m:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -105,7 +105,34 @@ class _Waves:
     def __call__(self, points: Points) -> DifferenceTerms:
         rank = np.interp(_log_odds(points), self.log_odds, self.rank)
         number = np.arange(self.low + 1, self.high + 1)
-        return DifferenceTerms(like(np.cos(np.pi * number[:, None] * rank), points.prob))
+        values = like(np.cos(np.pi * number[:, None] * rank), points.prob)
+        return DifferenceTerms(values) if self.low else _AllWaves(values)
+
+
+@dataclass(frozen=True)
+class _AllWaves(DifferenceTerms):
+    r"""Waves of all frequencies from 1 on, whose products are waves again.
+
+    .. math:: \cos i x \cos j x = \tfrac12 (\cos (i + j) x + \cos (i - j) x)
+    """
+
+    def rows(self, rows: slice | Array) -> _AllWaves:
+        return _AllWaves(super().rows(rows).values)
+
+    def information(self, prob: Array, weight: Array) -> Array:
+        xp = namespace(prob)
+        sums = (weight * prob[:, 0, :] * prob[:, 1, :]) @ self._up_to_twice.T
+        number = np.arange(self.n_terms) + 1
+        places = (number[:, None] + number, np.abs(number[:, None] - number))
+        plus, minus = (xp.take(sums, like(at.ravel(), prob), axis=1) for at in places)
+        return xp.reshape((plus + minus) / 2, (prob.shape[0], self.n_terms, self.n_terms))
+
+    @cached_property
+    def _up_to_twice(self) -> Array:
+        """(2 d + 1, n) waves of the frequencies 0 to 2 d."""
+        xp = namespace(self.values)
+        slow = xp.concat([xp.ones_like(self.values[:1, :]), self.values], axis=0)
+        return xp.concat([slow, 2 * slow[-1:, :] * slow[1:, :] - xp.flip(slow[:-1, :], axis=0)])
 
 
 def _log_odds(points: Points) -> Floats:

@@ -16,7 +16,7 @@ from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.interacting import LeadingPairs, LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
 from propercal.recalibration.points import Points, interior
-from propercal.recalibration.terms import Terms
+from propercal.recalibration.terms import DifferenceTerms, Terms
 
 
 def drawn(truth: Any, rng: np.random.Generator) -> Any:
@@ -173,6 +173,25 @@ def test_waves_are_damped_where_there_is_nothing_to_follow() -> None:
     p = rng.uniform(0.01, 0.99, 2000)
     cost = [excess(pairs(p), fitted(pairs(p), drawn(pairs(p), rng), adaptive.adaptive)) for _ in range(20)]
     assert np.mean(cost) < 12 / (2 * 2000)
+
+
+def test_products_of_waves_are_waves() -> None:
+    """cos ix cos jx = ½ (cos (i + j)x + cos (i − j)x): the information by sums of waves is that by products."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.01, 0.99, 300)
+    train = TrainingSets(interior(np.log(pairs(p))), drawn(pairs(p), rng)[None], True)
+    prob, weight = rng.dirichlet([1.0, 1.0], (3, 300)).transpose(0, 2, 1), rng.uniform(0.5, 2, (3, 300))
+    for make_terms in adaptive.wave_terms():
+        terms = make_terms(train)(train.points)
+        assert isinstance(terms, DifferenceTerms)
+        plain = DifferenceTerms(terms.values)
+        np.testing.assert_allclose(terms.information(prob, weight), plain.information(prob, weight), rtol=1e-11, atol=1e-11)
+        some = slice(10, 20)
+        np.testing.assert_allclose(
+            terms.rows(some).information(prob[..., some], weight[:, some]),
+            plain.rows(some).information(prob[..., some], weight[:, some]),
+            rtol=1e-11, atol=1e-11,
+        )
 
 
 def test_an_atom_has_a_mean_of_its_own() -> None:
