@@ -79,6 +79,8 @@ class Predictions:
     """Number of groups, if any were given."""
     index: Any = None
     """A pandas index of all rows that were read, of predictions or else of labels, if any."""
+    in_any_order: bool = False
+    """Whether nobody knows in which order rows were read, of a lazy table."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
 
