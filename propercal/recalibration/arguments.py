@@ -156,7 +156,9 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
         values = namespace(values).concat([values, values], axis=0)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
     from_logits = fitted.columns_.from_logits
-    predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
+    # Labels that are made up say nothing of the order of columns.
+    known = list(range(max(2, (*values.shape, 1)[1])))
+    predictions = validate(any_label, values, from_logits=from_logits, labels=known, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
             "X",
