@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import namespace, no_gradient, to_numpy
+from propercal._data.advice import advises
 from propercal._data.blocks import times_in_order
 from propercal._data.labels import Classes
 from propercal._data.lazy_tables import check_ordered, collected
@@ -51,6 +52,7 @@ def refuse_weights(sample_weight: object) -> None:
         )
 
 
+@advises("labels", "pos_label", "from_logits", "link", "notion", "first_row")
 def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
     """Read rows as those before, or raise; None where there are none."""
     for argument, values in (("y_true", y_true), ("y_proba", y_proba)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
+from propercal._data.advice import advises
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
 from propercal._data.coordinates import scalars_of, selected, texts_of
@@ -23,6 +24,8 @@ from propercal._typing import Array
 from propercal.recalibration.estimator import not_fitted, note_features
 
 _NAMES = Names(labels="y", proba="X")
+#: What recalibrators are told of classes.
+_SAID = "labels", "pos_label", "from_logits"
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ def _value(name: Any) -> Any:
     return name.item() if isinstance(name, np.generic) else name
 
 
+@advises(*_SAID)
 def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:
     """Check what a recalibrator with `settings` is to be fitted to, and note how X is called."""
     held = align(y, X, sample_weight, called=_NAMES)
@@ -142,6 +146,7 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
     return predictions
 
 
+@advises(*_SAID)
 def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
