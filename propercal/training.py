@@ -16,6 +16,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from propercal._array import detached, is_torch
+from propercal._data.advice import advises
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.settings import check_flag
 from propercal.decomposition import decompose
@@ -147,6 +148,7 @@ class LeastRefinement:
         """Whether there was no improvement for as many epochs as `patience` says."""
         return self.patience is not None and self.wait >= self.patience
 
+    @advises("labels", "pos_label", "from_logits", "method", "generator", "sample_weight")
     def update(
         self,
         module: Any,

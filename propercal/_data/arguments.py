@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from propercal._data.advice import advising
 from propercal._data.predictions import Reading, validate
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -34,7 +35,8 @@ def with_reading(function: _Function) -> _Function:
             raise TypeError(
                 f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}"
             )
-        return function(*given, **options)
+        with advising(*known):
+            return function(*given, **options)
 
     wrapper.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
     return cast("_Function", wrapper)

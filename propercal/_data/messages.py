@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from propercal._data.advice import possible, possible_sentences
+
 _PACKAGE = str(Path(__file__).parents[1])
 _held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
 
 
 def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueError:
     """Build the error for an argument whose value cannot be used."""
-    return ValueError(f"{argument} = {found}: expected {expected}; {fix}.")
+    return ValueError(f"{argument} = {found}: expected {expected}; {possible(fix)}.")
 
 
 #: A message does not list more names.
@@ -36,6 +38,7 @@ def unknown_name(argument: str, found: object, valid: Collection[str]) -> ValueE
 
 def warn(message: str) -> None:
     """Warn at the line outside this package that led here."""
+    message = possible_sentences(message)
     held = _held.get()
     if held is not None:
         held.append(message)

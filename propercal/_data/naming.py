@@ -92,7 +92,8 @@ class Naming:
                 self.called.labels,
                 f"{NO_LABEL} at {some_rows(held.given(np.flatnonzero(values == NO_LABEL)))}",
                 f"classes, 0 to {self.n_classes - 1}",
-                f"pass ignore_index={NO_LABEL} if such rows have no label, else labels=[...]",
+                f"drop these rows, or pass ignore_index={NO_LABEL} if they have no label, or "
+                "labels=[...] if it is a class",
             )
         self._check_booleans(uniques, held.name)
         self._check_marks(uniques, held)

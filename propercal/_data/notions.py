@@ -141,7 +141,7 @@ def _needs_one_class(notion: str, predictions: Predictions) -> ValueError:
         predictions.names.labels,
         "an indicator matrix whose rows do not all mark exactly one class",
         f"one class per row for notion={notion!r}",
-        'use notion="classwise" for multi-label predictions',
+        'score each column by itself, or use notion="classwise", for multi-label predictions',
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow
+from propercal._data.advice import advises
 from propercal._data.groups import check_number
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
@@ -175,6 +176,7 @@ class CRPSDecomposition(Result):
 
 
 @ignore_underflow
+@advises("ensemble", "quantiles", "levels", "sample_weight", "groups", "member_dim", "sample_dims")
 def crps_decomposition(
     y_true: object,
     ensemble: object = None,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
+from propercal._data.advice import advises
 from propercal._data.alignment import align_all
 from propercal._data.columns import check_members
 from propercal._data.holders import Held, hold
@@ -36,6 +37,7 @@ _NAMES = Names(proba="a prediction")
 
 
 @with_progress
+@advises("labels", "sample_weight", "bandwidth", "generator", "standardise")
 def layer_sharpness(
     activations: Sequence[object],
     y_true: object,

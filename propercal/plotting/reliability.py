@@ -258,8 +258,9 @@ def reliability_panels(
 
 def _columns(
     y_true: object, y_proba: object, events: Sequence[int] | None, reading: Reading
-) -> list[int]:
-    k = validate(y_true, y_proba, **reading).n_classes if events is None else len(events)
+) -> list[int | str]:
+    names = validate(y_true, y_proba, **reading).classes.names
+    k = len(names) if events is None else len(events)
     if not 1 <= k <= _PANELS:
         raise bad_value(
             "events",
@@ -267,7 +268,10 @@ def _columns(
             f"1 to {_PANELS}",
             "name the columns to draw, such as events=[0, 1, 2]",
         )
-    return list(range(k)) if events is None else list(events)
+    chosen = list(range(k)) if events is None else list(events)
+    # Of columns that are called by other numbers than their places, the class is said in words.
+    numbers = {i: str(name) for i, name in enumerate(names) if isinstance(name, int) and name != i}
+    return [numbers.get(each, each) for each in chosen]
 
 
 def _scores(contents: Sequence[_Content]) -> set[object]:

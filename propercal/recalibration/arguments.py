@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
+from propercal._data.advice import advises
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
 from propercal._data.coordinates import scalars_of, selected, texts_of
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
+from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
@@ -22,6 +24,8 @@ from propercal._typing import Array
 from propercal.recalibration.estimator import not_fitted, note_features
 
 _NAMES = Names(labels="y", proba="X")
+#: What recalibrators are told of classes.
+_SAID = "labels", "pos_label", "from_logits"
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ def _value(name: Any) -> Any:
     return name.item() if isinstance(name, np.generic) else name
 
 
+@advises(*_SAID)
 def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:
     """Check what a recalibrator with `settings` is to be fitted to, and note how X is called."""
     held = align(y, X, sample_weight, called=_NAMES)
@@ -141,12 +146,14 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
     return predictions
 
 
+@advises(*_SAID)
 def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     """Check what a fitted recalibrator is to be applied to; the first so many rows are meant."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
         name, call = type(fitted).__name__, "call fit(X, y) first"
         raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
+    check_ordered("X", X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
     n = values.shape[0] if values.ndim else 0
     if n == 1:
@@ -154,7 +161,9 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
         values = namespace(values).concat([values, values], axis=0)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
     from_logits = fitted.columns_.from_logits
-    predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
+    # Labels that are made up say nothing of the order of columns.
+    known = list(range(max(2, (*values.shape, 1)[1])))
+    predictions = validate(any_label, values, from_logits=from_logits, labels=known, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
             "X",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from propercal._array import no_gradient
+from propercal._data.advice import advises
 from propercal._data.messages import bad_value
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.contents import ENOUGH, Contents
@@ -26,6 +27,7 @@ class Update(NamedTuple):
     """What they settle about rows to come."""
 
 
+@advises("labels", "pos_label", "from_logits", "link", "notion", "bandwidth")
 def read_update(
     y_true: object,
     y_proba: object,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from propercal._array import to_numpy
+from propercal._data.advice import advises
 from propercal._data.columns import names_of
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value
@@ -280,6 +281,7 @@ class DecompositionDisplay:
         return made.plot(ax=ax, ref_line=ref_line, **kwargs)
 
     @classmethod
+    @advises("labels", "pos_label", "sample_weight", "groups", "notion", "generator", "method")
     def from_predictions(
         cls,
         y_true: Any,

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import torch
 
+from propercal._data.advice import advises
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion
 from propercal.generators.registry import GeneratorLike
@@ -127,6 +128,7 @@ class StreamingCalibrationError(ProperMetric):
             how = "min" if name in LEAST else "max" if name in LARGEST else "sum"
             self.add_state(name, torch.from_numpy(values), dist_reduce_fx=how)
 
+    @advises("labels", "pos_label", "from_logits", "link", "ignore_index", "notion", "weighted")
     def update(
         self, preds: torch.Tensor, target: torch.Tensor, sample_weight: torch.Tensor | None = None
     ) -> None:

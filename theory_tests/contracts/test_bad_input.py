@@ -326,7 +326,7 @@ def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "many")
     p = np.repeat(P_HARD, 10, axis=0)
     with pytest.raises(ValueError, match="PROPERCAL_NUM_THREADS = 'many'"):
-        by_risk(np.repeat(Y_HARD, 10), p, bandwidth=0.05)
+        by_risk(np.repeat(Y_HARD, 10), p, bandwidth=0.05, labels=[0, 1, 2])
 
 
 @pytest.mark.parametrize("bandwidth", [1e-14, 0.9e-9, 1.1e9, 1e300])

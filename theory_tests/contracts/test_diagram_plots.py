@@ -224,3 +224,13 @@ def test_what_is_infinite_is_said_where_no_number_is() -> None:
         "calibrated from the beginning,\ninfinite by row 199",
         "calibrated still,\ninfinite by row 199",
     ]
+
+
+def test_panels_of_columns_that_are_called_by_other_numbers() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    order = [2, 0, 1]
+    axes = reliability_panels(Y3, pd.DataFrame(P3[:, order], columns=order), n_resamples=19)
+    for ax, i in zip(axes, order, strict=True):
+        right = reliability_diagram(Y3, P3, event=i, n_resamples=19)
+        assert ax.get_xlabel() == right.get_xlabel()
+        np.testing.assert_array_equal(line(ax, "isotonic curve"), line(right, "isotonic curve"))

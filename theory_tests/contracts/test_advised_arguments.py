@@ -1,0 +1,165 @@
+"""A message that advises an argument is of a function that has it.
+
+Each public function is given data of each kind of which a message says what argument helps.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from propercal._data.advice import advising, possible, possible_sentences
+from theory_tests.contracts.arranged_data import CLASSES, ROLES, K, N
+from theory_tests.contracts.functions_of_data import FUNCTIONS
+
+#: Arguments that messages advise.
+ADVISED = re.compile(r"(?<![\w.(])([a-z_]+)=(?!=)")
+#: Of a function that is named with them.
+OF_OTHERS = re.compile(r"\w[\w.]*\([^()]*(?:\([^()]*\))?[^()]*\)")
+CODES = np.searchsorted(CLASSES, ROLES["y"])
+PROBA = {role: ROLES[role] for role in "pqr"}
+
+
+def cube(values: Any) -> Any:
+    return values.T.reshape(1, K, N).repeat(2, axis=0)
+
+
+def by_role(make: Callable[[Any], Any]) -> dict[str, Any]:
+    return {role: make(values) for role, values in PROBA.items()}
+
+
+def labelled(*dims: str) -> Callable[[Any], Any]:
+    return lambda values: xr.DataArray(values.reshape(*(2 if dim == "half" else N // 2 if dim == "row" else K for dim in dims)), dims=dims)
+
+
+#: Values that take the place of others, by role.
+FAULTS: dict[str, dict[str, Any]] = {
+    "rows without a label, as torch says it": {"y": np.where(np.arange(N) == 3, -100, CODES), **PROBA},
+    "rows without a label, as words say it": {"y": np.where(np.arange(N) == 3, "nan", ROLES["y"]), **PROBA},
+    "rows without a label": {"y": np.where(np.arange(N) == 3, np.nan, CODES), **PROBA},
+    "rows that mark no class": {"y": np.where(np.arange(N)[:, None] == 3, 0, np.eye(K)[CODES]), **PROBA},
+    "several labels a row": {"y": np.where(np.arange(N)[:, None] == 3, 1, np.eye(K, dtype=int)[CODES]), **PROBA},
+    "labels that are no class": {"y": CODES + 5, **PROBA},
+    "labels of other names than columns": {"y": ROLES["y"], **by_role(lambda values: pd.DataFrame(values, columns=["a", "b", "d"]))},
+    "labels and columns of other names": {"y": ROLES["y"], **by_role(lambda values: pd.DataFrame(values, columns=["x", "z", "v"]))},
+    "unordered categories": {"y": pd.Categorical(ROLES["y"], ["c", "a", "b"]), **PROBA},
+    "more names than columns": {"y": np.array([*"abcd"] * (N // 4)), **PROBA},
+    "booleans": {"y": CODES == 1, **PROBA},
+    "a column of two words": {"y": np.where(CODES == 1, "hit", "miss"), **by_role(lambda values: values[:, 1])},
+    "a column of another name": {"y": pd.Series(np.where(CODES == 1, 1, 0), name="miss"), **by_role(lambda values: pd.Series(values[:, 1], name="hit"))},
+    "a numbered column": {"y": np.where(CODES == 1, 1, 0), **by_role(lambda values: pd.DataFrame({"prob_0": values[:, 1]}))},
+    "columns in another order": {"y": CODES, **by_role(lambda values: np.eye(K)[CODES][:, [2, 0, 1]] * 0.7 + values * 0.3)},
+    "counted from 1": {"y": CODES[CODES < K - 1].repeat(2)[:40] + 1, **by_role(lambda values: np.eye(K)[CODES][CODES < K - 1].repeat(2, axis=0)[:40] * 0.7 + 0.1)},
+    "logits": {"y": CODES, **by_role(lambda values: 3 * np.log(values))},
+    "images": {"y": np.zeros((2, N), dtype=int), **by_role(cube)},
+    "weights of images": {"y": CODES, "w": np.ones((N, K)), **PROBA},
+    "dimensions of which none is said to be that of classes": {"y": xr.DataArray(CODES, dims="case"), **by_role(labelled("half", "row", "kind"))},
+    "other dimensions": {"y": xr.DataArray(CODES.reshape(2, -1), dims=("half", "row")), **by_role(labelled("half", "row", "kind")), "w": xr.DataArray(np.ones(N), dims="else")},
+    "several dimensions in two orders": {"y": xr.DataArray(np.zeros((K, K), dtype=int), dims=("u", "v")), **by_role(lambda values: xr.DataArray(values[: K * K].reshape(K, K, K), dims=("u", "v", "kind")))},
+    "square predictions": {"y": np.zeros(K, dtype=int), **by_role(lambda values: xr.DataArray(values[:K], dims=("u", "v")))},
+    "labels of a square": {"y": xr.DataArray(np.eye(K), dims=("u", "v")), **by_role(lambda values: xr.DataArray(values[:K], dims=("v", "u")))},
+    "sums that are not 1": {"y": CODES, **by_role(lambda values: values * 0.8)},
+    "ranks": {"y": CODES, **by_role(lambda values: pd.DataFrame(values, columns=["2", "0", "1"]))},
+    "an identity": {"y": CODES, **by_role(lambda values: pd.DataFrame(values, columns=["a", "b", "__index_level_0__"]))},
+    "other indices": {"y": pd.Series(ROLES["y"], np.arange(N) + 7), **by_role(lambda values: pd.DataFrame(values, np.arange(N)[::-1], columns=CLASSES))},
+    "repeated groups": {"y": CODES, **PROBA, "g": np.zeros(N)},
+}
+#: What is called beside that of the name.
+BY_OTHERS = {"quantile_groups": ("decompose_groups",), **dict.fromkeys(("contributions", "calibration_error", "refinement", "sharpness"), ("decompose",)), **dict.fromkeys(("CalibrationSketch", "CalibrationSketch.merge", "CalibrationSketch.from_bytes"), ("CalibrationSketch.result",))}
+LAYERS = {"p": "layer", "q": "deeper"}
+
+
+class Faulty(dict[str, Any]):
+    """Arguments by role, of which some are odd."""
+
+    def __init__(self, values: dict[str, Any], roles: tuple[str, ...]) -> None:
+        values = dict(values)
+        for role, other in LAYERS.items():
+            values.setdefault(other, values[role])
+        of_members = dict.fromkeys(("members", "quantiles"), values["p"])
+        super().__init__({**ROLES, **of_members, **values})
+        if len(self["y"]) != N:
+            self.update({role: ROLES[role][: np.size(self["y"])] for role in "wgst"})
+        self.roles, self.plain = roles, frozenset(roles)
+
+    def __missing__(self, role: str) -> None:
+        return None
+
+    def back(self, found: Any, **_: Any) -> Any:
+        return found
+
+    def halves(self) -> tuple[Faulty, Faulty]:
+        return self, self
+
+
+def arguments_of(name: str) -> set[str]:
+    """The arguments of a function, of the class that it belongs to, and of what it names."""
+    found: set[str] = set()
+    for covered in {*FUNCTIONS[name].covers, *BY_OTHERS.get(name, ())}:
+        *path, last = covered.split(".")
+        owner: Any = importlib.import_module("propercal")
+        for part in path:
+            owner = getattr(owner, part, None) or importlib.import_module(f"propercal.{part}")
+        function = getattr(owner, last)
+        found |= {*inspect.signature(function).parameters}
+        found |= {*inspect.signature(owner).parameters} if inspect.isclass(owner) else set()
+    return found
+
+
+def advised(call: Callable[[], object]) -> Iterator[tuple[str, str]]:
+    """Yield arguments that a call advises, with the message."""
+    messages = []
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            call()
+        except (ValueError, TypeError) as error:
+            messages.append(str(error))
+        except (AssertionError, AttributeError):
+            # An assertion passes or fails; what has an accessor is an array of xarray.
+            pass
+    messages += [str(each.message) for each in found if each.category is UserWarning]
+    for message in messages:
+        # What is expected says what data are for, and advises nothing.
+        advice = re.sub(r": expected .*?(?=; )", "", message, count=1)
+        for argument in ADVISED.findall(OF_OTHERS.sub("", advice)):
+            yield argument, message
+
+
+@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if {"y", "outcome"} & {*function.roles}])
+def test_advised_arguments_are_those_of_the_function(name: str) -> None:
+    function, known = FUNCTIONS[name], arguments_of(name)
+    odd = {}
+    for fault, values in FAULTS.items():
+        for options in ({}, {"from_logits": True}) if "from_logits" in known and fault in ("several labels a row", "logits") else ({},):
+            data = Faulty(values, function.roles)
+            for argument, message in advised(partial(function.call, data, **options)):
+                if argument not in known:
+                    odd[argument, fault] = message
+    assert not odd, "\n".join(f"{argument} ({fault}): {message}" for (argument, fault), message in odd.items())
+
+
+def test_clauses_of_others_are_left_out() -> None:
+    said = "drop rows, or pass ignore_index=-1, or labels=[...] if it is a class"
+    assert possible(said) == said
+    with advising("labels"):
+        assert possible(said) == "drop rows, or labels=[...] if it is a class"
+        assert possible("pass class_dim=..., or arrays; or sample_dims=...") == "pass arrays"
+        assert possible("pass class_axis=1; align the two") == "align the two"
+        assert possible("use notion='classwise'") == "bring the data into this form first"
+        assert possible("call f(x, y=3), or write y == 3") == "call f(x, y=3), or write y == 3"
+        assert possible_sentences("It is odd. Pass bandwidth=... to choose it.") == "It is odd."
+        # The caller's function tells, whatever it calls.
+        with advising("ignore_index"):
+            assert possible(said) == "drop rows, or labels=[...] if it is a class"
+    assert possible(said) == said
