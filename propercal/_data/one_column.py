@@ -13,6 +13,7 @@ from typing import Any
 from propercal._data.counting import Given
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
+from propercal._data.texts import seems_equal
 from propercal._data.tokens import (
     are_of_others,
     are_other_letters,
@@ -89,6 +90,14 @@ class OneColumn:
                 "pass a column for each class",
             )
         found = [each for each in uniques if key(each) == key(positive)]
+        odd = [each for each in others if not found and seems_equal(each, positive)]
+        if odd:
+            raise bad_value(
+                "pos_label",
+                repr(positive),
+                f"a label that occurs in {self.called.labels}, or is unlike {odd[0]!r}",
+                "write both in one way, with the same capitals, blanks and form of letters",
+            )
         if others and not found and not _may_be_one_of_two(positive, others[0]):
             raise bad_value(
                 "pos_label",
