@@ -233,7 +233,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
             "list the level of every column, in the order of the columns",
         )
     taus = taus.astype(np.float64)
-    if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-9):
+    if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-6):
         found = some_names(held.columns or ())
         raise bad_value(
             "levels",
