@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from propercal._data.lazy_tables import FOR_EACH_ROW
 from propercal._data.messages import bad_value
 from propercal._results.estimates import TERM_NAMES, EstimatedTerms
 from propercal._results.kept_rows import KeptRows
@@ -147,7 +148,8 @@ class Decomposition(EstimatedTerms):
         Raises
         ------
         ValueError
-            If the rows are not kept: of a sketch, the partitions of Dask, or a saved result.
+            If the rows are not kept: of a sketch, the partitions of Dask, or a saved result; or if
+            nobody knows their order: of a lazy table that has none.
 
         Examples
         --------
@@ -162,7 +164,15 @@ class Decomposition(EstimatedTerms):
         >>> worst.row.size, bool(worst.calibration_error[0] >= worst.calibration_error[1])
         (3, True)
         """
-        return self._kept("contributions").contributions(self._values())
+        kept = self._kept("contributions")
+        if kept.in_any_order:
+            raise bad_value(
+                "contributions",
+                "of a lazy table whose rows are in any order, or drawn",
+                FOR_EACH_ROW,
+                "call .collect() once on a query of all columns, and pass columns of it",
+            )
+        return kept.contributions(self._values())
 
     def direction(self) -> Direction:
         r"""Split the calibration error into over- and under-confidence.

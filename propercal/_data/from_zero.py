@@ -37,20 +37,22 @@ def evidence_of_shift(prob: npt.NDArray[np.floating[Any]], label: npt.NDArray[np
     return evidence(prob[rows, label], prob[rows, label - 1])
 
 
-def warn_of_no_zero(expected: float, n_classes: int, labels: str, proba: str) -> None:
-    """Say how labels were read if predictions let `expected` rows be of class 0, and none is."""
+def warn_of_no_zero(expected: float, n_classes: int, labels: str, proba: str) -> bool:
+    """Say, and tell, how labels were read if predictions let `expected` rows be of class 0."""
     if expected >= _MANY:
         occurring = range(1, n_classes)
         _warn(labels, occurring, f"{proba} lets {expected:.0f} rows be of class 0", n_classes)
+    return expected >= _MANY
 
 
 def warn_of_shift(
     nats: float, occurring: Collection[int], n_classes: int, labels: str, proba: str
-) -> None:
-    """Say how labels were read if there is evidence that those that occur count from 1."""
+) -> bool:
+    """Say, and tell, how labels were read if there is evidence that they count from 1."""
     if nats >= LEAST:
         times = f"by {proba} they are e^{nats:.0f} times as probable if counted from 1"
         _warn(labels, occurring, times, n_classes)
+    return nats >= LEAST
 
 
 def _warn(labels: str, occurring: Collection[int], though: str, n_classes: int) -> None:

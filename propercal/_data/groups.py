@@ -23,7 +23,7 @@ from propercal._data.group_names import (
 )
 from propercal._data.holders import Held
 from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
+from propercal._data.lazy_tables import collected, step_in_any_order
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
@@ -51,9 +51,11 @@ def validate_groups(
     Where each row has a group of its own, there is nothing to keep apart, and `groups` stays None.
     `argument` is what the caller calls the groups.
     """
-    check_groups(groups, blocks)
+    check_groups(groups, blocks, y_true, y_proba)
+    in_any_order = step_in_any_order(y_true, y_proba) is not None
     y_true, y_proba, sample_weight, groups = collected(y_true, y_proba, sample_weight, groups)
     found = validate(y_true, y_proba, sample_weight=sample_weight, names=names, **options)
+    found = replace(found, in_any_order=in_any_order)
     if groups is None and blocks is None:
         return found
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
@@ -73,14 +75,23 @@ def validate_groups(
     return numbered_groups(found, labels_of_rows(held.weight, n, found, argument), argument)
 
 
-def check_groups(groups: object, blocks: object) -> None:
-    """Raise if both are given."""
+def check_groups(groups: object, blocks: object, *data: object) -> None:
+    """Raise if both are given, or blocks beside data whose rows come in any order."""
     if groups is not None and blocks is not None:
         raise bad_value(
             "blocks",
             repr(blocks),
             "None beside groups=, which say what depends on what",
             "pass one of the two; for series of several subjects, groups that are unions of blocks",
+        )
+    odd = None if blocks is None else step_in_any_order(*data)
+    if odd:
+        raise bad_value(
+            "blocks",
+            f"{blocks!r} beside a lazy table whose rows are in any order, or drawn ({odd})",
+            "the order of the series, whose neighbours depend on each other",
+            "call .collect() once on a query of all columns, sorted by time, and pass columns of "
+            "it",
         )
 
 

@@ -31,7 +31,7 @@ class Classes(NamedTuple):
     in_doubt: bool = False
     """Whether they are numbers without a 0 that may count the columns from 0 or from 1."""
     by_order: bool = False
-    """Whether names are matched with columns by their order alone, though words are among them."""
+    """Whether classes are matched with columns by their order alone."""
     alphabetical: bool = False
     """Whether names are words in alphabetical order, and nobody said that it means something."""
     order: tuple[Any, ...] = ()
@@ -167,22 +167,16 @@ def _read(
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
     alphabetical = not order and are_alphabetical(names)
-    named = naming.columns is not None
+    named, unsaid = naming.columns is not None, not (naming.numbered and counted)
     return Classes(
         codes[inverse.ravel()],
         None,
         names,
         in_doubt=in_doubt,
-        by_order=not order and (_in_words_alone(naming, names) or (counted and named)),
+        by_order=not (order or naming.single) and (counted if named else unsaid),
         alphabetical=alphabetical,
         order=tuple(order),
     )
-
-
-def _in_words_alone(naming: Naming, names: Given) -> bool:
-    """Tell whether classes have names in words, and columns none."""
-    unsaid = naming.labels is None and naming.columns is None and not naming.single
-    return unsaid and any(isinstance(each, str) for each in names)
 
 
 def are_alphabetical(names: Sequence[Any]) -> bool:
@@ -285,9 +279,8 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     # Tables of marks are made in alphabetical order.
     own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
     listed = tuple(naming.labels or own)
-    # Either of the two may have no names.
-    one_named = (held.columns is None) != (naming.columns is None)
-    by_order = naming.labels is None and not naming.single and one_named
+    both_named = None not in (held.columns, naming.columns) or (held.numbered and naming.numbered)
+    by_order = naming.labels is None and not naming.single and not both_named
     return Classes(codes, marked, names, by_order=by_order, alphabetical=alphabetical, order=listed)
 
 

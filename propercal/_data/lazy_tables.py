@@ -2,7 +2,8 @@
 
 A query without an order, such as a join, gives its rows in another order each time it is computed,
 and one that draws gives other rows. Polars computes what several queries share once, as its plan
-says; what is outside of that is refused.
+says; what is outside of that is refused. Where an answer has a value for each row, or depends on
+their order, one such query alone is refused too.
 """
 
 from __future__ import annotations
@@ -59,9 +60,11 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
             "one lazy table at most, since each may give its rows in another order",
             "compute one table of all columns, and pass columns of it",
         )
-    if kinds != {"polars"}:
-        return arguments
     others = any(i not in lazy and each is not None for i, each in enumerate(arguments))
+    if kinds != {"polars"}:
+        if others:
+            raise _in_any_order("data", f"of {kinds.pop()}, whose order no plan tells")
+        return arguments
     try:
         odd = _step_in_any_order(list(queries.values()), others)
         found = [] if odd else sys.modules["polars"].collect_all(list(queries.values()))
@@ -71,15 +74,55 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
             return arguments
         raise not_computed("data", error) from error
     if odd:
+        raise _in_any_order("data", f"whose rows are in any order, or drawn ({odd})")
+    own = dict(zip(queries, found, strict=True))
+    return tuple(own[id(lazy[i])] if i in lazy else each for i, each in enumerate(arguments))
+
+
+def _in_any_order(argument: str, which: str) -> ValueError:
+    return bad_value(
+        argument,
+        f"a lazy table {which}, beside others",
+        "rows that all have in one order",
+        "call .collect() once on a query of all columns, sorted where it has no order, and "
+        "pass columns of it",
+    )
+
+
+def step_in_any_order(*arguments: object) -> str | None:
+    """Return a step after which rows of a lazy table are in any order; None if all have one."""
+    for each in arguments:
+        frame = _lazy(each)
+        if frame is None:
+            continue
+        library = type(frame).__module__.partition(".")[0]
+        if library != "polars":
+            return f"a query of {library}"
+        try:
+            odd = _step_in_any_order([frame], others=True)
+        except sys.modules["polars"].exceptions.PolarsError:
+            # Whoever computes it says what is wrong.
+            continue
+        if odd:
+            return odd
+    return None
+
+
+def check_ordered(argument: str, values: object, expected: str) -> None:
+    """Raise if rows of `values` come in any order, where an answer needs `expected`."""
+    odd = step_in_any_order(values)
+    if odd:
         raise bad_value(
-            "data",
-            f"a lazy table whose rows are in any order, or drawn ({odd}), beside others",
-            "rows that all have in one order",
+            argument,
+            f"a lazy table whose rows are in any order, or drawn ({odd})",
+            expected,
             "call .collect() once on a query of all columns, sorted where it has no order, and "
             "pass columns of it",
         )
-    own = dict(zip(queries, found, strict=True))
-    return tuple(own[id(lazy[i])] if i in lazy else each for i, each in enumerate(arguments))
+
+
+#: What is expected where an answer has a value for each row.
+FOR_EACH_ROW = "rows in an order that is known, since the answer has a value for each of them"
 
 
 def _lazy(values: object) -> Any:

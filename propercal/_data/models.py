@@ -11,7 +11,7 @@ from propercal._data.blocks import check_all_series
 from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
 from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
+from propercal._data.lazy_tables import collected, step_in_any_order
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names
@@ -35,8 +35,9 @@ def validate_models(
 
     `called` is what errors call the data beside each; `options` are those of :func:`validate`.
     """
-    check_groups(groups, blocks)
+    check_groups(groups, blocks, y_true, *y_proba)
     layout = Layout(class_axis, class_dim, sample_dims)
+    in_any_order = step_in_any_order(y_true, *y_proba) is not None
     y_true, sample_weight, groups, *y_proba = collected(y_true, sample_weight, groups, *y_proba)
     listed = options.get("labels")
     aligned = align_models(
@@ -69,5 +70,5 @@ def validate_models(
                 f"{first.n_classes}, as in {called[0].proba}",
                 "compare models of the same classes",
             )
-    first = look_for_repetitions(first)
-    return [first, *(replace(each, repeated=first.repeated) for each in found[1:])]
+    repeated = look_for_repetitions(first).repeated
+    return [replace(each, repeated=repeated, in_any_order=in_any_order) for each in found]

@@ -1,13 +1,14 @@
 """Readings that no name decides, where predictions say that another one is meant: a warning.
 
-Labels in words beside columns without names, or numbers beside columns in words, are matched by a
-convention, and so are rows of which one side alone has an index. A reading is doubted where another
-makes what occurred e⁷ times as probable or more, and in more rows than by chance.
+Classes and columns of which one has no names are matched by a convention (columns stand in the
+order of the numbers of classes, words in alphabetical order), and so are rows of which one side
+alone has an index. A reading is doubted where another makes what occurred e⁷ times as probable or
+more, and in more rows than by chance. All orders of k columns are compared, so that e⁷ is times k!.
 """
 
 from __future__ import annotations
 
-from math import lgamma
+from math import lgamma, log
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,11 @@ LEAST = 7.0
 #: The least logarithm of a probability, so that no row decides by itself against all others.
 _FLOOR = -10.0
 #: Classes whose orders are compared.
-_MOST = 100
+_MOST = 1000
+#: Rows that tell enough of columns.
+_ENOUGH = 20_000
+#: Of all columns, numbers that are looked at.
+_NUMBERS = 20_000_000
 
 
 def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
@@ -43,31 +48,49 @@ def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
     total = float(gain.sum())
     if not total >= LEAST + tried:
         return 0.0
-    from scipy.special import bdtrc
-
     # Predictions that say nothing of the labels are as often better as worse.
     better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
-    by_chance = float(bdtrc(better - 1, better + worse, 0.5))
-    return total if by_chance <= np.exp(-LEAST - tried) else 0.0
+    return total if _log_by_chance(better, worse) <= -LEAST - tried else 0.0
+
+
+def _log_by_chance(better: int, worse: int) -> float:
+    """Return the logarithm of the probability that so many of all are heads of a fair coin."""
+    from scipy.special import bdtrc
+
+    exact = float(bdtrc(better - 1, better + worse, 0.5))
+    if exact > 0:
+        return log(exact)
+    # Chernoff's bound, of what floating point has no number for.
+    n = better + worse
+    return -sum(part * log(2 * part / n) for part in (better, worse) if part)
+
+
+def some_rows_of(n: int, k: int) -> npt.NDArray[np.intp] | None:
+    """Return as many rows of n as tell enough of k columns; None for all."""
+    most = min(_ENOUGH, _NUMBERS // k)
+    if n <= most:
+        return None
+    # Rows at equal distances may be of one class.
+    return np.random.default_rng(0).choice(n, most, replace=False, shuffle=False)
 
 
 def doubt_columns(
-    prob: Floats, label: Integers, classes: tuple[Any, ...], columns: Any, called: Names
+    log_prob: Floats, label: Integers, classes: tuple[Any, ...], columns: Any, called: Names
 ) -> None:
     """Warn where columns that no label names are rather those of the classes in another order."""
     # What does not occur may be any of the other columns, and more than classes.
     occurring, number = np.unique(label, return_inverse=True)
     if len(occurring) > _MOST:
         return
-    log_prob = np.log(np.maximum(prob[:, occurring], np.exp(_FLOOR)))
-    fit = np.stack([log_prob[number == i].sum(axis=0) for i in range(len(occurring))])
+    fit = _fit(log_prob, np.argsort(number, kind="stable"), np.bincount(number), occurring)
     if (fit.diagonal() >= fit.max(axis=1)).all():
         return
     from scipy.optimize import linear_sum_assignment
 
-    order, rows = np.arange(prob.shape[1]), np.arange(len(label))
+    order, rows = np.arange(log_prob.shape[1]), np.arange(len(label))
     order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
-    nats = evidence(prob[rows, label], prob[rows, order[label]], tried=lgamma(len(occurring) + 1))
+    own, other = (np.exp(log_prob[rows, each]) for each in (label, order[label]))
+    nats = evidence(own, other, tried=lgamma(len(occurring) + 1))
     if nats:
         meant = [classes[i] for i in np.argsort(order)]
         read = f"columns {some_names(columns)}" if columns is not None else "columns"
@@ -76,6 +99,18 @@ def doubt_columns(
             f"this order, though by {called.proba} labels are e^{nats:.0f} times as probable if it "
             f"is {some_names(meant)}. Pass labels=[...], the class of every column in order."
         )
+
+
+def _fit(
+    log_prob: Floats, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.intp], columns: Integers
+) -> Floats:
+    """(c, c) sums over rows of each class, which follow each other, of log p of these columns."""
+    found = np.empty((len(counts), len(counts)))
+    for i, own in enumerate(np.split(rows, np.cumsum(counts)[:-1])):
+        every = len(columns) == log_prob.shape[1]
+        values = log_prob[own] if every else log_prob[np.ix_(own, columns)]
+        found[i] = np.maximum(values, _FLOOR).sum(axis=0)
+    return found
 
 
 def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called: Names) -> None:

@@ -27,7 +27,7 @@ from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
 from propercal._data.links import check_link, chosen_link
-from propercal._data.other_readings import doubt_columns, doubt_rows
+from propercal._data.other_readings import doubt_columns, doubt_rows, some_rows_of
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.probabilities import (
     check_one_column,
@@ -79,6 +79,8 @@ class Predictions:
     """Number of groups, if any were given."""
     index: Any = None
     """A pandas index of all rows that were read, of predictions or else of labels, if any."""
+    in_any_order: bool = False
+    """Whether nobody knows in which order rows were read, of a lazy table."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
 
@@ -230,7 +232,7 @@ def validate(
         **_where(held),
     )
     if smallest > 1 and not multilabel and classes.codes is not None:
-        _look_for_other_readings(prob, classes, used, held, names)
+        _look_for_other_readings((prob, log_prob), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -241,7 +243,7 @@ def _where(held: Aligned) -> dict[str, Any]:
 
 
 def _look_for_other_readings(
-    prob: Array,
+    both: tuple[Array, Array],
     classes: Classes,
     used: npt.NDArray[np.bool_] | None,
     held: Aligned,
@@ -252,19 +254,27 @@ def _look_for_other_readings(
     if not (classes.in_doubt or classes.by_order or index_of_one):
         return
     assert classes.codes is not None  # noqa: S101  # as its caller has seen
+    prob, log_prob = both
     rows = slice(None) if used is None else used
-    values, label, k = to_numpy(prob)[rows], classes.codes[rows], int(prob.shape[1])
+    label, k = classes.codes[rows], int(prob.shape[1])
+    said = False
     if classes.in_doubt:
-        occurring = set(label.tolist())
+        values, occurring = to_numpy(prob)[rows], set(label.tolist())
         if are_in_doubt(occurring, k):
-            warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
+            said = warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
         else:
             nats = evidence_of_shift(values, label)
-            warn_of_shift(nats, occurring, k, names.labels, names.proba)
-    elif classes.by_order:
-        doubt_columns(values, label, classes.names, held.proba.columns, names)
+            said = warn_of_shift(nats, occurring, k, names.labels, names.proba)
+    if classes.by_order and not said:
+        some = some_rows_of(len(label), k)
+        if some is not None or used is not None:
+            all_rows = np.arange(len(classes.codes)) if used is None else np.flatnonzero(used)
+            some = all_rows if some is None else all_rows[some]
+            log_prob = namespace(log_prob).take(log_prob, like(some, log_prob), axis=0)
+            label = classes.codes[some]
+        doubt_columns(to_numpy(log_prob), label, classes.names, held.proba.columns, names)
     if index_of_one and used is None:
-        doubt_rows(values, label, held.labels, held.proba, names)
+        doubt_rows(to_numpy(prob), classes.codes, held.labels, held.proba, names)
 
 
 def _read_rows(

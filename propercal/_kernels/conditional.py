@@ -16,6 +16,7 @@ from propercal._array import (
     take_rows,
 )
 from propercal._data.arguments import with_reading
+from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.messages import bad_value
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import Reading, validate
@@ -177,6 +178,7 @@ def conditional_mean(
     gamma = check_bandwidth(bandwidth)
     allowed = _check_tolerance(tolerance)
     check_flag("exclude_self", exclude_self)
+    check_ordered("y_proba", y_proba, FOR_EACH_ROW)
     predictions = validate(
         y_true,
         y_proba,

@@ -43,4 +43,5 @@ def kept_rows(terms: Terms, predictions: Predictions) -> KeptRows | None:
         names=predictions.classes.names,
         groups=predictions.groups,
         index=predictions.index,
+        in_any_order=predictions.in_any_order,
     )

@@ -103,6 +103,8 @@ class KeptRows:
     groups: npt.NDArray[np.int64] | None
     index: Any
     """A pandas index of all rows that were read."""
+    in_any_order: bool = False
+    """Whether nobody knows which row of the data each is."""
 
     @property
     def has_sides(self) -> bool:

@@ -164,7 +164,7 @@ def _aligned(
     reading: Reading,
 ) -> dict[str, tuple[object, object, object, object]]:
     """Bring rows and columns of all models, weights and groups into the order of the first."""
-    check_groups(groups, blocks)
+    check_groups(groups, blocks, y_true, *models.values())
     layout = Layout(*(reading.get(each) for each in _LAYOUT))  # type: ignore[arg-type]
     y_true, weight, groups, *given = collected(
         y_true, reading.get("sample_weight"), exact("groups", groups), *models.values()

@@ -73,7 +73,7 @@ def read_forecasts(
     sample_dims: Hashable | Sequence[Hashable] | None,
 ) -> Forecasts:
     """Read an ensemble, or quantiles of `levels`, or raise."""
-    check_groups(groups, blocks)
+    check_groups(groups, blocks, y_true, forecasts)
     data = collected(y_true, forecasts, sample_weight, groups)
     y_true, forecasts, sample_weight, groups = data
     names = Names(proba=argument)

@@ -10,6 +10,7 @@ from propercal._array import is_array, is_numpy, like, namespace, to_numpy
 from propercal._data.columns import keys
 from propercal._data.coordinates import axis_names
 from propercal._data.holders import hold, named
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import not_real, read_numpy
 from propercal._data.tokens import is_permutation
@@ -18,6 +19,9 @@ from propercal._typing import Array
 
 def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
     """Return the arguments in double precision and one library, with the dtype of the first."""
+    # Rows of one stand beside those of the others.
+    values = collected(*(v for _, v, _ in arguments))
+    arguments = tuple((name, v, ndim) for (name, _, ndim), v in zip(arguments, values, strict=True))
     given: list[Array] = [
         v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
         for name, v, ndim in arguments

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from propercal._array import namespace, no_gradient, to_numpy
 from propercal._data.blocks import times_in_order
 from propercal._data.labels import Classes
-from propercal._data.lazy_tables import collected
+from propercal._data.lazy_tables import check_ordered, collected
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.predictions import Predictions
 from propercal._data.probabilities import rounding
@@ -53,6 +53,8 @@ def refuse_weights(sample_weight: object) -> None:
 
 def read(y_true: object, y_proba: object, own: Settings, reading: Convention) -> Read | None:
     """Read rows as those before, or raise; None where there are none."""
+    for argument, values in (("y_true", y_true), ("y_proba", y_proba)):
+        check_ordered(argument, values, "rows in the order of time, in which bets are made")
     y_true, y_proba = collected(y_true, y_proba)
     index = times_in_order(y_true, y_proba)
     times = None if index is None or not len(index) else (index[0], index[-1])

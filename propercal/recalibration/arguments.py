@@ -14,6 +14,7 @@ from propercal._data.coordinates import scalars_of, selected, texts_of
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
+from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
@@ -147,6 +148,7 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     if classes is None:
         name, call = type(fitted).__name__, "call fit(X, y) first"
         raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
+    check_ordered("X", X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
     n = values.shape[0] if values.ndim else 0
     if n == 1:
@@ -154,7 +156,9 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
         values = namespace(values).concat([values, values], axis=0)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
     from_logits = fitted.columns_.from_logits
-    predictions = validate(any_label, values, from_logits=from_logits, names=_NAMES)
+    # Labels that are made up say nothing of the order of columns.
+    known = list(range(max(2, (*values.shape, 1)[1])))
+    predictions = validate(any_label, values, from_logits=from_logits, labels=known, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
             "X",

@@ -46,11 +46,11 @@ class Costly(NamedTuple):
 def costly_rows(
     result: Decomposition, predictions: Predictions | None, row_names: Sequence[Any] | None = None
 ) -> Costly | None:
-    """Return the rows of the largest losses; None if the result has not kept its rows.
+    """Return the rows of the largest losses; None if nobody knows which they are.
 
     `row_names` are names of all rows, where a file has them.
     """
-    if result._kept_rows is None:
+    if result._kept_rows is None or result._kept_rows.in_any_order:
         return None
     rows = result.contributions()
     loss, weight = rows["risk"].values, rows["weight"].values

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from propercal._data.lazy_tables import collected, step_in_any_order
 from propercal._data.messages import bad_value
 from propercal.inference import CalibrationTest, ModelComparison
 from propercal.result import Decomposition
 from propercal.subgroups import GroupDecomposition
+from propercal.subgroups.membership import collected_beside
 
 if TYPE_CHECKING:
     from propercal._files.prediction_file import PredictionFile
@@ -54,6 +56,28 @@ class Data:
     files: tuple[FileFacts, ...] = ()
     paired_by: str = ""
     """In words, how rows of several files were paired."""
+    in_any_order: bool = False
+    """Whether nobody knows which rows these are, of lazy tables."""
+
+    def computed(self) -> Data:
+        """Return data with lazy tables in memory, as what is measured is to be of the same rows."""
+        models = self.models.values()
+        data = (self.y_true, self.groups, self.reading.get("sample_weight"), *models)
+        try:
+            found = collected_beside(self.subgroups, *data)
+        except ValueError:
+            # Of which the section of subgroups speaks, where these are what cannot be read.
+            found = (self.subgroups, *collected(*data))
+        subgroups, y_true, groups, sample_weight, *given = found
+        return replace(
+            self,
+            y_true=y_true,
+            models=dict(zip(self.models, given, strict=True)),
+            reading={**self.reading, "sample_weight": sample_weight},
+            groups=groups,
+            subgroups=subgroups,
+            in_any_order=step_in_any_order(self.y_true, *models) is not None,
+        )
 
     @property
     def first(self) -> object:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from propercal._array import to_numpy
-from propercal._data.groups import SMALLEST_NUMBER, validate_groups
+from propercal._data.groups import SMALLEST_NUMBER, check_groups, validate_groups
 from propercal._data.messages import held_warnings
 from propercal._data.notions import Notion
 from propercal._data.predictions import Predictions
@@ -96,6 +96,8 @@ class Measured:
 
 def measure_data(data: Data, asked: Asked) -> Measured:
     """Measure the models of some data."""
+    check_groups(data.groups, data.blocks, data.y_true, *data.models.values())
+    data = data.computed()
     found = Measured(name=next(iter(data.models)), asked=asked, data=data)
     with held_warnings() as messages:
         found.predictions = predictions = _read(data, asked)
@@ -109,7 +111,8 @@ def measure_data(data: Data, asked: Asked) -> Measured:
         with part(0.6):
             _measure_test(found, data, asked)
         _measure_groups(found, data, asked, few)
-    found.costly = costly_rows(found.result, predictions, data.row_names)
+    if not data.in_any_order:
+        found.costly = costly_rows(found.result, predictions, data.row_names)
     found.direction = _direction(found.result)
     found.warnings = all_in_plain_words(messages)
     return found

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.reading import read_numpy
 
@@ -42,6 +43,7 @@ def quantile_groups(feature: object, n_groups: int = 4) -> Any:
     ['2: [2.5, 4]', '1: [1, 2.5)', '1: [1, 2.5)', '2: [2.5, 4]']
     """
     _check_number(n_groups)
+    check_ordered("feature", feature, FOR_EACH_ROW)
     held = hold("feature", feature)
     values = _numbers(held)
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_groups + 1)))

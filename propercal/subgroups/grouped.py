@@ -166,7 +166,7 @@ def decompose_groups(
     generators, several = as_generators(generator)
     reduction, chosen = as_notion(notion), as_method(method, **settings)
     level, n_resamples = check_confidence_level(confidence_level), check_resamples(n_resamples)
-    check_groups(clusters, blocks)
+    check_groups(clusters, blocks, y_true, y_proba)
     if groups is None:
         raise bad_value(
             "groups", "None", "the group of each row", "use decompose(...) for all rows"

@@ -184,7 +184,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "numbers as names": (lambda: propercal.isotonic_decomposition(Y, {1: P}), "each a string"),
     "bad model": (lambda: propercal.murphy(Y, {"a": P, "b": 2 + P}), r"predictions\['b'\] = "),
     "top labels": (
-        lambda: propercal.isotonic_decomposition(Y3, {"a": P3, "b": P3[:, ::-1]}),
+        lambda: propercal.isotonic_decomposition(Y3, {"a": P3, "b": P3[:, ::-1]}, labels=[0, 1, 2]),
         r"event = None: expected one event for all models: that of predictions\['a'\]",
     ),
     "classes": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,13 @@ def test_there_is_no_warning_where_nothing_is_in_doubt(way: Any) -> None:
     rare[:, 0], rare[:, 1] = 0.05, rare[:, 1] + 0.15
     some = CODES.copy()
     some[77] = 0
-    for labels, proba in ((CODES, rare), (some, PROBA), (CODES * 0 + 1, PROBA), (CODES - 1, PROBA)):
+    for labels, proba in ((CODES, rare), (some, PROBA), (CODES * 0 + 1, PROBA)):
         way(labels, proba)
+    # Labels with a 0 do not count from 1, whatever else they are taken for.
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        way(CODES - 1, PROBA)
+    assert not any("counted from 1" in str(each.message) for each in found)
 
 
 def test_names_say_which_is_meant() -> None:

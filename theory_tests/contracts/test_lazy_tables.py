@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import propercal
 from propercal import CalibrationSketch, decompose, paired_difference
 from propercal.simulation import TemperatureScaledSimplex
-from theory_tests.contracts.test_rows import LABELS, PLAIN, SETTINGS, check, refused
+from theory_tests.contracts.test_rows import LABELS, PLAIN, SETTINGS, refused
 
 
 def test_lazy_tables_of_one_query_share_their_rows() -> None:
@@ -37,7 +38,8 @@ def test_lazy_tables_that_cannot_be_computed_together_are_refused(monkeypatch: p
     monkeypatch.setattr(polars.LazyFrame, "__module__", "duckdb")
     lazy = polars.from_pandas(PLAIN.assign(y=LABELS)).lazy()
     refused(r"^data = 2 lazy tables \(duckdb\): expected one lazy table at most", lazy.select("y"), lazy.select("a", "b", "c"))
-    check(LABELS, lazy.select("a", "b", "c"))
+    # Beside rows in memory nothing says which order its rows come in.
+    refused(r"^data = a lazy table of duckdb, whose order no plan tells, beside others: expected rows that all have in one order; call", LABELS, lazy.select("a", "b", "c"))
 
 
 N = 2000
@@ -159,3 +161,83 @@ def test_subgroups_are_computed_with_the_data_they_stand_beside() -> None:
         with pytest.raises(ValueError, match=REFUSED.format("shuffle")):
             assert_calibrated(y_true, p_true, subgroups=subgroups, n_resamples=99)
     assert_calibrated(y_true, p_true, subgroups=kinds.select("kind"), n_resamples=99)
+
+
+def test_answers_that_depend_on_an_order_that_nobody_knows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from propercal.recalibration import TemperatureScaling
+    from propercal.subgroups import quantile_groups
+
+    polars = pytest.importorskip("polars")
+    table = query_of(polars)
+    y, p = halves(table.unique("id"))
+    fitted = TemperatureScaling().fit(p, y)
+    each, series = r"\(UNIQUE\): expected rows in an order that is known, since the answer has a value for each of them", r"\(UNIQUE\): expected (rows in )?the order of"
+    for call, expected in (
+        (lambda: propercal.conditional_mean(y, p, bandwidth=0.1), each),
+        (lambda: fitted.predict_proba(p), each),
+        (lambda: fitted.predict(p), each),
+        (lambda: quantile_groups(p.select("a")), each),
+        (lambda: decompose(y, p, blocks=7), series),
+        (lambda: propercal.calibration_test(y, p, blocks=7), series),
+        (lambda: paired_difference(y, p, p, blocks=7), series),
+        (lambda: propercal.reliability(y, p, blocks=7), series),
+        (lambda: propercal.murphy(y, {"a": p, "b": p}, blocks=7), series),
+        (lambda: propercal.decompose_groups(y, p, groups=y, blocks=7), series),
+        (lambda: propercal.crps_decomposition(p.select("a"), ensemble=p, blocks=7), series),
+        (lambda: propercal.CalibrationMonitor(3).update(y, p), series),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            call()
+    found = decompose(y, p, **OPTIONS)
+    with pytest.raises(ValueError, match=r"^contributions = of a lazy table whose rows are in any order, or drawn: expected rows in an order that is known"):
+        found.contributions()
+    # Where rows have an order, they are right.
+    y, p = halves(table)
+    in_memory = propercal.conditional_mean(NUMBERS, VALUES, bandwidth=0.1)[:, [2, 0, 1]]
+    np.testing.assert_allclose(propercal.conditional_mean(y, p, bandwidth=0.1), in_memory, rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict_proba(p), fitted.predict_proba(p.collect()), rtol=1e-12)
+    assert decompose(y, p, **OPTIONS).contributions()["risk"].values == pytest.approx(decompose(NUMBERS, VALUES, **OPTIONS).contributions()["risk"].values, rel=1e-12)
+    monkeypatch.setattr(polars.LazyFrame, "__module__", "duckdb")
+    with pytest.raises(ValueError, match=r"^X = a lazy table whose rows are in any order, or drawn \(a query of duckdb\): expected"):
+        fitted.predict_proba(p)
+
+
+def test_a_report_of_rows_in_any_order_names_none_of_them() -> None:
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    polars = pytest.importorskip("polars")
+    query = query_of(polars).head(60)
+    settings: dict[str, Any] = {"generator": "brier", "method": "risk"}
+    named, unnamed = (propercal.report(*halves(each), **settings).html for each in (query, query.unique("id")))
+    of_rows = "Rows of the largest loss"
+    assert (of_rows in named, of_rows in unnamed) == (True, False)
+    # What is drawn is drawn once: the table of classes and the terms are of the same rows.
+    drawn = query.filter(polars.int_range(polars.len()).shuffle() < 50).cache()
+    propercal.report(*halves(drawn), **settings)
+
+
+def test_lazy_tables_in_any_order_beside_partitions_are_refused() -> None:
+    arrays = pytest.importorskip("dask.array")
+    polars = pytest.importorskip("polars")
+    y, _ = halves(query_of(polars).unique("id"))
+    with pytest.raises(ValueError, match=REFUSED.format("UNIQUE")):
+        decompose(y, arrays.from_array(VALUES, chunks=(900, 3)), notion="top-label", generator="brier")
+    ordered, _ = halves(query_of(polars))
+    found = decompose(ordered, arrays.from_array(VALUES, chunks=(900, 3)), notion="top-label", generator="brier")
+    assert found.risk == pytest.approx(decompose(NUMBERS, VALUES, notion="top-label", generator="brier", kernel=None).risk, rel=1e-9)
+
+
+def test_lazy_tables_of_probabilities_beside_others_have_an_order() -> None:
+    from propercal.information import f_divergence
+
+    polars = pytest.importorskip("polars")
+    p, q = np.array([0.5, 0.2, 0.3]), np.array([0.2, 0.3, 0.5])
+    table = polars.DataFrame({"id": [0, 1, 2], "q": q}).lazy()
+
+    def divergence(reference: Any) -> Any:
+        return f_divergence(lambda ratio: (ratio[:, 0] - 1) ** 2, p[None], reference)
+
+    with pytest.raises(ValueError, match=REFUSED.format("UNIQUE")):
+        divergence(table.unique("id").select("q"))
+    # χ², Σ (p − q)² / q.
+    assert divergence(table.select("q")) == pytest.approx(0.09 / 0.2 + 0.01 / 0.3 + 0.04 / 0.5)

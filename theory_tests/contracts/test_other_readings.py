@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 from propercal import decompose
-from propercal._data.other_readings import evidence
+from propercal._data.other_readings import _log_by_chance, evidence
+from propercal._data.predictions import validate
 
 N, K = 60, 3
 CODES = np.arange(N) % K
@@ -49,13 +52,18 @@ def test_predictions_that_say_nothing_doubt_nothing() -> None:
             risk(rng.choice([f"c{i}" for i in range(k)], n), rng.dirichlet(np.full(k, 0.5), n), notion="top-label")
 
 
-@pytest.mark.parametrize("kind", ["words", "numbers", "one-hot", "one-hot without names"])
+@pytest.mark.parametrize("kind", ["words", "numbers", "one-hot", "one-hot without names", "no names", "no names, one-hot", "counted from 1", "counted from 1, of more", "names by a table"])
 def test_columns_that_are_matched_by_their_order(kind: str) -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     table, marks = pd.DataFrame(PROBA, columns=list("abc")), pd.DataFrame(np.eye(K)[CODES], columns=list("abc"))
     names = ["c", "a", "b"]
     y_true, right, wrong = {
         "words": (WORDS, PROBA, PROBA[:, TURNED]),
+        "no names": (CODES, PROBA, PROBA[:, TURNED]),
+        "no names, one-hot": (np.eye(K)[CODES], PROBA, PROBA[:, TURNED]),
+        "counted from 1": (CODES + 1, PROBA, PROBA[:, TURNED]),
+        "counted from 1, of more": (CODES + 1, np.insert(PROBA, 0, 0, axis=1), np.insert(PROBA[:, TURNED], 0, 0, axis=1)),
+        "names by a table": (CODES, pd.DataFrame(PROBA), pd.DataFrame(PROBA[:, TURNED])),
         "numbers": (CODES, table, table[names]),
         "one-hot": (marks[names], PROBA[:, TURNED], PROBA),
         "one-hot without names": (np.eye(K)[CODES], table, table[names]),
@@ -98,3 +106,47 @@ def test_an_index_without_an_order_says_nothing() -> None:
     risk(pd.Series(CODES, pd.Index(lists)), PROBA)
     mixed = pd.Index([f"r{i}" if i % 2 else i for i in range(N)], dtype=object)
     risk(pd.Series(CODES, mixed), PROBA)
+
+
+def test_numbers_that_columns_are_named_by_are_not_doubted() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    wrong = pd.DataFrame(PROBA[:, TURNED], columns=["0", "1", "2"])
+    assert risk(CODES, wrong) == risk(pd.DataFrame(np.eye(K)[CODES], columns=["0", "1", "2"]), wrong)
+    # So are those that the caller lists.
+    assert risk(CODES, PROBA[:, TURNED], labels=[2, 0, 1]) == pytest.approx(RIGHT, rel=1e-12)
+    risk(CODES, PROBA[:, TURNED], labels=[0, 1, 2])
+
+
+def test_of_all_orders_the_most_probable_is_named() -> None:
+    # Each of the six orders by itself: none is more probable than the one that data were made by.
+    for order in itertools.permutations(range(K)):
+        values = PROBA[:, order]
+        if order == (0, 1, 2):
+            risk(CODES, values)
+            continue
+        with pytest.warns(UserWarning, match=rf" if it is {re.escape(str(list(order)))}\. "):
+            risk(CODES, values)
+
+
+def test_a_part_of_many_rows_tells() -> None:
+    n, k = 60_000, 40
+    rng = np.random.default_rng(2)
+    values = rng.dirichlet(np.full(k, 0.3), n)
+    codes = (values.cumsum(axis=1) > rng.random(n)[:, None]).argmax(axis=1)
+    order = rng.permutation(k)
+    validate(codes, values)
+    with pytest.warns(UserWarning, match=rf" if it is \[{', '.join(map(str, order[:5]))}, \.\.\.\]"):
+        validate(codes, values[:, order])
+    # Rows that do not count do not tell.
+    weight = np.where(codes < 3, 1.0, 0.0)
+    found, right = values.copy(), codes < 3
+    found[~right] = found[~right][:, order]
+    validate(codes, found, sample_weight=weight)
+
+
+def test_chance_that_is_too_small_for_floating_point() -> None:
+    # Of n tosses all are heads: n log 2. The bound is the exact value there.
+    assert _log_by_chance(500, 0) == pytest.approx(-500 * np.log(2), rel=1e-12)
+    assert _log_by_chance(5000, 0) == pytest.approx(-5000 * np.log(2), rel=1e-12)
+    assert _log_by_chance(5000, 50) < -3000
+    assert _log_by_chance(0, 5) == 0

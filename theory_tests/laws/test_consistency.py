@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,10 +100,12 @@ def test_both_estimates_converge_for_three_classes() -> None:
         y = (rng.random(n)[:, None] > r.cumsum(axis=1)).sum(axis=1)
         # n γ, which is n γ^((k − 1)/2), grows like √n.
         bandwidth = 0.5 * n**-0.5
-        smooth = np.asarray(propercal.conditional_mean(y, p, bandwidth=bandwidth))
+        # Predictions that are so wrong would be taken for those of other classes.
+        named: Any = {"bandwidth": bandwidth, "labels": [0, 1, 2]}
+        smooth = np.asarray(propercal.conditional_mean(y, p, **named))
         # The divergences at the sample have its noise, and no estimate of them has less.
         truth = (r * np.log(r / p)).sum(axis=1).mean()
-        direct = propercal.decompose(y, p, method="direct", bandwidth=bandwidth, notion="canonical").calibration_error
+        direct = propercal.decompose(y, p, method="direct", notion="canonical", **named).calibration_error
         errors.append((np.abs(smooth - r).mean(), abs(direct - truth)))
         # The mean value theorem: the gradient in r is log(r/p), between r and its estimate.
         steepest = max(np.abs(np.log(r / p)).max(), np.abs(np.log(smooth / p)).max())

@@ -17,6 +17,7 @@ from propercal._data.alignment import align
 from propercal._data.columns import keys, names_of
 from propercal._data.counting import without_void
 from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
 from propercal._data.reading import USUAL_NAMES, read_numpy
@@ -117,6 +118,7 @@ def is_dask(value: object) -> bool:
 
 def read_blocks(y_true: object, y_proba: object, sample_weight: object = None) -> Blocks:
     """Return partitions of the three that have the same rows."""
+    y_true, y_proba, sample_weight = collected(y_true, y_proba, sample_weight)
     memory = _in_memory(y_true, y_proba, sample_weight)
     # The predictions say how rows are divided, where they can.
     if is_dask(y_proba):
