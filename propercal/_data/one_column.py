@@ -27,6 +27,9 @@ from propercal._data.tokens import (
     plain,
 )
 
+#: Words of columns that are of class 1.
+_POSITIVE = {"pos", "positive", "true", "yes"}
+
 
 @dataclass(frozen=True)
 class OneColumn:
@@ -61,6 +64,13 @@ class OneColumn:
                 f"to know of which of them {self.called.proba} is, a column named {self.name!r}",
                 "pass pos_label=..., that class, or one of the two without its name",
             )
+
+    def is_said(self, name: Any) -> bool:
+        """Tell whether the caller, or a name, says the class; `name` is that of the labels."""
+        if self.labels is not None or self.pos_label is not None:
+            return True
+        said = set(content(self.name)) if self.name is not None else set()
+        return bool(said & ({1, *_POSITIVE} | set(content(name) if name is not None else ())))
 
     def names(self, uniques: Sequence[Any]) -> Given:
         """Return the names of the negative and the positive class."""
