@@ -18,7 +18,7 @@ import numpy as np
 from propercal._array import detached, is_torch
 from propercal._data.advice import advises
 from propercal._data.messages import bad_value, held_warnings, warn
-from propercal._data.settings import check_flag
+from propercal._data.settings import check_flag, names_given
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
@@ -293,6 +293,7 @@ class LeastRefinement:
         fitted = self._fitted
         return {
             **{name: copy.deepcopy(getattr(self, name)) for name in _WRITTEN},
+            "settings": self._said(),
             "to_say": list(self._to_say),
             "weights": self._weights,
             "classes": None if fitted is None else fitted.classes_.tolist(),
@@ -306,7 +307,22 @@ class LeastRefinement:
         ----------
         state_dict : mapping
             It is not changed.
+
+        Raises
+        ------
+        ValueError
+            If predictions were read in another way, or the loss was another one.
         """
+        said = self._said()
+        # Of earlier versions there are none.
+        for name, value in state_dict.get("settings", said).items():
+            if value != said[name]:
+                raise bad_value(
+                    "state_dict",
+                    f"that of a training with {name} = {value!r}",
+                    f"{name} = {said[name]!r}",
+                    "make this object with the arguments of that training",
+                )
         self.reset()
         for name in _WRITTEN:
             setattr(self, name, copy.deepcopy(state_dict[name]))
@@ -316,6 +332,16 @@ class LeastRefinement:
             self._fitted.temperature_ = state_dict["temperature"]
             self._fitted.classes_ = np.array(state_dict["classes"])
             self._fitted.columns_ = Columns.read(state_dict["columns"], self._fitted)
+
+    def _said(self) -> dict[str, Any]:
+        """Return what the numbers of a state depend on."""
+        labels = None if self.labels is None else names_given(self.labels).tolist()
+        return {
+            "generator": repr(self.generator),
+            "from_logits": self.from_logits,
+            "labels": labels,
+            "pos_label": self.pos_label,
+        }
 
     def _scaling(self) -> TemperatureScaling:
         return TemperatureScaling(

@@ -103,6 +103,20 @@ def _name(value: Any) -> Any:
     return str(int(number)) if number.is_integer() else str(number)
 
 
+def decoded(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels with bytes, as HDF5 has them, as the text that they are."""
+    if values.dtype.kind == "S":
+        return np.char.decode(values, "utf-8", "surrogateescape")
+    if values.dtype.kind != "O" or bytes not in set(map(type, values.tolist())):
+        return values
+    text = np.empty(len(values), dtype=object)
+    text[:] = [
+        each.decode("utf-8", "surrogateescape") if isinstance(each, bytes) else each
+        for each in values.tolist()
+    ]
+    return text
+
+
 def check_present(
     argument: str, used: npt.NDArray[Any], rows: npt.NDArray[np.intp], held: Held
 ) -> None:

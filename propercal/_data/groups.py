@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.group_names import check_not_rounded, check_present, exact, named_alike
+from propercal._data.group_names import (
+    check_not_rounded,
+    check_present,
+    decoded,
+    exact,
+    named_alike,
+)
 from propercal._data.holders import Held
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected, step_in_any_order
@@ -117,7 +123,7 @@ def labels_of_rows(
             f"one label for each row, of shape ({n},)",
             "pass the group of each row, such as the patient or the document that it is of",
         )
-    rows = predictions.rows
+    values, rows = decoded(values), predictions.rows
     used = values[rows]
     if values.dtype.kind in "biuSU":
         check_present(argument, used, rows, held)

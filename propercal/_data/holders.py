@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import UserList, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -57,6 +58,9 @@ class Held:
     places: npt.NDArray[np.intp] | None = None
     """Where each row was in the caller's argument; None where all stand as they did."""
 
+    units: str | None = None
+    """What a labelled array says of its units."""
+
     def take(self, index: Any) -> Held:
         """Return rows by their numbers."""
         xp = namespace(self.values)
@@ -84,12 +88,16 @@ def hold(argument: str, values: object) -> Held:
     if type(values).__module__.partition(".")[0] == "narwhals":
         # What it wraps may have an index.
         values = values.to_native()  # type: ignore[attr-defined]
+    if isinstance(values, deque | UserList):
+        values = list(values)
     if isinstance(values, list | tuple):
         return _of_list(argument, values)
     if isinstance(values, np.ndarray | np.generic | type) or is_array(values):
         return Held(read_array(argument, values))
     if is_labelled(values):
         held = Held(_stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
+        units = values.attrs.get("units")  # type: ignore[attr-defined]
+        held = replace(held, units=units if isinstance(units, str) else None)
         return _categorical(argument, held, values)
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
         return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]

@@ -32,6 +32,8 @@ class Classes(NamedTuple):
     """Whether they are numbers without a 0 that may count the columns from 0 or from 1."""
     by_order: bool = False
     """Whether classes are matched with columns by their order alone."""
+    unsaid: bool = False
+    """Whether nobody says that a single column is of the second class."""
     alphabetical: bool = False
     """Whether names are words in alphabetical order, and nobody said that it means something."""
     order: tuple[Any, ...] = ()
@@ -174,6 +176,7 @@ def _read(
         names,
         in_doubt=in_doubt,
         by_order=not (order or naming.single) and (counted if named else unsaid),
+        unsaid=naming.leaves_positive(held.name),
         alphabetical=alphabetical,
         order=tuple(order),
     )
@@ -281,7 +284,16 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     listed = tuple(naming.labels or own)
     both_named = None not in (held.columns, naming.columns) or (held.numbered and naming.numbered)
     by_order = naming.labels is None and not naming.single and not both_named
-    return Classes(codes, marked, names, by_order=by_order, alphabetical=alphabetical, order=listed)
+    counted = held.columns is None and naming.leaves_positive(held.name)
+    return Classes(
+        codes,
+        marked,
+        names,
+        by_order=by_order,
+        unsaid=counted,
+        alphabetical=alphabetical,
+        order=listed,
+    )
 
 
 def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:

@@ -149,6 +149,10 @@ class Naming:
                 "pass a column for each class, or the labels as a vector without a name",
             )
 
+    def leaves_positive(self, name: Any) -> bool:
+        """Tell whether a convention alone says which class one column is of; labels have `name`."""
+        return self.single and not self._pair.is_said(name)
+
     @property
     def _pair(self) -> OneColumn:
         return OneColumn(self.labels, self.pos_label, self.name, self.called)

@@ -13,6 +13,7 @@ from typing import Any
 from propercal._data.counting import Given
 from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import Names
+from propercal._data.texts import seems_equal
 from propercal._data.tokens import (
     are_of_others,
     are_other_letters,
@@ -25,6 +26,9 @@ from propercal._data.tokens import (
     of_class_0,
     plain,
 )
+
+#: Words of columns that are of class 1.
+_POSITIVE = {"pos", "positive", "true", "yes"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,13 @@ class OneColumn:
                 "pass pos_label=..., that class, or one of the two without its name",
             )
 
+    def is_said(self, name: Any) -> bool:
+        """Tell whether the caller, or a name, says the class; `name` is that of the labels."""
+        if self.labels is not None or self.pos_label is not None:
+            return True
+        said = set(content(self.name)) if self.name is not None else set()
+        return bool(said & ({1, *_POSITIVE} | set(content(name) if name is not None else ())))
+
     def names(self, uniques: Sequence[Any]) -> Given:
         """Return the names of the negative and the positive class."""
         if self.labels is not None:
@@ -89,6 +100,14 @@ class OneColumn:
                 "pass a column for each class",
             )
         found = [each for each in uniques if key(each) == key(positive)]
+        odd = [each for each in others if not found and seems_equal(each, positive)]
+        if odd:
+            raise bad_value(
+                "pos_label",
+                repr(positive),
+                f"a label that occurs in {self.called.labels}, or is unlike {odd[0]!r}",
+                "write both in one way, with the same capitals, blanks and form of letters",
+            )
         if others and not found and not _may_be_one_of_two(positive, others[0]):
             raise bad_value(
                 "pos_label",

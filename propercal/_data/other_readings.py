@@ -113,6 +113,29 @@ def _fit(
     return found
 
 
+def doubt_class(
+    prob: Floats,
+    occurred: npt.NDArray[np.bool_],
+    classes: tuple[Any, ...],
+    name: Any,
+    called: Names,
+) -> None:
+    """Warn where one column, of class 1 by convention, is rather that of the other class.
+
+    Of predictions that are only too large or too small it is not, which rise with what occurs.
+    """
+    if occurred.all() or not occurred.any() or prob[occurred].mean() >= prob[~occurred].mean():
+        return
+    nats = evidence(np.where(occurred, prob, 1 - prob), np.where(occurred, 1 - prob, prob))
+    if nats:
+        read = "one column" if name is None else f"one column, {name!r}"
+        warn(
+            f"{called.proba} is {read}, read as the probability of {classes[1]!r}, though by "
+            f"{called.proba} labels are e^{nats:.0f} times as probable if it is that of "
+            f"{classes[0]!r}. Pass pos_label=..., the class that it is the probability of."
+        )
+
+
 def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called: Names) -> None:
     """Warn where rows of which one side has an index are rather in the order of that."""
     index = labels.rows if proba.rows is None else proba.rows

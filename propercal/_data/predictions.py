@@ -27,7 +27,7 @@ from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
 from propercal._data.links import check_link, chosen_link
-from propercal._data.other_readings import doubt_columns, doubt_rows, some_rows_of
+from propercal._data.other_readings import doubt_class, doubt_columns, doubt_rows, some_rows_of
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.probabilities import (
     check_one_column,
@@ -251,7 +251,7 @@ def _look_for_other_readings(
 ) -> None:
     """Say so if predictions do not go with how labels of rows that count were read."""
     index_of_one = (held.labels.rows is None) != (held.proba.rows is None)
-    if not (classes.in_doubt or classes.by_order or index_of_one):
+    if not (classes.in_doubt or classes.by_order or classes.unsaid or index_of_one):
         return
     assert classes.codes is not None  # noqa: S101  # as its caller has seen
     prob, log_prob = both
@@ -273,6 +273,8 @@ def _look_for_other_readings(
             log_prob = namespace(log_prob).take(log_prob, like(some, log_prob), axis=0)
             label = classes.codes[some]
         doubt_columns(to_numpy(log_prob), label, classes.names, held.proba.columns, names)
+    if classes.unsaid and not held.proba.first:
+        doubt_class(to_numpy(prob)[rows, 1], label == 1, classes.names, held.proba.name, names)
     if index_of_one and used is None:
         doubt_rows(to_numpy(prob), classes.codes, held.labels, held.proba, names)
 

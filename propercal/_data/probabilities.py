@@ -19,6 +19,8 @@ from propercal._typing import Array
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
 #: warning, unless the dtype's own rounding explains them.
 _LARGEST_DEVIATION = 0.1
+#: Units that labelled arrays may say, of which 100 are certain.
+_PERCENT = {"%", "percent", "per cent", "pct", "percentage"}
 #: Rows whose sums are not all near 1 by chance.
 _MANY = 10
 
@@ -34,6 +36,13 @@ def read_columns(
 
     Rows that are not `used` are given the numbers of one that is.
     """
+    if proba.units is not None and proba.units.lower() in _PERCENT and not from_logits:
+        raise bad_value(
+            names.proba,
+            f"an array of units {proba.units!r}",
+            "probabilities, of which 1 is certain",
+            "divide it by 100, and drop the attribute that says so",
+        )
     values = _real(_without_unused(proba, used, names), names)
     shape = tuple(values.shape)
     if len(shape) not in (1, 2) or 0 in shape:
@@ -159,6 +168,8 @@ def check_one_column(prob: Array, classes: Classes, names: Names) -> None:
 def warn_of_probabilities(values: Array, dtype: Any, sigmoid: bool, names: Names) -> None:
     """Say so if what is said to be logits looks like probabilities."""
     xp = namespace(values)
+    if not sigmoid and values.shape[1] > 1 and to_numpy(xp.max(values)) <= 0:
+        _warn_of_base(values, dtype, names)
     if not to_numpy(xp.all((values >= 0) & (values <= 1))):
         return
     found = "rows between 0 and 1 that sum to 1"
@@ -174,6 +185,20 @@ def warn_of_probabilities(values: Array, dtype: Any, sigmoid: bool, names: Names
         f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
         "out if they are probabilities."
     )
+
+
+def _warn_of_base(values: Array, dtype: Any, names: Names) -> None:
+    """Say so if logits are logarithms of probabilities to a base other than e."""
+    xp = namespace(values)
+    for base in (2, 10):
+        deviation = xp.abs(xp.sum(xp.exp(values * math.log(base)), axis=1) - 1)
+        if to_numpy(xp.max(deviation)) <= rounding(dtype):
+            warn(
+                f"{names.proba} has rows whose powers of {base} sum to 1: logarithms of "
+                f"probabilities to base {base}, it seems, though logits are natural logarithms. "
+                f"Multiply them by numpy.log({base})."
+            )
+            return
 
 
 def read_sums(

@@ -36,6 +36,13 @@ def as_seen(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(seen.split()))
 
 
+def seems_equal(one: object, other: object) -> bool:
+    """Tell whether different texts are equal but for capitals, blanks and the form of letters."""
+    if not (isinstance(one, str) and isinstance(other, str)):
+        return False
+    return one != other and as_seen(one).casefold() == as_seen(other).casefold()
+
+
 def alike(texts: Iterable[str]) -> tuple[str, str] | None:
     """Return two of different texts that are equal but for blanks or the form of letters."""
     known: dict[str, str] = {}

@@ -46,6 +46,7 @@ class Results(list[One]):
     def __init__(self, results: Iterable[One], names: Sequence[str], along: str) -> None:
         super().__init__(results)
         self.names, self.along = tuple(names), along
+        self._named = tuple(self)
         if len(self.names) != len(self) or len(set(self.names)) < len(self):
             raise bad_value("names", list(names), f"{len(self)} different ones", "name each result")
 
@@ -59,6 +60,29 @@ class Results(list[One]):
         if isinstance(which, slice) and len(self.names) == len(self):
             return Results(found, self.names[which], self.along)  # type: ignore[arg-type]
         return found
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Put the results in order, and their names with them.
+
+        Parameters
+        ----------
+        key : callable
+            From a result to what is compared.
+        reverse : bool
+            Whether the largest comes first.
+        """
+        if key is None:
+            raise bad_value("key", "None", "what to sort by", "pass key=lambda each: each.risk")
+        pairs = list(zip(self._all(), self.names, strict=True))
+        self._reorder(sorted(pairs, key=lambda pair: key(pair[0]), reverse=reverse))
+
+    def reverse(self) -> None:
+        """Turn the order of the results, and of their names."""
+        self._reorder(list(zip(self._all(), self.names, strict=True))[::-1])
+
+    def _reorder(self, pairs: Sequence[tuple[Any, str]]) -> None:
+        self[:] = [each for each, _ in pairs]
+        self._named, self.names = tuple(self), tuple(name for _, name in pairs)
 
     def to_xarray(self) -> xr.Dataset:
         """Return all results as one dataset.
@@ -130,10 +154,12 @@ class Results(list[One]):
 
     def _all(self) -> list[Any]:
         """Return the results, as many as there are names."""
-        if len(self.names) != len(self) or not self:
+        moved = any(a is not b for a, b in zip(self, vars(self).get("_named", self), strict=False))
+        if len(self.names) != len(self) or not self or moved:
             raise bad_value(
                 "results",
-                f"a list of {len(self)} for {len(self.names)} names",
+                f"a list of {len(self)} for {len(self.names)} names"
+                + (", in another order" if moved else ""),
                 "the results as they were returned",
                 "do not append to it or take from it: make a list of your own, list(results)",
             )

@@ -69,7 +69,7 @@ class HosmerLemeshow(Result):
         import xarray as xr
 
         bins: dict[str, Any] = {
-            name: ("bin", getattr(self, name)) for name in ("size", "observed", "expected")
+            name: ("bin", getattr(self, name).copy()) for name in ("size", "observed", "expected")
         }
         numbers: dict[str, Any] = {"statistic": self.statistic, "pvalue": self.pvalue}
         attrs = {"event": self.event, "df": self.df, "n_samples": self.n_samples}

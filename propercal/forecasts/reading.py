@@ -23,7 +23,7 @@ from propercal._data.groups import (
 from propercal._data.holders import Held, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value, some_names, some_rows
+from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.reading import Names, not_real, read_numpy
 from propercal._data.tokens import numberings
 from propercal._data.weights import normalised, weights_given
@@ -82,6 +82,12 @@ def read_forecasts(
         layout = Layout(None, member_dim, sample_dims)
     held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
     check_members(held.proba, held.labels, argument, names, "forecasts")
+    units = held.labels.units, held.proba.units
+    if None not in units and units[0] != units[1]:
+        warn(
+            f"{names.labels} has units {units[0]!r}, and {argument} {units[1]!r}: they are "
+            "compared as numbers. Bring both into one unit if these are not the same."
+        )
     members = _members(held.proba, argument)
     n = len(members)
     outcome = _outcomes(held.labels, n)
@@ -227,7 +233,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
             "list the level of every column, in the order of the columns",
         )
     taus = taus.astype(np.float64)
-    if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-9):
+    if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-6):
         found = some_names(held.columns or ())
         raise bad_value(
             "levels",

@@ -15,6 +15,7 @@ from propercal._array import is_numpy, like, namespace, safe_log, sum_last, to_n
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
+from propercal.generators.order import named_matrix
 from propercal.generators.registry import register
 
 
@@ -279,7 +280,8 @@ class Quadratic(BregmanGenerator):
     Parameters
     ----------
     matrix : array of float, shape (k, k)
-        Symmetric, and positive semi-definite on the vectors that sum to 0.
+        Symmetric, and positive semi-definite on the vectors that sum to 0. A table, or a labelled
+        array, may name the classes: predictions then have to be in this order.
 
     Raises
     ------
@@ -301,8 +303,10 @@ class Quadratic(BregmanGenerator):
     matrix: tuple[tuple[float, ...], ...]
 
     def __init__(self, matrix: Any) -> None:
+        matrix, names = named_matrix(matrix)
         array = np.array(to_numpy(matrix), dtype=np.float64)
         _check_quadratic(array)
+        object.__setattr__(self, "of_classes", names)
         object.__setattr__(self, "matrix", tuple(map(tuple, array.tolist())))
         object.__setattr__(self, "_array", array)
 

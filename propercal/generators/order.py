@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from propercal._array import to_numpy
+from propercal._data.coordinates import axis_names
+from propercal._data.holders import is_labelled, named
 from propercal._data.labels import Classes, are_alphabetical
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion
@@ -28,6 +30,7 @@ def check_order(
     if not notion.whole:
         return
     names = classes.names
+    _check_named(names, generators)
     if n_classes > 2 and (classes.alphabetical or _in_disorder(names)):
         _refuse(names, generators)
     order, numbers = classes.order, [plain(each) for each in names]
@@ -56,8 +59,43 @@ def check_names_order(
     names: Sequence[object], generators: Iterable[BregmanGenerator], *, said: bool
 ) -> None:
     """Do so for names of classes, of which the caller `said` the order, or did not."""
+    _check_named(names, generators)
     if len(names) > 2 and ((not said and are_alphabetical(names)) or _in_disorder(names)):
         _refuse(names, generators)
+
+
+def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """Return a matrix with rows and columns in one order, and the names of their classes."""
+    if not (is_labelled(matrix) or hasattr(matrix, "columns") or hasattr(matrix, "column_names")):
+        return matrix, None
+    if np.ndim(matrix) != 2:
+        return matrix, None
+    rows, columns = (
+        None if found is None else named(found)
+        for found in (axis_names(matrix, axis) for axis in (0, -1))
+    )
+    array = np.asarray(matrix)
+    if rows is None or columns is None:
+        return array, rows or columns
+    place = {key(each): i for i, each in enumerate(columns)}
+    if set(place) != {key(each) for each in rows} or len(place) != len(rows):
+        raise bad_value(
+            "matrix",
+            f"rows of {some_names(rows)} and columns of {some_names(columns)}",
+            "the same classes along both axes",
+            "rename them, or pass an array",
+        )
+    return array[:, [place[key(each)] for each in rows]], rows
+
+
+def _check_named(names: Sequence[Any], generators: Iterable[BregmanGenerator]) -> None:
+    """Raise where F is of classes by name, and columns are those of others, or in another order."""
+    for generator in generators:
+        own = getattr(generator, "of_classes", None)
+        if own is None or len(own) < 3 or len(own) != len(names):
+            continue
+        if [key(each) for each in own] != [key(each) for each in names]:
+            raise _in_other_order(generator, names, own)
 
 
 def _in_disorder(names: Sequence[object]) -> bool:
@@ -109,5 +147,6 @@ def _in_other_order(
         "generator",
         repr(generator),
         f"columns in the order of their classes, {some_names(said)}, not {some_names(names)}",
-        "put the columns in that order, such as by y_proba[labels]",
+        "put the columns in that order, such as by y_proba[labels], and name the classes by "
+        "labels=[...] where nothing else does",
     )

@@ -329,7 +329,7 @@ class ModelComparison(Result):
 
         return xr.Dataset(
             {
-                self.term: ("model", self._contributions.estimates, units),
+                self.term: ("model", self._contributions.estimates.copy(), units),
                 "rank": ("model", [each.estimate for each in ranks]),
                 "rank_interval": (("model", "bound"), [[x.lower, x.upper] for x in ranks]),
                 "best_pvalue": ("model", list(self.best_pvalues.values())),

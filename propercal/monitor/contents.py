@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
-from propercal._data.messages import bad_value
 from propercal.monitor.rows import Read
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Limits, State
+from propercal.monitor.times import Times
+from propercal.monitor.times import joined as joined_times
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.convention import Convention, joined
 
@@ -25,8 +26,8 @@ class Contents(NamedTuple):
     """(k,) how often each class occurred."""
     expected: float
     """How many rows should be of class 0 by their predictions."""
-    times: tuple[Any, Any] | None = None
-    """Those of the first and the last row that have one, which bytes do not hold."""
+    times: Times | None = None
+    """Those of the first and the last row that have one."""
 
     @classmethod
     def empty(cls, own: Settings) -> Contents:
@@ -42,7 +43,7 @@ class Contents(NamedTuple):
             found.reading,
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
-            _joined(self.times, found.times),
+            joined_times(self.times, found.times),
         )
 
     def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
@@ -57,7 +58,7 @@ class Contents(NamedTuple):
             joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
             self.occurred + later.occurred,
             self.expected + later.expected,
-            _joined(self.times, later.times),
+            joined_times(self.times, later.times),
         )
 
     def look_for_zero(self, own: Settings) -> None:
@@ -70,22 +71,3 @@ class Contents(NamedTuple):
         occurring = {int(i) for i in np.flatnonzero(self.occurred)}
         if are_in_doubt(occurring, own.n_classes) and not are_numbered_from_0(columns):
             warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")
-
-
-def _joined(before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> Any:
-    """Return the first and the last time of rows, or raise if later ones are earlier ones."""
-    if before is None or after is None:
-        return after if before is None else before
-    try:
-        earlier = bool(after[0] < before[1])
-    except TypeError:
-        # Of other types, or of one without a time zone.
-        earlier = False
-    if earlier:
-        raise bad_value(
-            "y_proba",
-            f"rows of the time {after[0]}, after those of {before[1]}",
-            "rows in the order of time",
-            "begin with the others, or pass arrays without an index if rows are in order",
-        )
-    return before[0], after[1]

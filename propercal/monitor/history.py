@@ -34,7 +34,8 @@ def history_of(state: State, limits: Limits, own: Settings) -> xr.Dataset:
     """Return the dataset that :meth:`CalibrationMonitor.history` describes."""
     import xarray as xr
 
-    points = state.points(limits)
+    # A copy, which the caller may change.
+    points = state.points(limits).copy()
     found = {
         "log_e_value": points[:, 1],
         "p_value": np.exp(-points[:, 2]),

@@ -356,6 +356,7 @@ class CalibrationMonitor(Result):
             reading,
             seen.occurred,
             seen.expected,
+            seen.times,
             key,
         )
 
@@ -385,7 +386,7 @@ class CalibrationMonitor(Result):
         """
         found = decode(data, generator, key)
         monitor = cls(**found.settings, generator=found.generator)
-        monitor._seen = Contents(found.state, found.reading, found.occurred, found.expected)
+        monitor._seen = Contents(*found[2:])
         return monitor
 
     def __repr__(self) -> str:

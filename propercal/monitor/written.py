@@ -16,6 +16,9 @@ from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
+from propercal.monitor.times import Times
+from propercal.monitor.times import read as read_times
+from propercal.monitor.times import written as written_times
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
@@ -53,6 +56,7 @@ class Written(NamedTuple):
     reading: Convention
     occurred: npt.NDArray[np.int64]
     expected: float
+    times: Times | None
 
 
 def encode(
@@ -62,6 +66,7 @@ def encode(
     reading: list[Any],
     occurred: npt.NDArray[np.int64],
     expected: float,
+    times: Times | None,
     key: bytes | None,
 ) -> bytes:
     """Write a monitor, signed where there is a key."""
@@ -73,6 +78,9 @@ def encode(
         "reading": reading,
         "n_kept": len(state.kept),
     }
+    of_rows = written_times(times)
+    if of_rows is not None:
+        settings["times"] = of_rows
     learners = [each.learner for each in state.problems]
     arrays: Mapping[str, Any] = {
         **{name: [getattr(x, name) for x in state.problems] for name in _OF_EVIDENCE},
@@ -91,12 +99,16 @@ def encode(
 def decode(data: object, generator: Any, key: bytes | None) -> Written:
     """Read a monitor, or raise."""
     settings, numbers = opened(_FORMAT, data, key, _WHAT)
-    if not isinstance(settings, dict) or set(settings) != set(_KINDS):
+    if not isinstance(settings, dict) or set(settings) - {"times"} != set(_KINDS):
         raise unreadable(data, f"the settings {', '.join(_KINDS)}")
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
             raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
     check_reading(data, settings["reading"], settings["labels"], settings["n_classes"])
+    try:
+        times = read_times(settings.pop("times", None))
+    except ValueError as error:
+        raise unreadable(data, "times of the first and the last row") from error
     written, name, values, reading, n_kept = (
         settings.pop(each) for each in ("generator", "name", "values", "reading", "n_kept")
     )
@@ -116,9 +128,8 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     names, separate, columns, unnamed, called = reading
     convention = Convention(names, separate, columns, unnamed, Called(*called))
     state = _state(arrays, own)
-    return Written(
-        settings, chosen, state, convention, arrays["numbers"][3:], float(arrays["sums"][1])
-    )
+    expected = float(arrays["sums"][1])
+    return Written(settings, chosen, state, convention, arrays["numbers"][3:], expected, times)
 
 
 _OF_EVIDENCE = ("wealth", "starts", "lowest")

@@ -106,6 +106,7 @@ def pareto_front(
     """
     points = _read(accuracy, calibration_error, accuracy_se, calibration_error_se)
     if names is not None:
+        _check_names(names, accuracy)
         points = points._replace(names=tuple(read_names(names, len(points.x))))
     axis = axes_for(ax)
     front = _on_front(points.x, points.y)
@@ -141,6 +142,20 @@ def pareto_front(
     add_grid(axis)
     add_legend(axis)
     return axis
+
+
+def _check_names(names: Any, accuracy: Any) -> None:
+    """Raise where an index names the points otherwise."""
+    if not _has_index(accuracy):
+        return
+    own, given = list(map(str, _as_series(accuracy).index)), list(map(str, names))
+    if own != given and sorted(own) == sorted(given):
+        raise bad_value(
+            "names",
+            given,
+            f"the order of accuracy, {own}, as its index has it",
+            "bring both into one order, or leave names out and pass a dataset",
+        )
 
 
 class _Points(NamedTuple):

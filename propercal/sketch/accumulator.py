@@ -235,10 +235,10 @@ class CalibrationSketch:
         ValueError
             If the settings of the two differ.
         """
-        if not isinstance(other, CalibrationSketch):
-            raise bad_value(
-                "other", type(other).__name__, "a CalibrationSketch", "see from_bytes for bytes"
-            )
+        if other is self or not isinstance(other, CalibrationSketch):
+            found = "the sketch itself" if other is self else type(other).__name__
+            fix = "see from_bytes for bytes; rows of one sketch count once"
+            raise bad_value("other", found, "a CalibrationSketch", fix)
         check_same(self._settings(), other._settings())
         others = other._seen
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import torch
@@ -78,9 +79,43 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self.link, self.ignore_index = link, ignore_index
         self._reader = Reader(self.from_logits, link, ignore_index, not self.notion.per_class)
         self._decomposed: Decomposition | None = None
-        # Collections let metrics of equal states share them: those that read alike.
-        digest = zlib.crc32(repr((self._reader, labels, pos_label)).encode()).to_bytes(4, "big")
-        self.add_state("reading", torch.tensor(list(digest)), dist_reduce_fx="max")
+        self._note_reading()
+
+    def _note_reading(self, *more: Any) -> None:
+        """Note in a state how rows are read, and what `more` their states depend on.
+
+        Collections let metrics of equal states share them, and states are put together.
+        """
+        labels = self.labels.tolist() if hasattr(self.labels, "tolist") else self.labels
+        digest = zlib.crc32(repr((self._reader, labels, self.pos_label, *more)).encode())
+        reading = torch.tensor(list(digest.to_bytes(4, "big")))
+        self.add_state("reading", reading, dist_reduce_fx="max")
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add what another metric of the same settings has seen.
+
+        Parameters
+        ----------
+        incoming_state : dict or metric
+            Another metric, or its states.
+
+        Raises
+        ------
+        ValueError
+            If it reads its rows in another way.
+        """
+        states = getattr(incoming_state, "metric_state", incoming_state)
+        if isinstance(states, Mapping) and "reading" in states:
+            own = cast("torch.Tensor", self._defaults["reading"])
+            if not torch.equal(own, states["reading"].to(own.device)):
+                raise bad_value(
+                    "incoming_state",
+                    f"that of a {type(self).__name__} with other settings",
+                    "the same labels, pos_label, from_logits, link, ignore_index and notion, and "
+                    "in a stream the same generator and folds",
+                    "merge metrics of the same settings",
+                )
+        super().merge_state(incoming_state)
 
     def compute(self) -> torch.Tensor:
         """Return the term of all rows, of all processes.

@@ -17,6 +17,8 @@ from propercal._data.weights import check_ignored
 
 #: Types of predictions that are kept as they are.
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+#: No label is so large.
+_BEYOND = 2**63
 #: What update calls its arguments.
 NAMES = Names(labels="target", proba="preds")
 
@@ -75,11 +77,11 @@ class Reader:
             return torch.isnan(target)
         # A number and its digits are the same name.
         ignored = plain(self.ignore_index)
-        return (
-            torch.eq(target, ignored)
-            if is_number(ignored)
-            else torch.zeros_like(target, dtype=torch.bool)
-        )
+        if not is_number(ignored) or abs(ignored) >= _BEYOND:
+            return torch.zeros_like(target, dtype=torch.bool)
+        # Torch would bring the number into a narrow type of labels: in uint8, -100 is 156.
+        wide = torch.float64 if target.is_floating_point() else torch.int64
+        return torch.eq(target.to(wide), ignored)
 
     def _check_values(
         self, preds: torch.Tensor, target: torch.Tensor, weight: torch.Tensor

@@ -94,7 +94,8 @@ class ListedMetric(ProperMetric):
                     "pass the same columns in each batch, or reset() the metric",
                 )
         for name, values in zip(Rows._fields, rows, strict=True):
-            getattr(self, name).append(values)
+            # The caller may fill the same tensors anew for the next batch.
+            getattr(self, name).append(values.clone())
 
     def _n_rows(self) -> int:
         weight = self.weight

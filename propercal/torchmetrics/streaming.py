@@ -123,7 +123,9 @@ class StreamingCalibrationError(ProperMetric):
             weighted=weighted,
             counted=by_number,
         )
-        as_summed(self.method, self._dense.sketch._settings())
+        settings = self._dense.sketch._settings()
+        as_summed(self.method, settings)
+        self._note_reading(settings, weighted)
         for name, values in self._dense.empty().items():
             how = "min" if name in LEAST else "max" if name in LARGEST else "sum"
             self.add_state(name, torch.from_numpy(values), dist_reduce_fx=how)

@@ -79,6 +79,8 @@ def test_levels_of_columns_are_heeded() -> None:
     assert same(crps_decomposition(Y, X), crps_decomposition(Y, quantiles=Q, levels=LEVELS))
     with pytest.raises(ValueError, match="those that the columns of quantiles are named after"):
         crps_decomposition(Y, quantiles=pd.DataFrame(Q, columns=LEVELS), levels=[0.1, 0.3, 0.5, 0.7, 0.95])
+    single = crps_decomposition(Y, quantiles=pd.DataFrame(Q, columns=LEVELS), levels=np.array(LEVELS, dtype=np.float32).tolist())
+    assert single.risk == pytest.approx(expected.risk, rel=1e-6)
 
 
 def changed(values: Any, where: Any, value: float) -> Any:

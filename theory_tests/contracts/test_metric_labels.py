@@ -57,3 +57,13 @@ def test_a_number_and_its_digits_are_the_same_label_to_ignore() -> None:
 def test_booleans_do_not_tell_which_of_three_classes_occurred(kind: str) -> None:
     with pytest.raises(ValueError, match="target = booleans: expected which of the 3 columns of preds occurred"):
         made(kind).update(PREDS, PREDS.argmax(1) == TARGET)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ignored", "label"),
+    [(torch.uint8, -100, 156), (torch.int8, 255, -1), (torch.float16, 2049, 2048), (torch.int64, 2**64, 0)],
+)
+def test_a_label_to_ignore_is_compared_as_a_number(kind: Any, ignored: int, label: int) -> None:
+    reader = made("rows", ignore_index=ignored)._reader
+    assert not reader._ignored(torch.tensor([label, 7], dtype=kind)).any()
+    assert made("rows", ignore_index=7)._reader._ignored(torch.tensor([label, 7], dtype=kind)).tolist() == [False, True]

@@ -75,3 +75,38 @@ def test_what_is_wrong_with_a_stream_is_said_in_the_words_of_metrics() -> None:
         metric.update(torch.as_tensor(P), torch.as_tensor(Y + 1))
     with pytest.raises(ValueError, match=r"^preds = 2 classes: expected 3"):
         metric.update(torch.as_tensor(P[:, :2] / P[:, :2].sum(1, keepdims=True)), torch.as_tensor(Y.clip(0, 1)))
+
+
+def test_a_batch_stays_as_it_was_where_its_tensors_are_filled_anew() -> None:
+    metric, usual = (ProperCalibrationError(**QUICK) for _ in range(2))
+    p, y, w = torch.empty(30, 3, dtype=torch.float64), torch.empty(30, dtype=torch.int64), torch.empty(30)
+    w = w.double()
+    for rows in torch.arange(90).split(30):
+        p.copy_(torch.as_tensor(P)[rows]), y.copy_(torch.as_tensor(Y)[rows]), w.copy_(rows + 1.0)
+        metric.update(p, y, w)
+        usual.update(torch.as_tensor(P)[rows], torch.as_tensor(Y)[rows], rows + 1.0)
+    assert float(metric.compute()) == float(usual.compute())
+
+
+@pytest.mark.parametrize(
+    "other", [{"labels": [2, 1, 0]}, {"generator": "brier"}, {"n_folds": 4}, {"from_logits": True}, {"weighted": True}]
+)
+def test_a_stream_takes_states_of_its_own_settings_alone(other: dict[str, Any]) -> None:
+    mine, its = StreamingCalibrationError(3), StreamingCalibrationError(3, **other)
+    with pytest.raises(ValueError, match="incoming_state = that of a StreamingCalibrationError with other settings"):
+        mine.merge_state(its)
+    with pytest.raises(ValueError, match="incoming_state"):
+        mine.merge_state(its.metric_state)
+
+
+def test_states_of_one_reading_are_put_together() -> None:
+    p, y = torch.as_tensor(P), torch.as_tensor(Y)
+    settings: dict[str, Any] = QUICK | {"labels": np.array([0, 1, 2])}
+    whole, first, second = (ProperCalibrationError(**settings) for _ in range(3))
+    whole.update(p[:90], y[:90])
+    first.update(p[:40], y[:40])
+    second.update(p[40:90], y[40:90])
+    first.merge_state(second)
+    assert float(first.compute()) == pytest.approx(float(whole.compute()), rel=1e-12)
+    with pytest.raises(ValueError, match="with other settings"):
+        whole.merge_state(ProperCalibrationError(**{**settings, "labels": [2, 1, 0]}))

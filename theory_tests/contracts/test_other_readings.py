@@ -150,3 +150,41 @@ def test_chance_that_is_too_small_for_floating_point() -> None:
     assert _log_by_chance(5000, 0) == pytest.approx(-5000 * np.log(2), rel=1e-12)
     assert _log_by_chance(5000, 50) < -3000
     assert _log_by_chance(0, 5) == 0
+
+
+BINARY = np.arange(N) % 2
+#: Of class 1, and on the other side of one half from what occurs.
+ONE = np.where(BINARY == 1, np.linspace(0.6, 0.8, N), np.linspace(0.4, 0.2, N))
+
+
+@pytest.mark.parametrize("labels", [BINARY, 2 * BINARY - 1, BINARY == 1, np.eye(2, dtype=int)[BINARY]], ids=["0/1", "-1/1", "booleans", "one-hot"])
+def test_a_column_that_is_of_the_other_class(labels: Any) -> None:
+    message = r"y_proba is one column, read as the probability of (1|True), though by y_proba labels are e\^\d+ times"
+    with pytest.warns(UserWarning, match=message):
+        risk(labels, 1 - ONE)
+    right = 2 * float(((1 - ONE - BINARY) ** 2).mean())
+    assert risk(labels, ONE) == pytest.approx(2 * float(((ONE - BINARY) ** 2).mean()), rel=1e-12)
+    if labels.ndim == 1:
+        # Who says which class it is, knows.
+        assert risk(labels, 1 - ONE, pos_label=1) == pytest.approx(right, rel=1e-12)
+
+
+def test_names_say_of_which_class_a_column_is() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    for name in ("p_1", "prob_pos", "yes"):
+        risk(BINARY, pd.Series(1 - ONE, name=name))
+    risk(pd.Series(BINARY, name="is_fraud"), pd.Series(1 - ONE, name="p_fraud"))
+    for name in ("legit", "score"):
+        with pytest.warns(UserWarning, match=f"y_proba is one column, '{name}', read as the probability of 1"):
+            risk(BINARY, pd.Series(1 - ONE, name=name))
+
+
+def test_one_column_that_is_biased_or_says_nothing_is_not_doubted() -> None:
+    rng = np.random.default_rng(3)
+    rare = np.arange(400) % 10 == 0
+    # Too large everywhere, and larger where the event occurs.
+    risk(rare, 0.6 + 0.2 * rare + rng.uniform(-0.2, 0.2, 400))
+    for n in (30, 500, 2000):
+        risk(rng.integers(0, 2, n), rng.uniform(size=n))
+    # Of one class alone no order is known.
+    risk(np.ones(N, dtype=int), np.full(N, 0.1))

@@ -273,6 +273,15 @@ def test_pareto_front_tells_points_apart() -> None:
     np.testing.assert_allclose(sorted(reach(ax)), [(e - 0.01, e + 0.01) for e in sorted(error)])
 
 
+def test_pareto_front_under_the_names_of_an_index() -> None:
+    pd = pytest.importorskip("pandas")
+    accuracy = pd.Series([0.9, 0.8], index=["large", "small"])
+    pareto_front(accuracy, [0.1, 0.2], names=["large", "small"])
+    pareto_front(accuracy, [0.1, 0.2], names=["L", "S"])
+    with pytest.raises(ValueError, match=r"names = .* expected the order of accuracy"):
+        pareto_front(accuracy, [0.1, 0.2], names=["small", "large"])
+
+
 def test_pareto_front_of_a_dataset_takes_means_over_seeds() -> None:
     data = xr.Dataset({
         "accuracy": (("epoch", "seed"), [[0.6, 0.8], [0.8, 0.9]]),

@@ -85,13 +85,13 @@ def test_a_recalibration_that_misses_the_structure_is_said_to_lean_on_the_kernel
     y = np.random.default_rng(4).random(300) < np.where(p < 0.5, 0.9, 0.1)
     flat = Recalibrator(lambda X: np.full_like(X, 0.5))
     with pytest.warns(UserWarning, match=r"of the brier calibration error .* only the kernel sees"):
-        found = decompose(y, p, generator="brier", recalibrator=flat)
+        found = decompose(y, p, pos_label=True, generator="brier", recalibrator=flat)
     assert found.kernel_share is not None
     assert found.kernel_share > 0.2
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # That such a recalibration leaves structure unexplained is said with a kernel and without.
         warnings.filterwarnings("ignore", "the recalibrations behind")
-        without = decompose(y, p, generator="brier", recalibrator=flat, kernel=None)
+        without = decompose(y, p, pos_label=True, generator="brier", recalibrator=flat, kernel=None)
     assert without.kernel_share == 0
     assert without.calibration_error < found.calibration_error

@@ -230,3 +230,14 @@ def test_training_for_too_long() -> None:
         assert kept.history[-1]["risk"] > kept.history[least]["risk"]
         gains.append((on_test[least] - found, on_test[-1] - found))
     assert min(min(each) for each in gains) > 0
+
+
+@pytest.mark.parametrize(
+    "other", [{"from_logits": False}, {"generator": "brier"}, {"labels": ["c", "a", "b"]}, {"pos_label": 1}], ids=str
+)
+def test_a_state_is_of_the_arguments_of_its_training(other: dict[str, Any]) -> None:
+    state = LeastRefinement(labels=["a", "b", "c"] if "labels" in other else None).state_dict()
+    with pytest.raises(ValueError, match=f"state_dict = that of a training with {next(iter(other))} = "):
+        LeastRefinement(**other).load_state_dict(state)
+    # Earlier versions kept no settings.
+    LeastRefinement(**other).load_state_dict({name: value for name, value in state.items() if name != "settings"})

@@ -154,7 +154,7 @@ def test_certain_predictions_and_what_has_no_slope_are_refused() -> None:
         ((p < 0.5).astype(int), p, "predictions that separate"),
     ):
         with pytest.raises(ValueError, match=words):
-            calibration_slope(labels, proba)
+            calibration_slope(labels, proba, pos_label=1)
     three = calibrated(40, 3)
     for call in (calibration_slope, hosmer_lemeshow):
         with pytest.raises(ValueError, match=r"^y_proba = 3 classes: .*event=.*\[0, 1, 2\].*top-label"):

@@ -75,10 +75,10 @@ def test_both_estimates_converge_where_the_map_jumps() -> None:
         of_mean, of_estimates = [], []
         for seed in range(4):
             y, p = sample(n, seed)
-            smooth = np.asarray(propercal.conditional_mean(y, p, bandwidth=bandwidth))[:, 1]
+            smooth = np.asarray(propercal.conditional_mean(y, p, pos_label=1, bandwidth=bandwidth))[:, 1]
             of_mean.append(np.abs(smooth - rate(p)).mean())
             for method in ("direct", "risk"):
-                found = propercal.decompose(y, p, method=method, bandwidth=bandwidth)
+                found = propercal.decompose(y, p, pos_label=1, method=method, bandwidth=bandwidth)
                 of_estimates.append(abs(found.calibration_error - truth))
         assert np.mean(of_mean) < 1.15 * bound(n, bandwidth), n
         errors.append((np.mean(of_mean), np.mean(of_estimates)))

@@ -186,7 +186,7 @@ def holds(band: Band, p: Any, mean: Any) -> bool:
 def test_labels_that_no_monotone_mean_explains_are_named() -> None:
     p = np.linspace(0, 1, 400)
     with pytest.warns(UserWarning, match="no non-decreasing"):
-        found = propercal.reliability((p < 0.5).astype(int), p, n_resamples=19)
+        found = propercal.reliability((p < 0.5).astype(int), p, pos_label=1, n_resamples=19)
     assert (found.confidence_lower > found.confidence_upper).any()
 
 
