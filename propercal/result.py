@@ -169,9 +169,9 @@ class Decomposition(EstimatedTerms):
 
         .. math::
 
-            E\, D_F(r, g) = \underbrace{E\, D_F(r, g)\, 1[t < 0]}_\text{over-confidence} +
-            \underbrace{E\, D_F(r, g)\, 1[t > 0]}_\text{under-confidence}, \qquad
-            t = ⟨r - g, g - c⟩ .
+            E\, D_F(r, g) &= \underbrace{E\, D_F(r, g)\, 1[t < 0]}_\text{over-confidence} \\
+            &+ \underbrace{E\, D_F(r, g)\, 1[t > 0]}_\text{under-confidence}, \\
+            t &= ⟨r - g, g - c⟩ .
 
         A row is over-confident if its prediction g lies further out from c than r = E[Y | g] does.
         For canonical and class-wise calibration c are the shares of the classes: over-confident
