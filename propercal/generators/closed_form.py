@@ -46,7 +46,8 @@ class Log(_Separable):
 
     .. math::
 
-        F(p) &= \sum_i p_i \log p_i, \quad L_F(q, e_y) = -\log q_y, \\
+        F(p) &= \sum_i p_i \log p_i, \\
+        L_F(q, e_y) &= -\log q_y, \\
         D_F(p, q) &= \sum_i p_i \log (p_i / q_i)
 
     F vanishes at the vertices. The loss and the divergence are infinite where an outcome is
@@ -94,7 +95,8 @@ class Brier(_Separable):
 
     .. math::
 
-        F(p) &= \|p\|^2 - 1, \quad L_F(q, e_y) = \|q - e_y\|^2, \\
+        F(p) &= \|p\|^2 - 1, \\
+        L_F(q, e_y) &= \|q - e_y\|^2, \\
         D_F(p, q) & = \|p - q\|^2
 
     F vanishes at the vertices. For two classes this is twice the squared error of q_1.
@@ -129,7 +131,8 @@ class Spherical(BregmanGenerator):
 
     .. math::
 
-        F(p) &= \|p\| - 1, \quad L_F(q, e_y) = 1 - q_y / \|q\|, \\
+        F(p) &= \|p\| - 1, \\
+        L_F(q, e_y) &= 1 - q_y / \|q\|, \\
         D_F(p, q) &= \|p\| - \langle p, q \rangle / \|q\|
 
     F vanishes at the vertices.
