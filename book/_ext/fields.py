@@ -33,9 +33,7 @@ def is_left_out(_: Sphinx, __: str, ___: str, found: object, *____: object) -> b
     return True if inherited or text.startswith(_EMPTY[0]) else None
 
 
-def with_forms(
-    _: Sphinx, what: str, __: str, found: object, ___: object, lines: list[str]
-) -> None:
+def with_forms(_: Sphinx, what: str, __: str, found: object, ___: object, lines: list[str]) -> None:
     """Name the forms of a result below its class, and drop the docstring of every tuple."""
     if what == "data" and lines and lines[0].startswith(_EMPTY[1]):
         lines.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,15 @@ def panels(
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False, **options)
     if title:
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(_wrapped(title, size[0]), fontsize=10)
     return figure, axes
+
+
+def _wrapped(title: str, width: float) -> str:
+    """Return a title in lines that a figure of so many inches has room for."""
+    return "\n".join(
+        line for part in title.split("\n") for line in textwrap.wrap(part, int(13.5 * width))
+    )
 
 
 def legend(figure: Figure, axes: Any, **extra: Any) -> None:
@@ -75,7 +83,14 @@ def legend(figure: Figure, axes: Any, **extra: Any) -> None:
         found.values(),
         found.keys(),
         loc="outside lower center",
-        ncols=min(len(found), 5 if len(found) > 4 else 4),
+        ncols=_columns(list(found), figure.get_figwidth()),
         frameon=False,
         **extra,
     )
+
+
+def _columns(labels: list[str], width: float) -> int:
+    """Return how many labels stand beside each other in so many inches."""
+    longest = max((len(label) for label in labels), default=0)
+    fitting = int(width / (0.55 + 0.065 * longest))
+    return max(1, min(len(labels), fitting, 5 if len(labels) > 4 else 4))
