@@ -50,10 +50,10 @@ def restyle(axis: Axes) -> None:
         seen[of["color"]] += 1
         line, caps, bars = drawn
         line.set(**of)
+        for part in (*caps, *bars):
+            part.set_color(of["color"])
         for cap in caps:
-            cap.set_color(of["color"])
-        for bar in bars:
-            bar.set_color(of["color"])
+            cap.set_markeredgecolor(of["color"])
 
 
 def shade(i: int, n: int) -> dict[str, Any]:

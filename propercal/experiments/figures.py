@@ -67,10 +67,15 @@ def panels(
 
 
 def _wrapped(title: str, width: float) -> str:
-    """Return a title in lines that a figure of so many inches has room for."""
-    return "\n".join(
-        line for part in title.split("\n") for line in textwrap.wrap(part, int(13.5 * width))
-    )
+    """Return a title in lines of about one length, which so many inches have room for."""
+    most = int(13 * width)
+    lines: list[str] = []
+    for part in title.split("\n"):
+        n = max(1, -(-len(part) // most))
+        found = textwrap.wrap(part, most)
+        even = textwrap.wrap(part, min(most, len(part) // n + 8))
+        lines += even if len(even) == len(found) else found
+    return "\n".join(lines)
 
 
 def legend(figure: Figure, axes: Any, **extra: Any) -> None:
