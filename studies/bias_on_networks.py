@@ -134,8 +134,13 @@ class Closeness(NamedTuple):
 
     @property
     def said(self) -> str:
+        if self.off and self.close:
+            return "holds in part"
+        if self.off and self.undecided:
+            of = self.off + self.undecided
+            return f"fails on {self.off} of {of}, undecided on {self.undecided}"
         if self.off:
-            return "fails" if not self.close else "holds in part"
+            return "fails"
         return "holds" if not self.undecided else "not shown for all"
 
     def __str__(self) -> str:
