@@ -1,4 +1,4 @@
-"""How every figure shows an estimate: one colour and one marker for each, in all studies."""
+"""Styles of estimates in figures: one colour and one marker for each, in all studies."""
 
 from __future__ import annotations
 
