@@ -46,7 +46,8 @@ def restyle(axis: Axes) -> None:
     """Give lines that were drawn by their order the styles of their estimates."""
     seen: Counter[str] = Counter()
     for drawn in axis.containers:
-        of = style(drawn.get_label(), seen[style(drawn.get_label())["color"]])
+        label = str(drawn.get_label())
+        of = style(label, seen[style(label)["color"]])
         seen[of["color"]] += 1
         line, caps, bars = drawn
         line.set(**of)
@@ -62,5 +63,5 @@ def shade(i: int, n: int) -> dict[str, Any]:
 
     colour, _ = STYLES["debiased"]
     share = 0.35 + 0.65 * (i + 1) / n if n > 1 else 1.0
-    mixed = [1 - share * (1 - part) for part in to_rgb(colour)]
-    return {"color": to_hex(mixed), "marker": ("v", "^", "s", "o")[i - n]}
+    red, green, blue = (1 - share * (1 - part) for part in to_rgb(colour))
+    return {"color": to_hex((red, green, blue)), "marker": ("v", "^", "s", "o")[i - n]}

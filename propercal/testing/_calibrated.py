@@ -86,7 +86,8 @@ def assert_calibrated(
     .. math::
 
         &p \le \alpha \quad\text{and} \\
-        &\text{lower end of the interval of level } 1 - 2\alpha \\ &> \mathtt{max\_calibration\_error}.
+        &\text{lower end of the interval of level } 1 - 2\alpha \\
+        &> \mathtt{max\_calibration\_error}.
 
     Parameters
     ----------

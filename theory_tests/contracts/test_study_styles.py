@@ -10,6 +10,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("xarray")
 
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from propercal.experiments.figures import panels
 from studies import debiasing, debiasing_summary, styles
@@ -64,6 +65,6 @@ def test_more_rows_are_darker() -> None:
 def test_no_title_is_wider_than_its_figure() -> None:
     figure, _ = panels(1, 1, (styles.WIDTH, 3), "word " * 40 + "\nshort")
     figure.canvas.draw()
-    box = figure.texts[0].get_window_extent() if figure.texts else figure._suptitle.get_window_extent()
+    box = next(each for each in figure.findobj(Text) if each.get_text() == figure.get_suptitle()).get_window_extent()
     assert box.width < figure.bbox.width
     assert figure.get_suptitle().splitlines()[-1] == "short"
