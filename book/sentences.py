@@ -302,14 +302,14 @@ def hierarchies_of_readme() -> tuple[str, tuple[str, ...]]:
 
 def runner_up_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on runners-up."""
-    pattern = r"confident first class: (\S+) % of the Brier calibration error at n = 1000, (\S+) % at 5000"
+    pattern = r"depends on the next two: (\S+) % of the Brier calibration error at n = 1000, (\S+) % at 5000"
     return pattern, _relative_biases("brier", "runner-up")
 
 
 def warnings_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on the warning of a misfit."""
     said = warned_where_missed(kept("missed_shapes"))
-    return r"which it does in (.*?) of such results", (said,)
+    return r"but it comes in (.*?) of such results", (said,)
 
 
 def _relative_biases(generator: str, *shapes: str) -> tuple[str, ...]:

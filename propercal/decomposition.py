@@ -107,10 +107,10 @@ def decompose(
 
     .. math::
 
-        \underbrace{E\, L_F(g, Y)}_\text{risk} =
+        \underbrace{E\, L_F(g, Y)}_\text{risk} &=
         \underbrace{E\, D_F(r, g)}_\text{calibration error} +
-        \underbrace{E\,[-F(r)]}_\text{refinement}, \qquad
-        \text{refinement} = \underbrace{-F(E\,Y)}_\text{uncertainty} - \text{sharpness}.
+        \underbrace{E\,[-F(r)]}_\text{refinement}, \\
+        \text{refinement} &= \underbrace{-F(E\,Y)}_\text{uncertainty} - \text{sharpness}.
 
     Parameters
     ----------

@@ -105,9 +105,8 @@ class Decomposition(EstimatedTerms):
         5.02/n for the log loss of independent rows of equal weight. Smaller errors show less
         often, and so do other shapes of this size: in simulations a slope and a shift for each
         class in .5 to .8, an oscillation in .1 to .4 of samples. Intervals begin above 0 at larger
-        errors: at this one in 0 to .15 of samples. NaN for other methods, where temperatures change
-        nothing (all predictions uniform), and where several classes may occur in a row, since how
-        they go together is not known.
+        errors. NaN for other methods, where temperatures change nothing (all predictions uniform),
+        and where several classes may occur in a row, since how they go together is not known.
     n_groups : int or None
         Groups, or blocks, of rows that may depend on each other; None where none were given.
     skill_score_error : float or None
@@ -179,9 +178,9 @@ class Decomposition(EstimatedTerms):
 
         .. math::
 
-            E\, D_F(r, g) = \underbrace{E\, D_F(r, g)\, 1[t < 0]}_\text{over-confidence} +
-            \underbrace{E\, D_F(r, g)\, 1[t > 0]}_\text{under-confidence}, \qquad
-            t = ⟨r - g, g - c⟩ .
+            E\, D_F(r, g) &= \underbrace{E\, D_F(r, g)\, 1[t < 0]}_\text{over-confidence} \\
+            &+ \underbrace{E\, D_F(r, g)\, 1[t > 0]}_\text{under-confidence}, \\
+            t &= ⟨r - g, g - c⟩ .
 
         A row is over-confident if its prediction g lies further out from c than r = E[Y | g] does.
         For canonical and class-wise calibration c are the shares of the classes: over-confident

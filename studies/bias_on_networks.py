@@ -33,12 +33,13 @@ from propercal.experiments import (
     mean_and_error,
     selections,
 )
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from propercal.experiments.statistics import share_inside
 from propercal.plotting import convergence
 from studies.data import BANDWIDTH, DIGITS, NETWORKS, ModelFactors, named, output, short, whole_set
 from studies.losses import LOSSES_HELP, loss, symbol, unit
 from studies.paths import DATA
+from studies.styles import WIDTH, restyle, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,8 +134,13 @@ class Closeness(NamedTuple):
 
     @property
     def said(self) -> str:
+        if self.off and self.close:
+            return "holds in part"
+        if self.off and self.undecided:
+            of = self.off + self.undecided
+            return f"fails on {self.off} of {of}, undecided on {self.undecided}"
         if self.off:
-            return "fails" if not self.close else "holds in part"
+            return "fails"
         return "holds" if not self.undecided else "not shown for all"
 
     def __str__(self) -> str:
@@ -259,29 +265,32 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 
 def _biases_of(summary: xr.Dataset, model: str) -> Figure:
-    """Estimate, bias and relative bias, a row for each generator."""
-    n_rows = summary.sizes["generator"]
+    """Estimate, bias and relative bias below each other, a column for each generator."""
+    n_columns = summary.sizes["generator"]
     title = (
         f"{model}: subsets of the test set against all {summary['n_rows'].item():.0f} rows by the "
         f"same estimate (risk, direct: γ = {BANDWIDTH:g})"
     )
-    figure, axes = panels(n_rows, 3, (9.2, 1.4 + 2.2 * n_rows), title, sharex=True)
+    figure, axes = panels(3, n_columns, (WIDTH, 7.6), title, sharex=True)
     shown = {
         "estimate × 100": 100 * summary["estimate"],
         "bias × 100": 100 * (summary["estimate"] - summary["reference"]),
         "relative bias (%)": 100 * relative_bias(summary),
     }
-    for row, ((generator,), of) in zip(axes, selections(summary, "generator"), strict=True):
-        for axis, (name, values) in zip(row, shown.items(), strict=True):
+    shown_of = selections(summary, "generator")
+    for column, ((generator,), of) in zip(axes.T, shown_of, strict=True):
+        for axis, (name, values) in zip(column, shown.items(), strict=True):
             value = values.sel(generator=generator).to_dataset(name="value")
             convergence(value, estimate="value", ax=axis)
+            restyle(axis)
             axis.get_legend().remove()
             axis.set(xlabel="", ylabel="", title=f"{symbol(generator)}, {name}")
-        row[0].set_ylabel(f"{unit(generator)} × 100")
-        for axis in row[1:]:
+        column[0].set_ylabel(f"{unit(generator)} × 100")
+        for axis in column[1:]:
             axis.axhline(0, color="black", linewidth=0.8)
-        for colour, level in zip(COLOURS, 100 * of["reference"].values, strict=False):
-            row[0].axhline(level, color=colour, linestyle="--", linewidth=1.0)
+        for (method,), at in selections(100 * of[["reference"]], "method"):
+            colour, level = style(method)["color"], at["reference"].item()
+            column[0].axhline(level, color=colour, linestyle="--", linewidth=1.0)
     axes[0, 0].plot([], [], color="0.3", linestyle="--", linewidth=1.0, label="whole test set")
     for axis in axes[-1]:
         axis.set_xlabel("sample size n")

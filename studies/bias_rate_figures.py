@@ -10,23 +10,20 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import selections
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from studies.bias_rate_report import DEBIASED, once
 from studies.data import notion_name
 from studies.losses import ESTIMATES, loss, with_unit
+from studies.styles import WIDTH, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = {"direct": "o", "risk": "s"}
-_LINES = {"direct": "--", "risk": "-"}
 _FLOORS = {"direct": ":", "risk": "-."}
 _OURS: dict[str, Any] = {
-    "color": COLOURS[4],
-    "marker": "D",
+    **style(DEBIASED),
     "markersize": 5,
-    "linestyle": "-",
     "linewidth": 1.8,
     "zorder": 5,
     "label": DEBIASED,
@@ -52,12 +49,12 @@ def _distinct(summary: xr.Dataset) -> xr.Dataset:
     return summary.assign(truth=once(summary["truth"]))
 
 
-def _grid(summary: xr.Dataset, n_rows: int, title: str, **options: Any) -> tuple[Figure, Any]:
-    n_columns = summary.sizes["n_classes"]
-    size = (max(1.2 + 2.5 * n_columns, 7.6), 1.6 + 2.1 * n_rows)
+def _grid(summary: xr.Dataset, n_columns: int, title: str, **options: Any) -> tuple[Figure, Any]:
+    n_rows = summary.sizes["n_classes"]
+    size = (WIDTH, 2.2 + 2.1 * n_rows)
     figure, axes = panels(n_rows, n_columns, size, title, sharex=True, **options)
-    for axis, k in zip(axes[0], summary["n_classes"].values, strict=True):
-        axis.set_title(f"{k} classes")
+    for row, k in zip(axes, summary["n_classes"].values, strict=True):
+        row[0].set_ylabel(f"{k} classes")
     sizes = summary["sample_size"].values
     for axis in axes.flat:
         axis.set_xscale("log")
@@ -85,12 +82,7 @@ def _series(panel: xr.Dataset) -> list[tuple[xr.Dataset, dict[str, Any]]]:
     return [
         (
             panel.sel({"bandwidth": gamma, "method": method}),
-            {
-                "color": COLOURS[i % len(COLOURS)],
-                "marker": _MARKERS[method],
-                "linestyle": _LINES[method],
-                "label": f"{method}, γ = {gamma:g}",
-            },
+            {**style(method, i, hollow=False), "label": f"{method}, γ = {gamma:g}"},
         )
         for method in panel["method"].values.tolist()
         for i, gamma in enumerate(panel["bandwidth"].values.tolist())
@@ -104,12 +96,12 @@ def _notion(summary: xr.Dataset) -> str:
 def _rows(
     summary: xr.Dataset, title: str, label: str
 ) -> tuple[Figure, Any, Iterator[tuple[Axes, xr.Dataset]]]:
-    """Return a row of panels for each generator, and every panel with what it shows."""
+    """Return a column of panels for each generator, and every panel with what it shows."""
     generators = summary["generator"].values.tolist()
     figure, axes = _grid(summary, len(generators), title)
-    for row, generator in zip(axes, generators, strict=True):
-        row[0].set_ylabel(f"{label}\n{_name(generator)}")
-    shown = (at for _, at in selections(summary, "generator", "n_classes"))
+    for axis, generator in zip(axes[0], generators, strict=True):
+        axis.set_title(f"{label}\n{_name(generator)}")
+    shown = (at for _, at in selections(summary, "n_classes", "generator"))
     return figure, axes, zip(axes.flat, shown, strict=True)
 
 
@@ -122,8 +114,8 @@ def _estimate(summary: xr.Dataset) -> Figure:
     figure, axes, shown = _rows(summary, title, "calibration error")
     n = summary["sample_size"].values
     for axis, panel in shown:
-        for line, style in _series(panel):
-            axis.errorbar(n, line["mean"], line["standard_error"], capsize=2, **style)
+        for line, looks in _series(panel):
+            axis.errorbar(n, line["mean"], line["standard_error"], capsize=2, **looks)
         _debiased(axis, panel, "mean", "standard_error")
         axis.axhline(panel["truth"].item(), color="black", linewidth=1.6, label="truth")
         if axis.get_ylim()[0] > 0:
@@ -143,8 +135,8 @@ def _relative_bias(summary: xr.Dataset) -> Figure:
         lowest = _lowest(panel, "relative_bias")
         if f"{DEBIASED}_relative_bias" in panel:
             lowest = np.fmin(lowest, _lowest(panel, f"{DEBIASED}_relative_bias"))
-        for line, style in _series(panel):
-            axis.errorbar(n, line["relative_bias"], line["relative_bias_se"], capsize=2, **style)
+        for line, looks in _series(panel):
+            axis.errorbar(n, line["relative_bias"], line["relative_bias_se"], capsize=2, **looks)
         _debiased(axis, panel, "relative_bias", "relative_bias_se")
         axis.axhline(0.0, color="black", linewidth=1.6, label="truth")
         _percent_axis(axis, lowest)
@@ -179,26 +171,26 @@ def _bias(summary: xr.Dataset) -> Figure:
     generator = _name(summary["generator"].item())
     title = f"|bias| of the {_notion(summary)} calibration error, {generator}"
     figure, axes = _grid(summary, 2, title, sharey="row")
-    axes[0, 0].set_ylabel("|mean − limit at fixed γ|")
-    axes[1, 0].set_ylabel("|mean − truth|")
+    axes[0, 0].set_title("|mean − limit at fixed γ|")
+    axes[0, 1].set_title("|mean − truth|")
     n = summary["sample_size"].values.astype(float)
-    for column, k in zip(axes.T, summary["n_classes"].values, strict=True):
+    for row, k in zip(axes, summary["n_classes"].values, strict=True):
         panel = summary.sel(n_classes=k)
-        for line, style in _series(panel):
-            for axis, against in zip(column, ("limit", "truth"), strict=True):
+        for line, looks in _series(panel):
+            for axis, against in zip(row, ("limit", "truth"), strict=True):
                 bias = line[f"bias_from_{against}"].values
                 error = line[f"bias_from_{against}_se"].values
-                _log_points(axis, n, bias, error, style)
+                _log_points(axis, n, bias, error, looks)
             floor = abs(line["limit"].item() - line["truth"].item())
-            column[1].axhline(
-                floor, color=style["color"], linestyle=_FLOORS[line["method"].item()], linewidth=1.0
+            row[1].axhline(
+                floor, color=looks["color"], linestyle=_FLOORS[line["method"].item()], linewidth=1.0
             )
-        _guide(column[0], n, panel)
-        _debiased_bias(column[1], panel)
+        _guide(row[0], n, panel)
+        _debiased_bias(row[1], panel)
     for method in summary["method"].values.tolist():
         label = f"|limit − truth|, {method}"
-        axes[1, 0].plot([], [], color="0.3", linestyle=_FLOORS[method], label=label)
-    axes[1, 0].plot(
+        axes[0, 1].plot([], [], color="0.3", linestyle=_FLOORS[method], label=label)
+    axes[0, 1].plot(
         [], [], color="0.3", marker="o", markerfacecolor="white", linestyle="", label="below 2 s.e."
     )
     legend(figure, axes, **ESTIMATES)

@@ -133,19 +133,19 @@ def conclusion(summary: xr.Dataset) -> str:
         if method in last["method"]
     )
     first = (
-        f"With {n} samples and the bandwidth γ = {gamma:g}, the {named} estimates miss the true "
-        f"calibration error by {off}."
+        f"With {n} samples and the bandwidth γ = {gamma:g}, the published estimates of the "
+        f"{named} calibration error are off by {off}."
     )
     slope = once(summary["slope"]).median().item()
     floor = _range(100 * (last["limit"] / last["truth"] - 1))
     second = (
-        f"The bias does fall like 1/n (median slope {_signed(slope, '.2f')}, theory −1), but "
-        f"towards limits that are themselves {floor} off the truth."
+        f"More samples do not mend that: the bias falls like 1/n (median slope "
+        f"{_signed(slope, '.2f')}; theory: −1), but towards limits that are off by {floor} too."
     )
     if not np.isfinite(slope):
         second = (
-            "No rate can be seen at these sample sizes, and the limits at that bandwidth "
-            f"are themselves {floor} off the truth."
+            "No rate can be seen at these sample sizes, and endless samples would not mend that: "
+            f"the limits at that bandwidth are off by {floor} too."
         )
     return f"{first} {second} {_default(summary)}"
 
@@ -159,9 +159,9 @@ def _default(summary: xr.Dataset) -> str:
     n = of[f"{DEBIASED}_sample_size"].item()
     theirs = abs(once(summary["relative_bias"]).sel(bandwidth=0.02, method="nearest"))
     return (
-        f'Report the default, method="debiased": with {n} samples, over all lines of the table, '
-        f"its bias is {_range(of)}, without its sign {abs(of).median().item():.0f} % in the median "
-        f"(± {error.median().item():.0f} in one line), where that of the two others is "
+        f'Report the default, method="debiased": with {n} samples it is off by {_range(of)}, '
+        f"typically by {abs(of).median().item():.0f} % (the median over the lines of the table, "
+        f"each ± {error.median().item():.0f}), and the published estimates typically by "
         f"{theirs.isel(sample_size=-1).median().item():.0f} %."
     )
 

@@ -28,7 +28,7 @@ from scipy.stats import kendalltau, norm, rankdata, spearmanr
 from propercal import decompose
 from propercal._data.messages import bad_value
 from propercal.experiments import Cell, Claim, Study, main, selections
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from propercal.plotting import reliability_diagram
 from studies.bins import N_BINS, bin_means
 from studies.data import (
@@ -44,6 +44,7 @@ from studies.data import (
 )
 from studies.losses import symbol, unit
 from studies.paths import DATA
+from studies.styles import WIDTH, points, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -255,7 +256,7 @@ def _similar(summary: xr.Dataset) -> tuple[str, str]:
 
 
 #: Panels of reliability diagrams in a row.
-_COLUMNS = 5
+_COLUMNS = 3
 
 
 def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
@@ -267,27 +268,27 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 
 def _classes(summary: xr.Dataset) -> Figure:
-    """A row for each model: calibration errors by class, and the binned one."""
+    """Calibration errors by class, and the binned one, of each model below each other."""
     n = summary.sizes["model"]
     title = "Calibration error of each class against the rest"
-    figure, axes = panels(n, 3, (9.2, 1.3 + 1.9 * n), title, sharex=True)
+    figure, axes = panels(3 * n, 1, (WIDTH, 1.4 + 3.9 * n), title, sharex=True)
     x = summary["class"].values
-    for row, ((model,), of) in zip(axes, selections(summary, "model"), strict=True):
+    for row, ((model,), of) in zip(axes.reshape(n, 3), selections(summary, "model"), strict=True):
         for axis, ((generator,), at) in zip(row, selections(of, "generator"), strict=False):
             paper, ours = (
                 100 * at["estimate"].sel({"method": m}).values for m in ("risk", "debiased")
             )
-            axis.plot(x - 0.15, paper, "s", mfc="white", color=COLOURS[1], label="risk, γ = 0.02")
+            axis.plot(x - 0.15, paper, **points("risk", 1), label="risk, γ = 0.02")
             low, high = 100 * at["lower"].values, 100 * at["upper"].values
-            axis.vlines(x + 0.15, low, high, COLOURS[0], linewidth=1.2)
-            axis.plot(x + 0.15, ours, "o", color=COLOURS[0], label="debiased, 95 % interval")
-            axis.set_ylabel(f"{symbol(generator)} × 100 ({unit(generator)})")
+            axis.vlines(x + 0.15, low, high, style("debiased")["color"], linewidth=1.2)
+            axis.plot(x + 0.15, ours, **points("debiased"), label="debiased, 95 % interval")
+            axis.set_ylabel(f"{symbol(generator)} × 100\n({unit(generator)})")
         axis = row[2]
-        axis.plot(x - 0.15, 100 * of["binned"], "s", mfc="white", color=COLOURS[2], label="binned")
+        axis.plot(x - 0.15, 100 * of["binned"], **points("binned", 1), label="binned")
         null = 100 * of["binned_null"]
         axis.plot(x + 0.15, null, "_", color="black", label="the same if calibrated", markersize=8)
         axis.set_ylabel("CE_1 × 100")
-        row[1].set_title(named(model))
+        row[0].set_title(named(model))
         for axis in row:
             axis.axhline(0, color="black", linewidth=0.8)
             axis.grid(axis="y", color="0.92", linewidth=0.6)
@@ -303,7 +304,7 @@ def _reliability(of: xr.Dataset, name: str) -> Figure:
     """A reliability diagram for each class."""
     classes = of["class"].values.tolist()
     n_rows = -(-len(classes) // _COLUMNS)
-    size, title = (10.5, 1.1 + 2.1 * n_rows), f"{name}: each class against the rest"
+    size, title = (WIDTH, 1.1 + 2.0 * n_rows), f"{name}: each class against the rest"
     figure, axes = panels(n_rows, _COLUMNS, size, title, sharex=True, sharey=True)
     for axis in axes.flat[len(classes) :]:
         axis.set_axis_off()
@@ -318,9 +319,9 @@ def _reliability(of: xr.Dataset, name: str) -> Figure:
         own.remove()
         axis.set(title=f"class {i}", xlabel="", ylabel="", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     # A label of the whole figure would lie under the legend.
-    axes[-1, _COLUMNS // 2].set_xlabel("predicted probability of the class")
+    axes[(len(classes) - 1) // _COLUMNS, 0].set_xlabel("predicted probability")
     figure.supylabel("frequency of the class", fontsize=9)
-    figure.legend(handles, texts, loc="outside lower center", ncols=len(texts), frameon=False)
+    figure.legend(handles, texts, loc="outside lower center", ncols=1, frameon=False)
     return figure
 
 

@@ -14,6 +14,7 @@ from propercal.experiments.figures import COLOURS, legend, panels
 from propercal.plotting.palette import MARKERS
 from studies.debiasing_summary import BIAS_TARGETS, COVERAGE_TARGET, LEVEL, RMSE_RIVALS, SIZE_TARGET
 from studies.losses import loss
+from studies.styles import points, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def _panels(
     rows: int, columns: int, names: list[str], title: str, height: float = 0.3
 ) -> tuple[Figure, Any]:
     """Panels in which every scenario has a line."""
-    size = (2.0 + 2.3 * columns, 1.5 + rows * (0.4 + height * len(names)))
+    size = (1.4 + 2.2 * columns, 1.5 + rows * (0.4 + height * len(names)))
     figure, axes = panels(rows, columns, size, title, sharey=True, sharex=True)
     for axis in axes.flat:
         axis.set_yticks(range(len(names)), names)
@@ -50,6 +51,11 @@ def _panels(
         axis.tick_params(axis="y", length=0)
         axis.set_axisbelow(True)
     return figure, axes
+
+
+def _points(i: int) -> dict[str, Any]:
+    """Return the style of the i-th test."""
+    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
 
 
 def _within(value: Any, error: Any, bounds: tuple[float, float]) -> Any:
@@ -74,8 +80,7 @@ def _series(
             np.arange(panel.sizes[dims[0]]) + shift,
             xerr=error[i] if bounds is None else _within(values[i], error[i], bounds),
             linestyle="",
-            color=COLOURS[i % len(COLOURS)],
-            marker=MARKERS[i % len(MARKERS)],
+            **(shade(i, len(values)) if dims[1] == "sample_size" else _points(i)),
             elinewidth=1,
             label=level if isinstance(level, str) else f"n = {level}",
         )
@@ -104,23 +109,19 @@ def _relative_bias(summary: xr.Dataset, score: str) -> Figure:
     title = f"Relative bias of the debiased calibration error, {score}, ± standard error\n"
     last = summary.isel(sample_size=-1)
     title += (
-        f"(rivals in grey at n = {last['sample_size'].item()}; grey band: target;\n"
+        f"(rivals, hollow, at n = {last['sample_size'].item()}; grey band: target;\n"
         f"dashed: from ±{_LINEAR} % on the scale is logarithmic)"
     )
     figure, axes = _by_size(summary, "relative_bias", title)
     y = np.arange(summary.sizes["scenario"])
     for axis, ((k,), at) in zip(axes.flat, selections(last, "n_classes"), strict=False):
-        rivals = zip(RMSE_RIVALS, ("|", "x", "+", "1"), strict=True)
         # Results that were kept before a rival was added are drawn without it.
         shown = set(at["method"].values.tolist())
-        for method, marker in ((m, marker) for m, marker in rivals if m in shown):
+        for method in (m for m in RMSE_RIVALS if m in shown):
             axis.plot(
                 at["relative_bias"].sel({"method": method}),
                 y,
-                linestyle="",
-                marker=marker,
-                markersize=6,
-                color="0.45",
+                **points(method, 1),
                 label=method,
             )
         target = next((100 * share for most, _, share in BIAS_TARGETS if k <= most), None)

@@ -74,7 +74,7 @@ def _verdict(summary: xr.Dataset) -> Iterator[str]:
 
 
 def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Show a row of panels for each notion."""
+    """Show a column of panels for each notion."""
     return {f"({notion_name(name)})": at for (name,), at in selections(summary, "notion")}
 
 

@@ -25,13 +25,13 @@ import xarray as xr
 
 from propercal import decompose
 from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_error, selections
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from propercal.information import layer_sharpness
 from propercal.plotting import layer_curves
-from propercal.plotting.palette import MARKERS
 from studies.data import BANDWIDTH, Floats
 from studies.losses import loss, with_unit
 from studies.paths import DATA
+from studies.styles import WIDTH, points
 from studies.training import (
     TITLES,
     Design,
@@ -258,29 +258,27 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 
 def _layers(summary: xr.Dataset, activation: str) -> Figure:
-    """Accuracy, and sharpness by epoch: a row a generator, a column an estimate, a line a layer."""
+    """Accuracy, and sharpness by epoch: a column a generator, a row an estimate, a line a layer."""
     title = f"Sharpness of the layers of a {activation} network, mean over seeds ± standard error"
-    n_rows, n_columns = summary.sizes["generator"], 1 + summary.sizes["method"]
-    figure, axes = panels(n_rows, n_columns, (9.5, 5.2), title)
+    n_rows, n_columns = 1 + summary.sizes["method"], summary.sizes["generator"]
+    figure, axes = panels(n_rows, n_columns, (WIDTH, 1.4 + 2.0 * n_rows), title)
     _accuracy(axes[0, 0], summary)
-    for axis in axes[1:, 0]:
+    for axis in axes[0, 1:]:
         axis.set_axis_off()
-    for row, ((generator,), of) in zip(axes[:, 1:], selections(summary, "generator"), strict=True):
+    for row, ((generator,), of) in zip(axes[1:].T, selections(summary, "generator"), strict=True):
         for axis, ((method,), at) in zip(row, selections(of, "method"), strict=True):
             layer_curves(at, ax=axis)
             axis.set(xlabel="", ylabel="")
             # It is left to the figure.
             if axis.get_legend() is not None:
                 axis.get_legend().remove()
-            axis.set_title(_TITLES[method] if row[0] is axes[0, 1] else "")
-        row[0].set_ylabel(with_unit(f"{loss(generator).divergence} sharpness", generator))
+            axis.set_title(_TITLES[method])
+            axis.set_ylabel(with_unit(f"{loss(generator).divergence} sharpness", generator))
         # On one scale, so that estimates of one quantity can be compared.
         low, high = np.transpose([axis.get_ylim() for axis in row])
         for axis in row:
             axis.set_ylim(low.min(), high.max())
-            if axis is not row[0]:
-                axis.tick_params(labelleft=False)
-    for axis in [axes[0, 0], *axes[-1, 1:]]:
+    for axis in [axes[0, 0], *axes[-1]]:
         axis.set_xlabel("epoch")
     legend(figure, axes)
     return figure
@@ -312,15 +310,16 @@ def _rises(summary: xr.Dataset) -> Figure:
         "mean over epochs, and over seeds ± standard error"
     )
     n_rows, n_columns = summary.sizes["activation"], summary.sizes["generator"]
-    size = (2.0 + 3.2 * n_columns, 1.4 + 2.1 * n_rows)
+    size = (WIDTH, 1.6 + 2.1 * n_rows)
     figure, axes = panels(n_rows, n_columns, size, title, sharex=True)
     shown = selections(summary, "activation", "generator")
     for axis, ((activation, generator), of) in zip(axes.flat, shown, strict=True):
         for i, ((method,), at) in enumerate(selections(of, "method")):
             mean, error = mean_and_error(100 * rises(at["sharpness"].mean("epoch")), "seed")
             x = np.arange(mean.size) + 0.18 * (i - (len(METHODS) - 1) / 2)
-            style: dict[str, Any] = {"color": COLOURS[i], "marker": MARKERS[i], "capsize": 2}
-            axis.errorbar(x, mean, error, linestyle="", label=_TITLES[method], **style)
+            setting = int(method not in TITLES)
+            looks = {**points(method, setting), "capsize": 2, "label": _TITLES[method]}
+            axis.errorbar(x, mean, error, **looks)
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_title(f"{activation}, {loss(generator).divergence}")
         axis.set_xticks(range(mean.size), mean["step"].values)

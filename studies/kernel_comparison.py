@@ -76,7 +76,7 @@ def _verdict(summary: xr.Dataset) -> Iterator[str]:
 
 
 def _rows(summary: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Show a row of panels for each method, with a line for each kernel."""
+    """Show a column of panels for each method, with a line for each kernel."""
     names = [name for group in kernels(summary) for name in group]
     return {
         f"({method} estimate)": summary.sel(

@@ -62,7 +62,7 @@ def described(values: xr.DataArray, long_name: str, units: str = "") -> xr.DataA
 ESTIMATES = {
     "title": (
         "direct: mean divergence of the predictions from labels that a kernel averages.\n"
-        "risk: mean loss less the refinement of these averages.   "
+        "risk: mean loss less the refinement of these averages.\n"
         "γ: bandwidth of the kernel, in probability.\n"
         "debiased: the default of this package, which needs no bandwidth."
     ),

@@ -31,13 +31,13 @@ from propercal.experiments import (
     mean_and_error,
     selections,
 )
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from propercal.experiments.statistics import errors_of_chance, share_inside
 from propercal.experiments.workers import in_processes, one_thread
 from propercal.generators import as_generator
-from propercal.plotting.palette import MARKERS
 from propercal.simulation import MiscalibratedSimplex
 from studies.losses import LOSSES_HELP, UNITS_OF_F, described, loss
+from studies.styles import WIDTH, shade
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -211,24 +211,27 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 def _draw(summary: xr.Dataset) -> Figure:
     names = [
-        f"{shape.rstrip('-0123456789')}, {k} classes"
+        f"{shape.rstrip('-0123456789')}, {k}"
         for shape, k in zip(summary["shape"].values, summary["n_classes"].values, strict=True)
     ]
     rows = summary["generator"].values.tolist()
-    size = (8.2, 1.3 + len(rows) * (0.5 + 0.3 * len(names)))
+    size = (WIDTH, 1.5 + 3 * (0.6 + 0.24 * len(names)))
     count = summary["n_replicates"].max().item()
-    title = f"The default's calibration error of {len(names)} shapes, {count} data sets each"
-    figure, axes = panels(len(rows), 3, size, title, sharex="col", sharey=True)
+    title = (
+        f"The default's calibration error of {len(names)} shapes (with their number of classes), "
+        f"{count} data sets each"
+    )
+    figure, axes = panels(3, len(rows), size, title, sharex="row", sharey=True)
     shown = summary.assign(
         coverage=100 * summary["coverage"], warned=100 * summary["warned"].sel(warning="misfit")
     )
     columns = {"relative_bias": 0, "coverage": 95, "warned": None}
-    for row, generator in zip(axes, rows, strict=True):
-        for axis, (name, line) in zip(row, columns.items(), strict=True):
+    for column, generator in zip(axes.T, rows, strict=True):
+        for axis, (name, line) in zip(column, columns.items(), strict=True):
             _series(axis, shown.sel(generator=generator), name)
             if line is not None:
                 axis.axvline(line, color="black", linewidth=1)
-        row[0].set_ylabel(loss(generator).score)
+        column[0].set_title(loss(generator).score)
     axes[0, 0].set_yticks(range(len(names)), names)
     axes[0, 0].set_ylim(len(names) - 0.5, -0.5)
     texts = (
@@ -236,9 +239,10 @@ def _draw(summary: xr.Dataset) -> Figure:
         "95 % intervals with the truth, %",
         "warned of a misfit, %",
     )
-    for axis, text in zip(axes[-1], texts, strict=True):
-        axis.set_xlabel(text)
-    for axis in axes[:, 1:].flat:
+    for row, text in zip(axes, texts, strict=True):
+        for axis in row:
+            axis.set_xlabel(text)
+    for axis in axes[1:].flat:
         axis.set_xlim(-3, 103)
     legend(figure, axes)
     return figure
@@ -251,8 +255,8 @@ def _series(axis: Any, panel: xr.Dataset, name: str) -> None:
         at = panel.sel(sample_size=n)
         y = np.arange(panel.sizes["shape"]) + 0.5 * ((i + 0.5) / len(sizes) - 0.5)
         error = at.get(f"{name}_se")
-        style = {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-        axis.errorbar(at[name], y, xerr=error, linestyle="", label=f"n = {n}", **style)
+        looks = {**shade(i, len(sizes)), "linestyle": "", "label": f"n = {n}"}
+        axis.errorbar(at[name], y, xerr=error, **looks)
     axis.grid(axis="x", color="0.9", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.tick_params(axis="y", length=0)

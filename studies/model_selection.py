@@ -25,6 +25,7 @@ from propercal.experiments.figures import legend, panels
 from propercal.plotting import on_front, pareto_front
 from studies.losses import symbol, with_unit
 from studies.paths import DATA
+from studies.styles import WIDTH
 from studies.training import (
     GENERATORS,
     METHODS,
@@ -172,12 +173,13 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 
 def _pareto(summary: xr.Dataset) -> Figure:
-    """A row a generator, a column an estimate; the numbers are epochs."""
+    """A panel for each generator and estimate, below each other; the numbers are epochs."""
     title = (
         "Snapshots of training (numbers: epochs), mean over seeds ± standard error;\n"
         f"those within {_NEAR} points of the best accuracy"
     )
-    figure, axes = panels(summary.sizes["generator"], summary.sizes["method"], (8.4, 6.4), title)
+    size = (WIDTH, 0.9 + 2.4 * summary.sizes["generator"] * summary.sizes["method"])
+    figure, axes = panels(summary.sizes["generator"] * summary.sizes["method"], 1, size, title)
     x, x_error = mean_and_error(100 * summary["accuracy"], "seed")
     # The first snapshots are far from all others, whose numbers would lie on each other.
     near = (x >= x.max() - _NEAR).values

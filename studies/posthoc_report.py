@@ -198,7 +198,7 @@ def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]
     """One row for each notion, one column for each generator, one line for each model."""
     ticks = [named(model) for model in summary["model"].values.tolist()]
     n_rows, n_columns = summary.sizes["notion"], summary.sizes["generator"]
-    size = (2.6 + 2.9 * n_columns, 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
+    size = (1.6 + 2.1 * n_columns, 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
     figure, axes = panels(n_rows, n_columns, size, title, sharey=True)
     for axis, panel in _each(summary, axes):
         notion, generator = panel["notion"].item(), panel["generator"].item()

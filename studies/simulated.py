@@ -31,6 +31,7 @@ from propercal.methods import PUBLISHED_METHODS
 from propercal.plotting import convergence
 from propercal.simulation import TemperatureScaledSimplex
 from studies.losses import ESTIMATES, LOSSES_HELP, UNITS, symbol, unit
+from studies.styles import WIDTH, restyle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -263,18 +264,17 @@ def _figures(
 
 def _draw(rows: Mapping[str, xr.Dataset], title: str, generator: str) -> Figure:
     classes = next(iter(rows.values()))["n_classes"].values.tolist()
-    size = (max(1.4 + 2.5 * len(classes), 7.6), 1.9 + 2.1 * len(rows))
-    figure, axes = panels(len(rows), len(classes), size, sharex=True)
-    for row, (name, of_row) in zip(axes, rows.items(), strict=True):
-        for axis, k in zip(row, classes, strict=True):
-            _convergence(of_row.sel(n_classes=k), axis)
+    size = (WIDTH, 2.4 + 2.1 * len(classes))
+    figure, axes = panels(len(classes), len(rows), size, title, sharex=True)
+    for column, (name, shown) in zip(axes.T, rows.items(), strict=True):
+        for axis, k in zip(column, classes, strict=True):
+            _convergence(shown.sel(n_classes=k), axis)
             axis.set(xlabel="", ylabel="")
-        row[0].set_ylabel(f"{symbol(generator)} ({unit(generator)})\n{name}")
-    for axis, k in zip(axes[0], classes, strict=True):
-        axis.set_title(f"{k} classes")
+        column[0].set_title(f"{symbol(generator)} ({unit(generator)})\n{name}")
+    for row, k in zip(axes, classes, strict=True):
+        row[0].set_ylabel(f"{k} classes")
     for axis in axes[-1]:
         axis.set_xlabel("sample size n")
-    figure.suptitle(title, fontsize=10)
     legend(figure, axes, **ESTIMATES)
     return figure
 
@@ -282,6 +282,7 @@ def _draw(rows: Mapping[str, xr.Dataset], title: str, generator: str) -> Figure:
 def _convergence(panel: xr.Dataset, axis: Any) -> None:
     mean = panel["calibration_error"].mean("replicate")
     convergence(panel[["calibration_error", "truth"]], estimate="calibration_error", ax=axis)
+    restyle(axis)
     axis.get_legend().remove()
     if mean.min() > 0 and mean.max() > 12 * panel["truth"].item():
         axis.set_yscale("log")

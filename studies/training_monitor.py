@@ -25,6 +25,7 @@ from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_er
 from propercal.experiments.figures import COLOURS, legend, panels
 from studies.losses import loss, unit, with_unit
 from studies.paths import DATA
+from studies.styles import WIDTH, style
 from studies.training import (
     GENERATORS,
     METHODS,
@@ -278,11 +279,11 @@ def figures(summary: xr.Dataset) -> dict[str, Callable[[], Figure]]:
 
 
 def _monitor(summary: xr.Dataset) -> Figure:
-    """Loss and accuracy, then calibration error and refinement: a row a loss."""
+    """Loss, calibration error and refinement, accuracy: a column a loss."""
     title = "Training, smoothed, mean over seeds (bands: ± standard error)"
-    n_rows = summary.sizes["generator"]
-    figure, axes = panels(n_rows, 4, (10.5, 5.4), title, sharex=True)
-    for row, ((generator,), of) in zip(axes, selections(summary, "generator"), strict=True):
+    n_columns = summary.sizes["generator"]
+    figure, axes = panels(4, n_columns, (WIDTH, 8.6), title, sharex=True)
+    for row, ((generator,), of) in zip(axes.T, selections(summary, "generator"), strict=True):
         name = f"{loss(generator).title} loss"
         row[0].set_title(name)
         row[0].set_ylabel(with_unit(name, generator))
@@ -290,7 +291,7 @@ def _monitor(summary: xr.Dataset) -> Figure:
             of_part, axis = of.sel(part=part), row[1 + i]
             _band(row[0], of_part["loss"], COLOURS[4 + i], "_")
             for (method,), at in selections(of_part, "method"):
-                colour, title = COLOURS[METHODS.index(method)], _METHODS[method]
+                colour, title = style(method)["color"], _METHODS[method]
                 _band(axis, at["calibration_error"], colour, f"calibration error, {title}")
                 refinement = smooth(at["refinement"]).mean("seed")
                 label = f"refinement, {title}"
@@ -298,17 +299,17 @@ def _monitor(summary: xr.Dataset) -> Figure:
             axis.axhline(0, color="black", linewidth=0.6)
             axis.set_title(f"{loss(generator).divergence}, {_PARTS[part]}")
             axis.set_ylabel(unit(generator))
-    last = axes[0, 3]
+    last = axes[3, 0]
     for i, part in enumerate(PARTS):
         _band(last, 100 * summary["accuracy"].sel(part=part), COLOURS[4 + i], _PARTS[part])
     last.set_title("accuracy")
     last.set_ylabel("accuracy (%)")
-    for axis in axes[1:, 3]:
+    for axis in axes[3, 1:]:
         axis.set_axis_off()
-    last.tick_params(labelbottom=True)
-    for axis in [*axes[-1, :3], last]:
+    for axis in [*axes[2, 1:], last]:
+        axis.tick_params(labelbottom=True)
         axis.set_xlabel("epoch")
-    legend(figure, axes[:, 1:3])
+    legend(figure, axes[1:3])
     last.legend(loc="center right", frameon=False)
     return figure
 
@@ -326,7 +327,8 @@ def _stopping(summary: xr.Dataset) -> Figure:
     figure, ((axis,),) = panels(1, 1, (6.4, 1.2 + 0.3 * len(found)))
     for i, (name, stop) in enumerate(found.items()):
         epoch = stop.epoch.values
-        colour = COLOURS[0] if "risk" in name else COLOURS[1] if "debiased" in name else "black"
+        method = next((each for each in METHODS if each in name), None)
+        colour = style(method)["color"] if method else "black"
         # Seeds that stop at one epoch side by side.
         y = i + 0.12 * (np.arange(len(epoch)) - (len(epoch) - 1) / 2) / max(1, len(epoch) / 5)
         axis.plot(epoch, y, linestyle="", marker="o", mfc="white", mec=colour, zorder=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from book.pictures.canvas import BLUE, GREEN, RED, canvas, gap
+from book.pictures.canvas import GREEN, RED, canvas, gap
 from propercal.experiments.datasets import read_dataset
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def draw() -> Figure:
     n, mean = cell["sample_size"].values, cell["mean"].values
     figure, axis = canvas(3.4)
     axis.axhline(truth, color=GREEN)
-    axis.axhline(limit, color=RED)
-    axis.errorbar(n, mean, 2 * cell["standard_error"].values, color=BLUE, marker="o", ms=4)
+    axis.axhline(limit, color=RED, linestyle="--")
+    axis.errorbar(n, mean, 2 * cell["standard_error"].values, color=RED, marker="s", ms=4)
     gap(axis, 14_000, (truth, limit), RED)
     axis.text(n[0], truth - 0.002, "truth", color=GREEN, va="top")
     axis.text(n[0], limit - 0.002, "limit at this bandwidth", color=RED, va="top")
     axis.text(12_000, (truth + limit) / 2, "stays", color=RED, ha="right", va="center")
-    axis.text(n[1] * 1.1, mean[1], "mean estimate", color=BLUE, va="bottom")
+    axis.text(n[1] * 1.1, mean[1], "mean estimate", color=RED, va="bottom")
     axis.set(xscale="log", xlim=(40, 18_000), xlabel="rows", ylabel="calibration error in nats")
     axis.set_ylim(0, None)
     return figure

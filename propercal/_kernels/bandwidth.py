@@ -40,8 +40,8 @@ def select_bandwidth(
 
     .. math::
 
-        \text{risk: } \min_γ \sum_h w_h L_F(\hat r_h, y_h), \qquad
-        \text{likelihood: } \max_γ \sum_h w_h \log \frac{1}{n - 1} \sum_{j \ne h} κ_γ(g_h; g_j)
+        \text{risk: } &\min_γ \sum_h w_h L_F(\hat r_h, y_h), \\
+        \text{likelihood: } &\max_γ \sum_h w_h \log \frac{1}{n - 1} \sum_{j \ne h} κ_γ(g_h; g_j)
 
     The expectation of the first is the refinement plus E D_F(r, r̂): its minimiser is the best
     estimate of E[Y | g(X)] in the very divergence that is measured. The second, used in the paper,

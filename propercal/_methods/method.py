@@ -27,7 +27,7 @@ class Method(ABC):
     corrects_bias: ClassVar[bool] = False
     """Whether the bias of order 1/n is taken away, so that every term has an interval."""
     estimates_refinement: ClassVar[bool] = True
-    """Whether there are terms beside those that are means of losses: else these are NaN."""
+    """Whether there are terms beside those that are means of losses; else these are NaN."""
 
     @abstractmethod
     def terms(self, problems: Problems, generators: Sequence[BregmanGenerator]) -> list[Terms]:

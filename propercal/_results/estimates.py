@@ -162,7 +162,7 @@ class EstimatedTerms(Result):
 
     @property
     def units(self) -> str:
-        """Units of the terms: "nats" for the log loss, else empty."""
+        """Units of the terms, "nats" for the log loss, else empty."""
         return units_of(self.generator)
 
     def _values(self) -> dict[str, float]:

@@ -157,8 +157,8 @@ def calibration_slope(
 
     .. math::
 
-        \operatorname{logit} P(Y = 1) = a + b \operatorname{logit} p, \qquad
-        \operatorname{logit} P(Y = 1) = a_0 + \operatorname{logit} p .
+        \operatorname{logit} P(Y = 1) &= a + b \operatorname{logit} p, \\
+        \operatorname{logit} P(Y = 1) &= a_0 + \operatorname{logit} p .
 
     A slope b below 1 says that predictions are too extreme (over-confidence), above 1 that they are
     not extreme enough; a₀ is calibration in the large. Slope 1 and intercept 0 do not make a model

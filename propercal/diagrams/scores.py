@@ -67,10 +67,10 @@ def isotonic_decomposition(
 
     .. math::
 
-        \underbrace{\overline{L_F(g, y)}}_\text{score} =
-        \underbrace{\overline{L_F(g, y)} - \overline{L_F(c(g), y)}}_\text{miscalibration}
-        - \bigl(\underbrace{\overline{L_F(\bar y, y)} - \overline{L_F(c(g), y)}}_\text{
-        discrimination}\bigr) + \underbrace{\overline{L_F(\bar y, y)}}_\text{uncertainty}.
+        \underbrace{\overline{L_F(g, y)}}_\text{score} &=
+        \underbrace{\overline{L_F(g, y)} - \overline{L_F(c(g), y)}}_\text{miscalibration} \\
+        &- \bigl(\underbrace{\overline{L_F(\bar y, y)} - \overline{L_F(c(g), y)}}_\text{
+        discrimination}\bigr) \\ &+ \underbrace{\overline{L_F(\bar y, y)}}_\text{uncertainty}.
 
     Parameters
     ----------

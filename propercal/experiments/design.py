@@ -17,7 +17,7 @@ from propercal.simulation.model import NOTIONS, TemperatureScaledSimplex
 
 @dataclass(frozen=True)
 class StudyDesign(Factors):
-    """Factors × replicates of a Monte Carlo study of :class:`TemperatureScaledSimplex`.
+    """Factors × replicates of a Monte Carlo study of one simulation.
 
     Each cell (class count, sample size, replicate) is one simulated data set, drawn from
     ``SeedSequence(seed, spawn_key=cell)``, on which every generator, notion, method and bandwidth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,20 @@ def panels(
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(n_rows, n_columns, squeeze=False, **options)
     if title:
-        figure.suptitle(title, fontsize=10)
+        figure.suptitle(_wrapped(title, size[0]), fontsize=10)
     return figure, axes
+
+
+def _wrapped(title: str, width: float) -> str:
+    """Return a title in lines of about one length, which so many inches have room for."""
+    most = int(13 * width)
+    lines: list[str] = []
+    for part in title.split("\n"):
+        n = max(1, -(-len(part) // most))
+        found = textwrap.wrap(part, most)
+        even = textwrap.wrap(part, min(most, len(part) // n + 8))
+        lines += even if len(even) == len(found) else found
+    return "\n".join(lines)
 
 
 def legend(figure: Figure, axes: Any, **extra: Any) -> None:
@@ -75,7 +88,14 @@ def legend(figure: Figure, axes: Any, **extra: Any) -> None:
         found.values(),
         found.keys(),
         loc="outside lower center",
-        ncols=min(len(found), 5 if len(found) > 4 else 4),
+        ncols=_columns(list(found), figure.get_figwidth()),
         frameon=False,
         **extra,
     )
+
+
+def _columns(labels: list[str], width: float) -> int:
+    """Return how many labels stand beside each other in so many inches."""
+    longest = max((len(label) for label in labels), default=0)
+    fitting = int(width / (0.55 + 0.065 * longest))
+    return max(1, min(len(labels), fitting, 5 if len(labels) > 4 else 4))

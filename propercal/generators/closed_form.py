@@ -45,8 +45,11 @@ class _Separable(BregmanGenerator):
 class Log(_Separable):
     r"""Negative entropy, whose loss is the log loss in nats and whose divergence is that of KL.
 
-    .. math:: F(p) = \sum_i p_i \log p_i, \quad L_F(q, e_y) = -\log q_y, \quad
-        D_F(p, q) = \sum_i p_i \log (p_i / q_i)
+    .. math::
+
+        F(p) &= \sum_i p_i \log p_i, \\
+        L_F(q, e_y) &= -\log q_y, \\
+        D_F(p, q) &= \sum_i p_i \log (p_i / q_i)
 
     F vanishes at the vertices. The loss and the divergence are infinite where an outcome is
     possible under y or p but not under q. The second and third formula hold on the simplex; off it
@@ -91,7 +94,11 @@ class Log(_Separable):
 class Brier(_Separable):
     r"""Squared norm, whose loss is the Brier score summed over the classes.
 
-    .. math:: F(p) = \|p\|^2 - 1, \quad L_F(q, e_y) = \|q - e_y\|^2, \quad D_F(p, q) = \|p - q\|^2
+    .. math::
+
+        F(p) &= \|p\|^2 - 1, \\
+        L_F(q, e_y) &= \|q - e_y\|^2, \\
+        D_F(p, q) & = \|p - q\|^2
 
     F vanishes at the vertices. For two classes this is twice the squared error of q_1.
 
@@ -123,8 +130,11 @@ class Brier(_Separable):
 class Spherical(BregmanGenerator):
     r"""Norm, whose loss is the spherical score.
 
-    .. math:: F(p) = \|p\| - 1, \quad L_F(q, e_y) = 1 - q_y / \|q\|, \quad
-        D_F(p, q) = \|p\| - \langle p, q \rangle / \|q\|
+    .. math::
+
+        F(p) &= \|p\| - 1, \\
+        L_F(q, e_y) &= 1 - q_y / \|q\|, \\
+        D_F(p, q) &= \|p\| - \langle p, q \rangle / \|q\|
 
     F vanishes at the vertices.
 
@@ -165,8 +175,10 @@ class Spherical(BregmanGenerator):
 class Tsallis(_Separable):
     r"""Negative Tsallis entropy: its loss is the Brier score for α = 2, the log loss for α → 1.
 
-    .. math:: F(p) = \frac{\sum_i p_i^\alpha - 1}{\alpha - 1}, \quad
-        L_F(q, e_y) = \sum_i q_i^\alpha - \frac{\alpha q_y^{\alpha - 1} - 1}{\alpha - 1}
+    .. math::
+
+        F(p) &= \frac{\sum_i p_i^\alpha - 1}{\alpha - 1}, \\
+        L_F(q, e_y) &= \sum_i q_i^\alpha - \frac{\alpha q_y^{\alpha - 1} - 1}{\alpha - 1}
 
     F vanishes at the vertices. The loss is infinite at q_y = 0 if α < 1, and finite otherwise.
 
@@ -228,8 +240,8 @@ class ItakuraSaito(_Separable):
 
     .. math::
 
-        F(p) &= -\sum_i \log p_i, \qquad
-        L_F(q, e_y) = \frac{1}{q_y} + \sum_i \log q_i - k, \\
+        F(p) &= -\sum_i \log p_i, \\
+        L_F(q, e_y) &= \frac{1}{q_y} + \sum_i \log q_i - k, \\
         D_F(p, q) &= \sum_i \left(\frac{p_i}{q_i} - \log \frac{p_i}{q_i} - 1\right)
 
     F is infinite on the boundary. There the loss is +inf if q_y = 0 and −inf if only another q_i
@@ -271,8 +283,8 @@ class Quadratic(BregmanGenerator):
     .. math::
 
         F(p) &= p^\top A p - \mathrm{diag}(A)^\top p, \\
-        L_F(q, e_y) &= (q - e_y)^\top A (q - e_y), \qquad
-        D_F(p, q) = (p - q)^\top A (p - q)
+        L_F(q, e_y) &= (q - e_y)^\top A (q - e_y), \\
+        D_F(p, q) &= (p - q)^\top A (p - q)
 
     F vanishes at the vertices. The identity gives the Brier score, and A_ij = k − max(i, j) the
     ranked probability score of ordered classes 1..k.

@@ -23,8 +23,9 @@ class RankedProbability(BregmanGenerator):
 
     .. math::
 
-        F(p) &= -\sum_{j<k} C_j (1 - C_j), \qquad C_j = \sum_{i \le j} p_i, \\
-        L_F(q, e_y) &= \sum_{j<k} (C^q_j - 1[y \le j])^2, \qquad D_F(p, q) = \|C^p - C^q\|^2
+        F(p) &= -\sum_{j<k} C_j (1 - C_j), \quad C_j = \sum_{i \le j} p_i, \\
+        L_F(q, e_y) &= \sum_{j<k} (C^q_j - 1[y \le j])^2, \\
+        D_F(p, q) &= \|C^p - C^q\|^2
 
     F vanishes at the vertices. The columns are ordered classes, the least first: a prediction of a
     class near to the one that occurs loses less than one far from it. For two classes the loss is

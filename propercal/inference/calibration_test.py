@@ -160,8 +160,8 @@ def calibration_test(
 
     .. math::
 
-        p = \frac{1 + \#\{b : T_b \ge T_0\}}{B + 1}, \qquad
-        T_b = \max_m \frac{Q_m(y_b) - \text{mean } Q_m}{\text{sd } Q_m},
+        p &= \frac{1 + \#\{b : T_b \ge T_0\}}{B + 1}, \\
+        T_b &= \max_m \frac{Q_m(y_b) - \text{mean } Q_m}{\text{sd } Q_m},
 
     with mean and standard deviation over all B + 1 sets. They are exchangeable if the labels are
     independent and distributed as those that are drawn, which is the null hypothesis: then

@@ -106,8 +106,8 @@ def compare_models(
 
     .. math::
 
-        t_{ij} = \frac{\hatθ_i - \hatθ_j}{\mathrm{SE}_{ij}}, \qquad
-        M = \max_{i<j} |T^*_{ij}|, \qquad M_i = \max_{j} T^*_{ij},
+        t_{ij} &= \frac{\hatθ_i - \hatθ_j}{\mathrm{SE}_{ij}}, \\
+        M &= \max_{i<j} |T^*_{ij}|, \qquad M_i = \max_{j} T^*_{ij},
 
     where T* are draws of what all t would be at once, did nothing differ. Pairs are judged by M,
     and whether i may be the best by :math:`P(M_i \ge \max_j t_{ij})`.

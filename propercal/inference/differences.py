@@ -240,7 +240,7 @@ class PairedDifferences(Result, Sequence[PairedDifference]):
         Returns
         -------
         xarray.Dataset
-            The variables of :meth:`PairedDifference.to_xarray` along "term".
+            The variables of :meth:`propercal.PairedDifference.to_xarray` along "term".
         """
         import xarray as xr
 

@@ -75,7 +75,7 @@ class ModelPair(PairedDifference):
 
     @property
     def simultaneous_interval(self) -> tuple[float, float]:
-        """An interval for the difference: with the confidence level those of all pairs hold.
+        """An interval for the difference; with the confidence level those of all pairs hold.
 
         NaN where the difference is infinite.
         """
@@ -90,7 +90,7 @@ class ModelPair(PairedDifference):
         Returns
         -------
         xarray.Dataset
-            As :meth:`PairedDifference.to_xarray`, ``familywise_pvalue``, and
+            As :meth:`propercal.PairedDifference.to_xarray`, ``familywise_pvalue``, and
             ``simultaneous_interval`` along "bound"; ``first`` and ``second`` among the settings.
         """
         found = super().to_xarray()

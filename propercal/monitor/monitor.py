@@ -35,8 +35,8 @@ class CalibrationMonitor(Result):
 
     .. math::
 
-        E_t = \sum_j w_j \prod_{s \le t} \frac{r_j(g_s)_{y_s}}{g_s(y_s)}, \qquad
-        P(\sup_t E_t \ge 1/\alpha) \le \alpha .
+        &E_t = \sum_j w_j \prod_{s \le t} \frac{r_j(g_s)_{y_s}}{g_s(y_s)}, \\
+        &P(\sup_t E_t \ge 1/\alpha) \le \alpha .
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class CalibrationMonitor(Result):
 
     @property
     def e_value(self) -> float:
-        """Mean wealth now: at any time that may depend on the rows, its expectation is at most 1.
+        """Mean wealth now; at any time that may depend on the rows, its expectation is at most 1.
 
         Infinite where it, or the number of its digits, is; see :attr:`log_e_value`.
         """
@@ -283,7 +283,7 @@ class CalibrationMonitor(Result):
 
     @property
     def drift_start(self) -> int | None:
-        """The number of the row since which a bet has gained most: an estimate of the beginning.
+        """The number of the row since which a bet has gained most, an estimate of the beginning.
 
         None before there was an alarm of drift.
         """

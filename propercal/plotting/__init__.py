@@ -3,8 +3,9 @@
 Those of several panels (:func:`reliability_panels`, :func:`triptych`) take and return a list.
 
 They need matplotlib (``pip install "propercal[plot]"``), change no setting of it, and show nothing:
-call ``matplotlib.pyplot.show()``, or save ``ax.figure``. The legend stands right of the panel;
-figures of your own make room for it with ``layout="constrained"``.
+call ``matplotlib.pyplot.show()``, or save ``ax.figure``. The legend stands right of the panel, in
+figures of less than five inches below it; figures of your own make room for it with
+``layout="constrained"``.
 """
 
 from propercal.plotting.bars import decomposition_bars

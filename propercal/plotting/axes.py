@@ -78,17 +78,40 @@ def add_grid(ax: Axes, **options: Any) -> None:
 
 
 def add_legend(ax: Axes, handles: Sequence[Any] | None = None) -> None:
-    """Name what is drawn, right of the panel, where it hides neither data nor a title."""
+    """Name what is drawn where it hides neither data nor a title.
+
+    That is right of the panel, and below it in a figure that has no room beside it.
+    """
     found: Sequence[Any] = ax.get_legend_handles_labels()[0] if handles is None else handles
+    labels = [literal(each.get_label()) for each in found]
+    below = ax.figure.figure.get_figwidth() < _NARROW
+    place = _below(ax, labels) if below else {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)}
     ax.legend(
         handles=found,
-        labels=[literal(each.get_label()) for each in found],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
+        labels=labels,
         frameon=False,
         fontsize="small",
         borderaxespad=0.0,
+        **place,
     )
+
+
+#: Inches; a legend beside the panel would take a third of such a figure.
+_NARROW = 5.0
+
+
+def _below(ax: Axes, labels: Sequence[str]) -> dict[str, Any]:
+    """Return where a legend stands that is below the numbers and the name of the lower axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    scale = ax.figure.figure.dpi_scale_trans
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    return {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, 0.0),
+        "bbox_transform": ax.transAxes + ScaledTranslation(0, -0.55, scale),
+        "ncols": 2 if longest <= 24 else 1,
+    }
 
 
 def panels_for(ax: object, n: int, *, each: tuple[float, float], beside: float = 2.2) -> list[Axes]:

@@ -32,7 +32,7 @@ def convergence(
     Parameters
     ----------
     dataset : xarray.Dataset
-        With the dimension ``sample_size``, such as :func:`propercal.simulation.run_study` returns.
+        With the dimension ``sample_size``, such as :func:`propercal.experiments.run_study` returns.
         Along ``replicate`` or ``seed`` the mean is drawn with its standard error; other dimensions
         make lines, at most six. Optional variables: ``standard_error`` of the estimate, its
         ``limit`` at a fixed bandwidth, and the ``truth``.

@@ -24,7 +24,7 @@ def forest(
     Parameters
     ----------
     result : GroupDecomposition
-        What :func:`propercal.subgroups.decompose_groups` returns.
+        What :func:`propercal.decompose_groups` returns.
     term : {"calibration_error", "risk", "refinement", "sharpness", "uncertainty"}
         The term to draw.
     ax : matplotlib.axes.Axes, optional

@@ -25,9 +25,9 @@ class ClasswiseIsotonic(Recalibrator):
 
     .. math::
 
-        m_i = \arg\min_{m\ \text{non-decreasing}} \sum_h w_h\,
-        \bigl(1[y_h = i] - m(g_{h,i})\bigr)^2, \qquad
-        r_i(g) = \frac{m_i(g_i)}{\sum_j m_j(g_j)}.
+        m_i &= \arg\min_{m\ \text{non-decreasing}} \sum_h w_h\,
+        \bigl(1[y_h = i] - m(g_{h,i})\bigr)^2, \\
+        r_i(g) &= \frac{m_i(g_i)}{\sum_j m_j(g_j)}.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class TemperatureScaling(Recalibrator):
 
     .. math::
 
-        r(g) = \mathrm{softmax}(\log g \,/\, T), \qquad
-        T = \arg\min_T \sum_h w_h\, L_{\log}(r(g_h), y_h).
+        r(g) &= \mathrm{softmax}(\log g \,/\, T), \\
+        T &= \arg\min_T \sum_h w_h\, L_{\log}(r(g_h), y_h).
 
     Logits z and the logarithms of their softmax g differ by a constant in each row, so both give
     the same T. The loss is convex in 1/T, and its minimum is found to rounding.

@@ -98,8 +98,8 @@ def decompose_groups(
     .. math::
 
         \sum_a \pi_a\, \mathrm{CE}_a &= E\, D_F(E[Y \mid g, A], g) \\
-        &= \underbrace{E\, D_F(E[Y \mid g], g)}_\text{calibration error of all rows} +
-        \underbrace{E\, D_F(E[Y \mid g, A], E[Y \mid g])}_\text{added by knowing the group}:
+        &= \underbrace{E\, D_F(E[Y \mid g], g)}_\text{calibration error of all rows} \\
+        &+ \underbrace{E\, D_F(E[Y \mid g, A], E[Y \mid g])}_\text{added by knowing the group}:
 
     a model can be calibrated over all rows while it is not in any group.
 

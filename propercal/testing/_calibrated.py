@@ -85,8 +85,9 @@ def assert_calibrated(
 
     .. math::
 
-        p \le \alpha \quad\text{and}\quad
-        \text{lower end of the interval of level } 1 - 2\alpha > \text{max\_calibration\_error}.
+        &p \le \alpha \quad\text{and} \\
+        &\text{lower end of the interval of level } 1 - 2\alpha \\
+        &> \mathtt{max\_calibration\_error}.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def _every_second(a: Any) -> Any:
     return a[tuple(slice(None, None, 2 + axis) for axis in range(a.ndim))]
 
 
-#: Forms of labels 0 … k − 1 by name: functions of the labels, shape (n,), and of k.
+#: Forms of labels 0 … k − 1 by name, as functions of the labels, shape (n,), and of k.
 LABEL_FORMS: Mapping[str, Callable[[Labels, int], Any]] = {
     "int64": lambda y, _: y,
     "int8": lambda y, _: y.astype(np.int8),
@@ -80,7 +80,7 @@ LABEL_FORMS: Mapping[str, Callable[[Labels, int], Any]] = {
     "array-api-strict": lambda y, _: import_module("array_api_strict").asarray(y),
 }
 
-#: Forms of an array of numbers, of any shape with rows first, by name: functions of the array.
+#: Forms of an array of numbers, of any shape with rows first, by name, as functions of the array.
 ARRAY_FORMS: Mapping[str, Callable[[Any], Any]] = {
     "float64": lambda a: a,
     "list": lambda a: a.tolist(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ pytest.importorskip("xarray")
 pytest.importorskip("h5netcdf")
 pytest.importorskip("matplotlib")
 
-from book import sentences
+import propercal
+from book import sentences, simulated_shares
 from book.answers import ANSWERS
 from book.datasets import available, kept
 from theory_tests.book.sources import BOOK, ROOT
@@ -106,3 +108,34 @@ def test_no_result_is_typed_into_a_page(page: Path) -> None:
     text = re.sub(r"^```\{code-cell\}.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = _SETTING.sub("", text)
     assert re.findall(r"[^.\n]*\d %[^.\n]*|[^.\n]*\d ± \d[^.\n]*|[^.\n]*\d\.\d\d\d+[^.\n]*", text) == []
+
+
+@pytest.mark.parametrize("chapter", sorted({name for name, _, _ in simulated_shares.sentences()}))
+def test_shares_in_derivations_are_those_that_were_simulated(chapter: str) -> None:
+    text = (BOOK / "derivations" / f"{chapter}.md").read_text(encoding="utf-8")
+    assert simulated_shares.numbered(chapter, text) == text
+    numbers = next(numbers for name, _, numbers in simulated_shares.sentences() if name == chapter)
+    changed = text.replace(f" {numbers[0]}", " 77")
+    assert changed != text
+    assert simulated_shares.numbered(chapter, changed) != changed
+
+
+@pytest.mark.parametrize("page", sorted((BOOK / "derivations").glob("*.md")), ids=lambda page: page.stem)
+def test_no_simulated_share_is_typed_into_a_derivation(page: Path) -> None:
+    """A share of samples or draws stands in a sentence that a kept simulation has written."""
+    text = page.read_text(encoding="utf-8")
+    for name, pattern, _ in simulated_shares.sentences():
+        if name == page.stem:
+            text = re.sub(pattern.replace(" ", r"\s+"), "", text)
+    text = re.sub(r"^```\{code-cell\}.*?^```|^## Exercises.*", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"[^.\n]*\d %[^.\n]* (?:samples|draws)\b[^.\n]*|[^.\n]*\bof \d+ (?:samples|draws)\b[^.\n]*", text) == []
+
+
+def test_the_reference_says_of_the_floor_what_was_simulated() -> None:
+    power = json.loads(simulated_shares.KEPT.read_text(encoding="utf-8"))["power_at_the_floor"]
+    said = " ".join((propercal.Decomposition.__doc__ or "").split())
+    for words, shape in (("a slope and a shift for each class", "slope and shift"), ("an oscillation", "oscillation")):
+        found = re.search(rf"{words} in (\.\d) to (\.\d)", said)
+        assert found is not None
+        shares = [share for name, share in power.items() if name.startswith(shape)]
+        assert [float(end) for end in found.groups()] == pytest.approx([min(shares), max(shares)], abs=0.06)

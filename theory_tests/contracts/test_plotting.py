@@ -398,3 +398,16 @@ def test_names_of_near_points_do_not_lie_on_each_other() -> None:
     assert [text.get_text() for text in alone.texts] == ["alone"]
     level = pareto_front([0.9, 0.95], [0.02, 0.02], names=["a", "b"], ax=Figure().subplots())
     assert [text.get_horizontalalignment() for text in level.texts] == ["right", "left"]
+
+
+@pytest.mark.parametrize("width", [4.4, 6.4])
+def test_a_legend_stands_beside_a_panel_that_leaves_it_room_and_below_others(width: float) -> None:
+    figure, ax = plt.subplots(figsize=(width, 5), layout="constrained")
+    decomposition_bars(results(), ax=ax)
+    figure.canvas.draw()
+    panel, box = ax.get_window_extent(), ax.get_legend().get_window_extent()  # type: ignore[union-attr]
+    if width < 5:
+        assert box.y1 < ax.xaxis.get_tightbbox().y0  # type: ignore[union-attr]
+        assert box.y0 >= 0
+    else:
+        assert box.x0 > panel.x1
