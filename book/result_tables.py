@@ -25,7 +25,7 @@ from studies import (
 )
 from studies.bias_rate_report import once
 from studies.data import named, notion_name
-from studies.debiasing_summary import MET, NOT_ASKED, UNCERTAIN
+from studies.debiasing_summary import CALIBRATED, MET, NOT_ASKED, UNCERTAIN
 from studies.losses import loss, symbol
 from studies.training import number
 
@@ -124,6 +124,21 @@ def debiasing_medians(of: xr.Dataset) -> Markdown:
     ]
     rows = [[name, *(f"{each[name]:.1f}" for each in found)] for name in found[0]]
     return table(("estimate", "log loss", "Brier score", "both"), rows)
+
+
+def calibrated(of: xr.Dataset) -> Markdown:
+    """Show the mean debiased estimate where the truth is 0, in 10⁻⁴, over both simulations."""
+    at = of.sel({"method": "debiased", "scenario": list(CALIBRATED)})
+    rows = []
+    for (n, k), cell in selections(at[["bias", "bias_se"]], "sample_size", "n_classes"):
+        mean = 1e4 * cell["bias"].mean("scenario")
+        error = 1e4 * np.sqrt((cell["bias_se"] ** 2).sum("scenario")) / cell.sizes["scenario"]
+        both = (
+            f"{mean.sel(generator=name).item():.1f} ± {error.sel(generator=name).item():.1f}"
+            for name in ("log", "brier")
+        )
+        rows.append([n, k, *both])
+    return table(("n", "classes", "log loss", "Brier score"), rows, words=0)
 
 
 def replicates(of: xr.Dataset) -> Markdown:
