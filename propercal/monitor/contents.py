@@ -14,6 +14,7 @@ from propercal.monitor.settings import Settings
 from propercal.monitor.state import Limits, State
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.convention import Convention, joined
+from propercal.sketch.first_class import check_doubts
 
 
 class Contents(NamedTuple):
@@ -25,6 +26,8 @@ class Contents(NamedTuple):
     """(k,) how often each class occurred."""
     expected: float
     """How many rows should be of class 0 by their predictions."""
+    doubted: bool = False
+    """Whether a warning said that columns are rather in another order, which is said once."""
     times: tuple[Any, Any] | None = None
     """Those of the first and the last row that have one, which bytes do not hold."""
 
@@ -42,6 +45,7 @@ class Contents(NamedTuple):
             found.reading,
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
+            self.doubted,
             _joined(self.times, found.times),
         )
 
@@ -57,19 +61,28 @@ class Contents(NamedTuple):
             joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
             self.occurred + later.occurred,
             self.expected + later.expected,
+            self.doubted or later.doubted,
             _joined(self.times, later.times),
         )
 
-    def look_for_zero(self, own: Settings) -> None:
-        """Warn as memory does, where labels may count columns from 0 or from 1."""
+    def looked_at(self, own: Settings) -> Contents:
+        """Warn as memory does, where predictions do not go with how labels were read."""
+        said = self._look_for_zero(own)
+        if self.doubted or own.labels is not None:
+            return self
+        return self._replace(doubted=check_doubts(self.reading, own.n_classes, said=said))
+
+    def _look_for_zero(self, own: Settings) -> bool:
+        """Warn, and tell, where labels may count columns from 0 or from 1."""
         names, columns = self.reading.names, self.reading.columns
         counted = names is not None and list(names) == list(range(own.n_classes))
         several = own.n_classes > 2 or self.reading.unnamed or columns is not None
         if own.labels is not None or not (counted and several):
-            return
+            return False
         occurring = {int(i) for i in np.flatnonzero(self.occurred)}
-        if are_in_doubt(occurring, own.n_classes) and not are_numbered_from_0(columns):
-            warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")
+        if not are_in_doubt(occurring, own.n_classes) or are_numbered_from_0(columns):
+            return False
+        return warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")
 
 
 def _joined(before: tuple[Any, Any] | None, after: tuple[Any, Any] | None) -> Any:

@@ -18,12 +18,16 @@ from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
+from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
 from propercal.sketch.settings import fixed_values, generator_of
+from propercal.sketch.written import read_doubts
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-_FORMAT = b"propercal monitor 1\n"
+_FORMAT = b"propercal monitor 2\n"
+#: Which has no doubts.
+_BEFORE = b"propercal monitor 1\n"
 _WHAT = "the bytes of a monitor"
 _KINDS: dict[str, tuple[type, ...]] = {
     "n_classes": (int,),
@@ -39,6 +43,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "values": (list,),
     "reading": (list,),
+    "doubts": (list, type(None)),
     "n_kept": (int,),
 }
 
@@ -60,6 +65,7 @@ def encode(
     generator: BregmanGenerator,
     state: State,
     reading: list[Any],
+    doubts: Doubts | None,
     occurred: npt.NDArray[np.int64],
     expected: float,
     key: bytes | None,
@@ -71,6 +77,7 @@ def encode(
         "name": generator.name,
         "values": fixed_values(generator),
         "reading": reading,
+        "doubts": None if doubts is None else doubts.written(),
         "n_kept": len(state.kept),
     }
     learners = [each.learner for each in state.problems]
@@ -90,15 +97,19 @@ def encode(
 
 def decode(data: object, generator: Any, key: bytes | None) -> Written:
     """Read a monitor, or raise."""
-    settings, numbers = opened(_FORMAT, data, key, _WHAT)
+    old = isinstance(data, bytes) and data.startswith(_BEFORE)
+    settings, numbers = opened(_BEFORE if old else _FORMAT, data, key, _WHAT)
+    if old and isinstance(settings, dict):
+        settings.setdefault("doubts", None)
     if not isinstance(settings, dict) or set(settings) != set(_KINDS):
         raise unreadable(data, f"the settings {', '.join(_KINDS)}")
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
             raise unreadable(data, f"a setting {name} that is {kinds[0].__name__}")
     check_reading(data, settings["reading"], settings["labels"], settings["n_classes"])
-    written, name, values, reading, n_kept = (
-        settings.pop(each) for each in ("generator", "name", "values", "reading", "n_kept")
+    written, name, values, reading, n_kept, doubts = (
+        settings.pop(each)
+        for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
     )
     chosen = generator_of(generator, name, written, values, "monitor")
     own = Settings.of(**settings)
@@ -115,6 +126,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     _check(data, arrays, own)
     names, separate, columns, unnamed, called = reading
     convention = Convention(names, separate, columns, unnamed, Called(*called))
+    convention = convention._replace(doubts=read_doubts(data, doubts, settings))
     state = _state(arrays, own)
     return Written(
         settings, chosen, state, convention, arrays["numbers"][3:], float(arrays["sums"][1])

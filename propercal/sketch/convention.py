@@ -38,6 +38,8 @@ from propercal.sketch.class_order import (
     under_names,
 )
 from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
+from propercal.sketch.doubts import Doubts, doubts_after
+from propercal.sketch.doubts import joined as doubts_of_both
 from propercal.sketch.occurred import Occurred
 
 
@@ -56,6 +58,8 @@ class Convention(NamedTuple):
     """Names of a single column, and of labels that are numbers."""
     occurred: Occurred = Occurred()
     """Classes of the rows, where tables do not tell."""
+    doubts: Doubts | None = None
+    """What predictions say of the order of columns, where no name decides it."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -109,6 +113,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     return joined._replace(
         called=called,
         occurred=mine.occurred.plus(other.occurred),
+        doubts=doubts_of_both(mine.doubts, other.doubts),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,
@@ -188,7 +193,11 @@ def read_rows(
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
+    doubts = reading.doubts
+    if n_columns > 1:
+        doubts = doubts_after(doubts, rows, known=reading.names is not None)
+    before = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts)
+    settled = before.settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     settled = _with_names(settled, held, list(rows.classes.names), reading)

@@ -122,6 +122,7 @@ class StreamingCalibrationError(ProperMetric):
             ),
             weighted=weighted,
             counted=by_number,
+            called=NAMES,
         )
         as_summed(self.method, self._dense.sketch._settings())
         for name, values in self._dense.empty().items():
