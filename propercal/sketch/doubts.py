@@ -72,6 +72,11 @@ class Doubts:
             else Doubts(*(a + b for a, b in zip(self.sums, other.sums, strict=True)))
         )
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Doubts) and np.array_equal(self.sums, other.sums)
+
+    __hash__ = None  # type: ignore[assignment]
+
     @property
     def sums(self) -> tuple[Whole, Whole, Whole]:
         """All three."""
@@ -131,7 +136,7 @@ def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
 
 
 def doubts_after(before: Doubts | None, rows: Predictions, *, known: bool) -> Doubts | None:
-    """Return doubts after rows; `known` says that rows before settled the names of classes."""
+    """Return doubts after rows; `known` says that classes of columns are known."""
     if before is None and not known and rows.classes.by_order:
         before = Doubts.empty(rows.n_classes)
     return None if before is None else before.after(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,9 @@ def test_names_of_columns_decide(stream: Stream) -> None:
     for y, p in ((labels, table), (pd.Series(CODES), numbers)):
         if stream is in_partitions:
             given = [dd.from_pandas(each, npartitions=3) for each in (y, p)]
-            assert not said(lambda given=given: decompose(*given, notion="classwise", generator="brier"))
+            assert not said(partial(decompose, *given, notion="classwise", generator="brier"))
         else:
-            assert not said(lambda y=y, p=p: stream(y, p))
+            assert not said(partial(stream, y, p))
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -148,7 +149,7 @@ def test_sums_do_not_depend_on_how_rows_came() -> None:
     # The sums once more, by loops.
     for a in range(K):
         for b in range(K):
-            rows = PROBA[CODES == a]
+            rows = PROBA[a == CODES]
             assert one.fit[a, b] == np.floor(np.log(rows[:, b]) * 2**20).sum()
             assert one.better[a, b] == other.better[a, b] == (rows[:, b] > rows[:, a]).sum()
             assert one.worse[a, b] == (rows[:, b] < rows[:, a]).sum()
@@ -190,7 +191,9 @@ def test_doubts_that_rows_cannot_come_to_are_refused(change: Any, monkeypatch: p
     for kind in (CalibrationSketch, CalibrationMonitor):
         stream = kind(K)
         stream.update(CODES, PROBA)
-        written = change(stream._seen.reading.doubts.written())
+        doubts = stream._seen.reading.doubts
+        assert doubts is not None
+        written = change(doubts.written())
         with monkeypatch.context() as patch:
             patch.setattr(Doubts, "written", lambda _, written=written: written)
             data = stream.to_bytes()
