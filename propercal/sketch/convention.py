@@ -193,18 +193,15 @@ def read_rows(
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     known = n_columns < 2 or reading.names is not None
-    settled = reading._replace(
-        columns=columns,
-        unnamed=reading.unnamed or (n_columns > 1 and proba.columns is None),
-        doubts=doubts_after(reading.doubts, rows, known=known),
-    ).settled(separate)
+    unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
+    doubts = doubts_after(reading.doubts, rows, known=known)
+    settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     settled = _with_names(settled, held, list(rows.classes.names), reading)
     if n_classes == 2:
-        said = labels is not None or pos_label is not None
-        called = Called.of(held.labels, proba, columns)
-        called = reading.called.joined(called, rows.classes.names[-1], said)
+        own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
+        called = reading.called.joined(own, rows.classes.names[-1], said)
         settled = settled._replace(called=called)
     return rows, settled, None if weight is None else weight[rows.rows]
 
