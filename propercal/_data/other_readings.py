@@ -8,6 +8,7 @@ more, and in more rows than by chance. All orders of k columns are compared, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import lgamma, log
 from typing import Any
 
@@ -25,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 #: Nats.
 LEAST = 7.0
 #: The least logarithm of a probability, so that no row decides by itself against all others.
-_FLOOR = -10.0
+FLOOR = -10.0
 #: Classes whose orders are compared.
 _MOST = 1000
 #: Rows that tell enough of columns.
@@ -44,12 +45,16 @@ def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
     tried : float
         Logarithm of the number of readings that were compared.
     """
-    gain = np.log(np.maximum(other, np.exp(_FLOOR))) - np.log(np.maximum(own, np.exp(_FLOOR)))
-    total = float(gain.sum())
+    gain = np.log(np.maximum(other, np.exp(FLOOR))) - np.log(np.maximum(own, np.exp(FLOOR)))
+    better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
+    return beyond_chance(float(gain.sum()), better, worse, tried=tried)
+
+
+def beyond_chance(total: float, better: int, worse: int, *, tried: float) -> float:
+    """Return so many nats, of rows that are better or worse in this reading, or 0, as above."""
     if not total >= LEAST + tried:
         return 0.0
     # Predictions that say nothing of the labels are as often better as worse.
-    better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
     return total if _log_by_chance(better, worse) <= -LEAST - tried else 0.0
 
 
@@ -91,6 +96,13 @@ def doubt_columns(
     order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
     own, other = (np.exp(log_prob[rows, each]) for each in (label, order[label]))
     nats = evidence(own, other, tried=lgamma(len(occurring) + 1))
+    warn_of_columns(nats, order, classes, columns, called)
+
+
+def warn_of_columns(
+    nats: float, order: npt.NDArray[np.intp], classes: Sequence[Any], columns: Any, called: Names
+) -> bool:
+    """Say, and tell, that columns are rather those of the classes in this order, if they are."""
     if nats:
         meant = [classes[i] for i in np.argsort(order)]
         read = f"columns {some_names(columns)}" if columns is not None else "columns"
@@ -99,6 +111,7 @@ def doubt_columns(
             f"this order, though by {called.proba} labels are e^{nats:.0f} times as probable if it "
             f"is {some_names(meant)}. Pass labels=[...], the class of every column in order."
         )
+    return bool(nats)
 
 
 def _fit(
@@ -109,7 +122,7 @@ def _fit(
     for i, own in enumerate(np.split(rows, np.cumsum(counts)[:-1])):
         every = len(columns) == log_prob.shape[1]
         values = log_prob[own] if every else log_prob[np.ix_(own, columns)]
-        found[i] = np.maximum(values, _FLOOR).sum(axis=0)
+        found[i] = np.maximum(values, FLOOR).sum(axis=0)
     return found
 
 

@@ -15,6 +15,7 @@ from propercal.monitor.times import Times
 from propercal.monitor.times import joined as joined_times
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.convention import Convention, joined
+from propercal.sketch.first_class import check_doubts
 
 
 class Contents(NamedTuple):
@@ -28,6 +29,8 @@ class Contents(NamedTuple):
     """How many rows should be of class 0 by their predictions."""
     times: Times | None = None
     """Those of the first and the last row that have one."""
+    doubted: bool = False
+    """Whether a warning said that columns are rather in another order, which is said once."""
 
     @classmethod
     def empty(cls, own: Settings) -> Contents:
@@ -44,6 +47,7 @@ class Contents(NamedTuple):
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
             joined_times(self.times, found.times),
+            self.doubted,
         )
 
     def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
@@ -59,15 +63,24 @@ class Contents(NamedTuple):
             self.occurred + later.occurred,
             self.expected + later.expected,
             joined_times(self.times, later.times),
+            self.doubted or later.doubted,
         )
 
-    def look_for_zero(self, own: Settings) -> None:
-        """Warn as memory does, where labels may count columns from 0 or from 1."""
+    def looked_at(self, own: Settings) -> Contents:
+        """Warn as memory does, where predictions do not go with how labels were read."""
+        said = self._look_for_zero(own)
+        if self.doubted or own.labels is not None:
+            return self
+        return self._replace(doubted=check_doubts(self.reading, own.n_classes, said=said))
+
+    def _look_for_zero(self, own: Settings) -> bool:
+        """Warn, and tell, where labels may count columns from 0 or from 1."""
         names, columns = self.reading.names, self.reading.columns
         counted = names is not None and list(names) == list(range(own.n_classes))
         several = own.n_classes > 2 or self.reading.unnamed or columns is not None
         if own.labels is not None or not (counted and several):
-            return
+            return False
         occurring = {int(i) for i in np.flatnonzero(self.occurred)}
-        if are_in_doubt(occurring, own.n_classes) and not are_numbered_from_0(columns):
-            warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")
+        if not are_in_doubt(occurring, own.n_classes) or are_numbered_from_0(columns):
+            return False
+        return warn_of_no_zero(self.expected, own.n_classes, "y_true", "y_proba")

@@ -195,9 +195,7 @@ class CalibrationMonitor(Result):
             if found is None:
                 return
             check_order(found.classes, [self.generator], self._own.reduction, self.n_classes)
-            seen = seen.after(found, self._limits)
-            seen.look_for_zero(self._own)
-            self._seen = seen
+            self._seen = seen.after(found, self._limits).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.
@@ -348,12 +346,13 @@ class CalibrationMonitor(Result):
         """
         seen = self._seen
         # It has its own counts of classes.
-        *reading, _ = seen.reading
+        *reading, _, doubts = seen.reading
         return encode(
             self._own,
             self.generator,
             seen.state,
             reading,
+            doubts,
             seen.occurred,
             seen.expected,
             seen.times,

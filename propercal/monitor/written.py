@@ -21,12 +21,16 @@ from propercal.monitor.times import read as read_times
 from propercal.monitor.times import written as written_times
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
+from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
 from propercal.sketch.settings import fixed_values, generator_of
+from propercal.sketch.written import read_doubts
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-_FORMAT = b"propercal monitor 1\n"
+_FORMAT = b"propercal monitor 2\n"
+#: Which has no doubts.
+_BEFORE = b"propercal monitor 1\n"
 _WHAT = "the bytes of a monitor"
 _KINDS: dict[str, tuple[type, ...]] = {
     "n_classes": (int,),
@@ -42,6 +46,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "values": (list,),
     "reading": (list,),
+    "doubts": (list, type(None)),
     "n_kept": (int,),
 }
 
@@ -64,6 +69,7 @@ def encode(
     generator: BregmanGenerator,
     state: State,
     reading: list[Any],
+    doubts: Doubts | None,
     occurred: npt.NDArray[np.int64],
     expected: float,
     times: Times | None,
@@ -76,6 +82,7 @@ def encode(
         "name": generator.name,
         "values": fixed_values(generator),
         "reading": reading,
+        "doubts": None if doubts is None else doubts.written(),
         "n_kept": len(state.kept),
     }
     of_rows = written_times(times)
@@ -98,7 +105,10 @@ def encode(
 
 def decode(data: object, generator: Any, key: bytes | None) -> Written:
     """Read a monitor, or raise."""
-    settings, numbers = opened(_FORMAT, data, key, _WHAT)
+    old = isinstance(data, bytes) and data.startswith(_BEFORE)
+    settings, numbers = opened(_BEFORE if old else _FORMAT, data, key, _WHAT)
+    if old and isinstance(settings, dict):
+        settings.setdefault("doubts", None)
     if not isinstance(settings, dict) or set(settings) - {"times"} != set(_KINDS):
         raise unreadable(data, f"the settings {', '.join(_KINDS)}")
     for name, kinds in _KINDS.items():
@@ -109,8 +119,9 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
         times = read_times(settings.pop("times", None))
     except ValueError as error:
         raise unreadable(data, "times of the first and the last row") from error
-    written, name, values, reading, n_kept = (
-        settings.pop(each) for each in ("generator", "name", "values", "reading", "n_kept")
+    written, name, values, reading, n_kept, doubts = (
+        settings.pop(each)
+        for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
     )
     chosen = generator_of(generator, name, written, values, "monitor")
     own = Settings.of(**settings)
@@ -127,6 +138,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     _check(data, arrays, own)
     names, separate, columns, unnamed, called = reading
     convention = Convention(names, separate, columns, unnamed, Called(*called))
+    convention = convention._replace(doubts=read_doubts(data, doubts, settings))
     state = _state(arrays, own)
     expected = float(arrays["sums"][1])
     return Written(settings, chosen, state, convention, arrays["numbers"][3:], expected, times)

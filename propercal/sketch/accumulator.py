@@ -338,8 +338,9 @@ class CalibrationSketch:
         """
         seen = self._seen
         arrays = seen.summed(self._frame).arrays()
-        *reading, occurred = seen.reading
+        *reading, occurred, doubts = seen.reading
         settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
+        settings["doubts"] = None if doubts is None else doubts.written()
         return encode(settings, arrays, key)
 
     @classmethod

@@ -38,6 +38,8 @@ from propercal.sketch.class_order import (
     under_names,
 )
 from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
+from propercal.sketch.doubts import Doubts, doubts_after
+from propercal.sketch.doubts import joined as doubts_of_both
 from propercal.sketch.occurred import Occurred
 
 
@@ -56,6 +58,8 @@ class Convention(NamedTuple):
     """Names of a single column, and of labels that are numbers."""
     occurred: Occurred = Occurred()
     """Classes of the rows, where tables do not tell."""
+    doubts: Doubts | None = None
+    """What predictions say of the order of columns, where no name decides it."""
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -109,6 +113,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     return joined._replace(
         called=called,
         occurred=mine.occurred.plus(other.occurred),
+        doubts=doubts_of_both(mine.doubts, other.doubts),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,
@@ -187,17 +192,17 @@ def read_rows(
     if not from_logits and reading.separate is not True:
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
+    known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    settled = reading._replace(columns=columns, unnamed=unnamed).settled(separate)
+    doubts = doubts_after(reading.doubts, rows, known=known)
+    settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     settled = _with_names(settled, held, list(rows.classes.names), reading)
     if n_classes == 2:
-        said = labels is not None or pos_label is not None
-        called = Called.of(held.labels, proba, columns)
-        settled = settled._replace(
-            called=reading.called.joined(called, rows.classes.names[-1], said)
-        )
+        own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
+        called = reading.called.joined(own, rows.classes.names[-1], said)
+        settled = settled._replace(called=called)
     return rows, settled, None if weight is None else weight[rows.rows]
 
 

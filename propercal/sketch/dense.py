@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, no_gradient, to_numpy
+from propercal._data.reading import USUAL_NAMES, Names
 from propercal._kernels.binning import LARGEST_EXACT, grid_numbers
 from propercal.methods import MethodLike
 from propercal.recalibration.points import LOG_FLOOR
@@ -24,7 +25,8 @@ from propercal.result import Decomposition
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.contents import Contents
 from propercal.sketch.convention import Convention
-from propercal.sketch.first_class import check_for_zero
+from propercal.sketch.doubts import Doubts
+from propercal.sketch.first_class import check_doubts, check_for_zero
 from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.rows import Pairs, state_of_rows
 from propercal.sketch.state import State
@@ -37,6 +39,8 @@ Floats = npt.NDArray[np.float64]
 _OUTERMOST = int(grid_numbers(np.array([-LOG_FLOOR]))[0])
 #: Bins of the grid.
 N_BINS = 2 * _OUTERMOST + 1
+#: Sums that say whether columns are in another order.
+OF_DOUBTS = ("fit", "better", "worse")
 #: What is no sum: the least, or the largest, number of all counts.
 LEAST, LARGEST = ("low", "bounds"), ("high", "settled")
 
@@ -51,6 +55,8 @@ class DenseSketch:
     """Whether rows have weights."""
     counted: bool
     """Whether labels are numbers from 0 because nobody said otherwise."""
+    called: Names = USUAL_NAMES
+    """What warnings call the data."""
 
     def empty(self) -> Arrays:
         """Return the sums over no rows."""
@@ -72,6 +78,9 @@ class DenseSketch:
             "classes": np.zeros(k, dtype=np.int64),
             "of_first": np.zeros(1),
         }
+        doubts = self._doubts()
+        if doubts is not None:
+            arrays |= dict(zip(OF_DOUBTS, doubts.sums, strict=True))
         more = {"weights": np.zeros(cells), "squares": np.zeros(cells)} if self.weighted else {}
         return {**arrays, **more}
 
@@ -108,6 +117,8 @@ class DenseSketch:
             arrays["settled"][int(reading.separate)] = 1
         arrays["classes"][sorted(reading.occurred.classes)] = 1
         arrays["of_first"][0] = reading.occurred.of_first
+        if reading.doubts is not None:
+            arrays |= dict(zip(OF_DOUBTS, reading.doubts.sums, strict=True))
         return arrays
 
     @ignore_underflow
@@ -123,7 +134,12 @@ class DenseSketch:
         sketch._seen = Contents(state, reading)
         if self.counted:
             found = occurred(state, sketch.notion, of_all)
-            check_for_zero(found, sketch.n_classes, reading.names, None)
+            said = check_for_zero(found, sketch.n_classes, reading.names, None, self.called)
+            if reading.doubts is not None:
+                doubts = Doubts(*(arrays[name] for name in OF_DOUBTS))
+                check_doubts(
+                    reading._replace(doubts=doubts), sketch.n_classes, said=said, called=self.called
+                )
         return sketch.result(method=method, confidence_level=confidence_level)
 
     def _table(self, arrays: Arrays, i: int) -> PointSums:
@@ -146,7 +162,12 @@ class DenseSketch:
         """Return how rows are read after some that settled so much."""
         one_class, separate = (bool(each) for each in settled)
         names = self.sketch._seen.reading.names
-        return Convention(names, separate if one_class or separate else None, unnamed=True)
+        settled = separate if one_class or separate else None
+        return Convention(names, settled, unnamed=True, doubts=self._doubts())
+
+    def _doubts(self) -> Doubts | None:
+        """Return those of no rows; None where the caller says what columns are of."""
+        return Doubts.empty(self.sketch.n_classes) if self.counted else None
 
 
 def _seed(pairs: Pairs) -> int:

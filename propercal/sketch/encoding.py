@@ -20,7 +20,9 @@ from propercal._data.messages import bad_value
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-_FORMAT = b"propercal sketch 4\n"
+_FORMAT = b"propercal sketch 5\n"
+#: Which has no doubts.
+_BEFORE = b"propercal sketch 4\n"
 _EARLIER = b"PK", b"propercal sketch 2\n", b"propercal sketch 3\n"
 _DIGEST = hashlib.sha256().digest_size
 #: Bytes that a sketch may unpack to: those written, and so many more for each of them. Compression
@@ -42,6 +44,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "link": (str, type(None)),
     "reading": (list,),
     "occurred": (list,),
+    "doubts": (list, type(None)),
     "n_points": (int,),
     "weighted": (bool,),
     "used": (int, type(None)),
@@ -80,7 +83,10 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
             f"the bytes of a sketch of format {_FORMAT.decode().split()[-1]}, which an earlier "
             "version of this package did not write",
         )
-    settings, numbers = opened(_FORMAT, data, key, "the bytes of a sketch")
+    form = _BEFORE if data.startswith(_BEFORE) else _FORMAT
+    settings, numbers = opened(form, data, key, "the bytes of a sketch")
+    if form == _BEFORE and isinstance(settings, dict):
+        settings.setdefault("doubts", None)
     _check_kinds(data, settings)
     return settings, numbers
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from propercal._data.columns import warn_of_absent
 from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
-from propercal._data.reading import USUAL_NAMES
+from propercal._data.reading import USUAL_NAMES, Names
 from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.state import State
@@ -20,17 +20,34 @@ def check_absent(
 ) -> None:
     """Warn as memory does, of rows that were so read, whose classes the caller has not listed."""
     found = occurred(state, notion, reading.occurred)
+    said = False
     if n_classes > 2 or reading.unnamed or reading.columns is not None:
-        check_for_zero(found, n_classes, reading.names, reading.columns)
+        said = check_for_zero(found, n_classes, reading.names, reading.columns)
+    check_doubts(reading, n_classes, said=said)
     if from_logits and reading.separate is not True:
         warn_of_absent(reading.columns, found.classes, USUAL_NAMES)
 
 
+def check_doubts(
+    reading: Convention, n_classes: int, *, said: bool, called: Names = USUAL_NAMES
+) -> bool:
+    """Warn, and tell, as memory does of the order of columns, unless something was said."""
+    if said or reading.doubts is None or reading.separate is True:
+        return said
+    names = list(range(n_classes)) if reading.names is None else reading.names
+    return reading.doubts.check(names, reading.columns, called)
+
+
 def check_for_zero(
-    found: Occurred, n_classes: int, names: Given | None, columns: Given | None
-) -> None:
-    """Warn as memory does, where classes of these names are those of columns of such names."""
+    found: Occurred,
+    n_classes: int,
+    names: Given | None,
+    columns: Given | None,
+    called: Names = USUAL_NAMES,
+) -> bool:
+    """Warn, and tell, as memory does where classes of these names are those of such columns."""
     if names is None or list(names) != list(range(n_classes)) or are_numbered_from_0(columns):
-        return
-    if are_in_doubt({*found.classes}, n_classes):
-        warn_of_no_zero(found.of_first, n_classes, "y_true", "y_proba")
+        return False
+    if not are_in_doubt({*found.classes}, n_classes):
+        return False
+    return warn_of_no_zero(found.of_first, n_classes, called.labels, called.proba)

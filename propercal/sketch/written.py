@@ -10,6 +10,7 @@ from propercal._data.notions import as_notion
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
+from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred
@@ -30,6 +31,14 @@ class Written(NamedTuple):
     reading: Convention
 
 
+def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doubts | None:
+    """Return what was written of the order of columns, or raise."""
+    try:
+        return Doubts.restored(written, settings["n_classes"])
+    except ValueError as error:
+        raise unreadable(data, "doubts that rows can come to") from error
+
+
 def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """Read what was written, or raise if it cannot be that of a sketch.
 
@@ -37,8 +46,9 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen = (
-        settings.pop(each) for each in ("generator", "name", "values", "reading", "occurred")
+    written, name, values, reading, seen, doubts = (
+        settings.pop(each)
+        for each in ("generator", "name", "values", "reading", "occurred", "doubts")
     )
     chosen = generator_of(generator, name, written, values, "sketch")
     frame = frame_of(
@@ -54,5 +64,13 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     if occurred is None:
         raise unreadable(data, "numbers of classes in ascending order")
     names, separate, columns, unnamed, called = reading
-    convention = Convention(names, separate, columns, unnamed, Called(*called), occurred)
+    convention = Convention(
+        names,
+        separate,
+        columns,
+        unnamed,
+        Called(*called),
+        occurred,
+        read_doubts(data, doubts, settings),
+    )
     return Written(settings, chosen, frame, arrays, convention)

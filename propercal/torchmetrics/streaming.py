@@ -122,6 +122,7 @@ class StreamingCalibrationError(ProperMetric):
             ),
             weighted=weighted,
             counted=by_number,
+            called=NAMES,
         )
         settings = self._dense.sketch._settings()
         as_summed(self.method, settings)

@@ -74,7 +74,7 @@ def test_bytes_are_read_with_the_key_that_signed_them() -> None:
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04", b"propercal sketch 2\n" + bytes(200), b"propercal sketch 3\n" + bytes(200)])
 def test_a_sketch_of_an_earlier_format_is_named_as_such(data: bytes) -> None:
-    with pytest.raises(ValueError, match="of format 4, which an earlier version of this package"):
+    with pytest.raises(ValueError, match="of format 5, which an earlier version of this package"):
         CalibrationSketch.from_bytes(data)
 
 

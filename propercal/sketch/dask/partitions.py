@@ -70,6 +70,17 @@ class Blocks:
         """Whether the type of the labels lists 0 among the classes."""
         return 0 in (self.said[0].categories or self.said[0].unordered or ())
 
+    def by_order(self, names: Sequence[Any]) -> bool:
+        """Tell whether no name says which of these classes a column is of."""
+        labels, proba = self.said
+        counted = list(names) == list(range(self.n_classes))
+        if self.single or labels.ordered:
+            return False
+        if self.marked:
+            both = None not in (labels.columns, proba.columns)
+            return not (both or (labels.numbered and proba.numbered))
+        return counted if proba.columns is not None else not (proba.numbered and counted)
+
     def needs_all_labels(self) -> bool:
         """Tell whether no part of the labels tells which class each of them means."""
         labels, proba = self.said

@@ -23,6 +23,7 @@ from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
+from propercal.sketch.convention import Convention
 from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.row_order import check_fixed, check_in_place
 from propercal.sketch.dask.shards import (
@@ -36,7 +37,7 @@ from propercal.sketch.dask.shards import (
     plain,
     summarise,
 )
-from propercal.sketch.first_class import check_for_zero
+from propercal.sketch.first_class import check_doubts, check_for_zero
 from propercal.sketch.occurred import occurred
 from propercal.sketch.settings import as_summed
 from propercal.sketch.state import State
@@ -188,6 +189,8 @@ def _summed(
 ) -> list[Decomposition]:
     """Decompose the risk of collections whose classes are known."""
     chosen: list[str] = []
+    if not plan.listed and plan.labels is not None:
+        plan = replace(plan, by_order=blocks.by_order(plan.labels))
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
@@ -256,8 +259,13 @@ def _results(
 def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> None:
     """Look at columns that no row is of the class of, as in memory."""
     found, columns = occurred(state, plan.notion, whole.occurred), blocks.said[1].columns
+    said = False
     if plan.counted and not (blocks.single or blocks.lists_0):
-        check_for_zero(found, plan.n_classes, plan.labels, columns)
+        said = check_for_zero(found, plan.n_classes, plan.labels, columns)
+    if True not in whole.separate:
+        named = None if columns is None else list(columns)
+        reading = Convention(list(plan.labels or ()) or None, None, named, doubts=whole.doubts)
+        check_doubts(reading, plan.n_classes, said=said)
     if not plan.from_logits or plan.listed or columns is None or True in whole.separate:
         return
     names = columns if blocks.marked else plan.labels or ()

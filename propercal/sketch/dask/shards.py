@@ -34,6 +34,7 @@ from propercal.methods import Method
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
+from propercal.sketch.doubts import Doubts, joined
 from propercal.sketch.occurred import Occurred
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
@@ -80,9 +81,12 @@ class Plan:
     """Whether labels are taken for numbers from 0 because nothing says what they are, or because
     those of rows that count are."""
 
+    by_order: bool = False
+    """Whether no name decides which class a column is of."""
+
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
-        return [
+        found = [
             CalibrationSketch(
                 self.n_classes,
                 generator=generator,
@@ -97,6 +101,11 @@ class Plan:
             )
             for generator, bandwidth in zip(self.generators, self.bandwidths or (), strict=True)
         ]
+        if self.by_order:
+            for sketch in found:
+                reading = sketch._seen.reading._replace(doubts=Doubts.empty(self.n_classes))
+                sketch._seen = sketch._seen._replace(reading=reading)
+        return found
 
 
 class Notes(NamedTuple):
@@ -124,12 +133,16 @@ class Shard(NamedTuple):
     """Where they are taken for numbers from 0."""
     occurred: Occurred = Occurred()
     """Classes of the rows, where tables do not tell."""
+    doubts: Doubts | None = None
+    """Whether columns are in another order."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
         sketches = plan.sketches()
         for sketch, arrays in zip(sketches, self.states, strict=True):
-            sketch._restore(arrays, sketch._seen.reading._replace(occurred=self.occurred))
+            reading = sketch._seen.reading
+            reading = reading._replace(occurred=self.occurred, doubts=self.doubts)
+            sketch._restore(arrays, reading)
         return sketches
 
 
@@ -195,8 +208,9 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     kind = sketches[0]._seen.reading.separate
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
-    occurred = sketches[0]._seen.reading.occurred
-    return Shard(states, Notes(own, len(own)), separate, numbered_rows(block), counted, occurred)
+    read = sketches[0]._seen.reading
+    about = numbered_rows(block), counted, read.occurred, read.doubts
+    return Shard(states, Notes(own, len(own)), separate, *about)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -210,7 +224,8 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     numbered = tuple(pair for shard in shards for pair in shard.numbered)
     labels = Counted.joined([shard.labels for shard in shards], plan.n_classes)
     occurred = reduce(Occurred.plus, (shard.occurred for shard in shards))
-    return Shard(states, notes, separate, numbered, labels, occurred)
+    doubts = reduce(joined, (shard.doubts for shard in shards))
+    return Shard(states, notes, separate, numbered, labels, occurred, doubts)
 
 
 def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:
