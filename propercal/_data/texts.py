@@ -53,6 +53,16 @@ def alike(texts: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
+def _but_for_capitals(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return two texts that are equal but for capitals; a letter alone may be another small."""
+    known: dict[str, str] = {}
+    for text in texts:
+        other = known.setdefault(as_seen(text).casefold(), text)
+        if other != text and len(text) > 1:
+            return other, text
+    return None
+
+
 def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ()) -> None:
     """Raise where labels stand for no class, or for another one; those that are `said` do not."""
     known = set(said)
@@ -66,14 +76,15 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
             "name of a class",
         )
-    pair = alike(words) if known.isdisjoint(words) else None
+    pair = (alike(words) or _but_for_capitals(words)) if known.isdisjoint(words) else None
     if pair is not None:
         raise bad_value(
             argument,
             f"the names {pair[0]!r} and {pair[1]!r}",
-            "one text for each class: these are equal but for blanks or the form of letters",
+            "one text for each class: these are equal but for blanks or the form of letters, or "
+            "capitals",
             "strip them, and bring them into one form by unicodedata.normalize, or pass "
-            "labels=[...]",
+            "labels=[...] if these are two classes",
         )
 
 

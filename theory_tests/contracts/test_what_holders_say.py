@@ -124,3 +124,25 @@ def test_the_only_class_that_occurs_is_not_the_other_one(name: str) -> None:
 def test_one_name_in_two_forms_of_letters() -> None:
     with pytest.raises(ValueError, match="the same capitals, blanks and form of letters"):
         risk(["café"] * N, ONE, pos_label="cafe\u0301")
+
+
+@pytest.mark.parametrize("name", ["Void", "void ", "VOID"])
+def test_a_label_to_ignore_in_other_letters(name: str) -> None:
+    labels = np.where(WORDS == "c", "void", WORDS)
+    with pytest.raises(ValueError, match=f"ignore_index = '{name}': expected a label of y_true, which has 'void'"):
+        risk(labels, P, ignore_index=name)
+    known = {"ignore_index": "void", "labels": ["a", "b", "c"]}
+    kept = WORDS != "c"
+    assert risk(labels, P, **known) == pytest.approx(risk(CODE[kept], P[kept], labels=[0, 1, 2]), rel=1e-12)
+    # A chunk may have none of them.
+    assert risk(WORDS, P, ignore_index="void") == risk(WORDS, P)
+
+
+def test_one_class_in_small_and_large_letters() -> None:
+    both = np.where(np.arange(N) % 2 == 0, "Yes", "yes")
+    with pytest.raises(ValueError, match="the names 'Yes' and 'yes': expected one text for each class"):
+        risk(both, np.stack([1 - ONE, ONE], axis=1))
+    # Of letters, and of classes that somebody lists, both may be.
+    letters = np.where(np.arange(N) % 2 == 0, "A", "a")
+    code, pair = np.arange(N) % 2, np.full((N, 2), 0.5)
+    assert risk(letters, pair) == risk(both, pair, labels=["Yes", "yes"]) == risk(code, pair)
