@@ -146,3 +146,18 @@ def test_one_class_in_small_and_large_letters() -> None:
     letters = np.where(np.arange(N) % 2 == 0, "A", "a")
     code, pair = np.arange(N) % 2, np.full((N, 2), 0.5)
     assert risk(letters, pair) == risk(both, pair, labels=["Yes", "yes"]) == risk(code, pair)
+
+
+def test_two_texts_of_one_number_are_no_two_classes() -> None:
+    labels = np.array(["0", "1", "1.0"])[CODE]
+    refused = "the names '1' and '1.0', which are one number: expected one text for each class"
+    for y, p, options in (
+        (labels, P, {}),
+        (labels, pd.DataFrame(P, columns=["0", "1", "2"]), {}),
+        (pd.get_dummies(labels), P, {}),
+        (labels, ONE, {"pos_label": 1}),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            risk(y, p, **options)
+    assert risk(labels, P, labels=["0", "1", "1.0"]) == risk(CODE, P)
+    assert risk(CODE.astype(str), P) == risk(CODE, P)
