@@ -68,9 +68,10 @@ def test_costs_in_the_order_of_columns() -> None:
 @pytest.mark.parametrize("scale", [0.01, 100.0])
 def test_percent_are_no_probabilities(units: str, scale: float) -> None:
     given = xr.DataArray(ONE * scale, dims="row", attrs={"units": units})
-    for ask in (risk, lambda y, p: TemperatureScaling().fit(p, y)):
+    asks = risk, lambda y, p: TemperatureScaling().fit(p, y), lambda y, p: p.propercal.decompose(y, **QUICK)
+    for ask in asks:
         with pytest.raises(ValueError, match=r"(y_proba|X) = an array of units .* expected probabilities, of which 1"):
-            ask(BINARY, given)
+            ask(xr.DataArray(BINARY, dims="row"), given)
 
 
 def test_units_of_probabilities() -> None:
