@@ -171,7 +171,7 @@ class _Call:
             dim: next(each.sizes[dim] for each in own.arrays.values() if dim in each.dims)
             for dim in own.division.kept
         }
-        self._said_of = {
+        self._said_of: dict[str, Any] = {
             name: {"name": each.name, "attrs": each.attrs} for name, each in own.arrays.items()
         }
         # Arrays are passed block by block.
