@@ -133,7 +133,7 @@ def _of_list(argument: str, rows: Sequence[Any]) -> Held:
         return replace(held, name=names[0])
     columns = named(names)
     own = getattr(rows[0], "index", None)
-    numbered = columns is None and not _is_default(own)
+    numbered = columns is None and not is_default(own)
     return replace(held, columns=columns, numbered=numbered)
 
 
@@ -164,7 +164,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
     """Read a table that has an index (pandas, modin, cuDF)."""
     index = values.index
     index = index if not hasattr(index, "to_pandas") else index.to_pandas()
-    counted = _is_default(index)
+    counted = is_default(index)
     held = Held(
         _stacked(argument, read_array(argument, values)),
         rows=None if counted else index,
@@ -176,11 +176,11 @@ def _of_pandas(argument: str, values: Any) -> Held:
     if len(columns) == 1:
         # The one column may be categorical, or hold lists.
         first = _of_pandas(argument, values.iloc[:, 0])
-        if _is_default(values.columns):
+        if is_default(values.columns):
             return replace(first, name=None, first=True)
         return replace(first, name=columns[0], table=True)
     found = named(columns)
-    numbered = found is None and not _is_default(values.columns)
+    numbered = found is None and not is_default(values.columns)
     return replace(held, columns=found, numbered=numbered)
 
 
@@ -204,7 +204,8 @@ def _categorical(argument: str, held: Held, values: Any) -> Held:
     return replace(held, unordered=names)
 
 
-def _is_default(index: Any) -> bool:
+def is_default(index: Any) -> bool:
+    """Tell whether an index of pandas numbers its places from 0."""
     kind = type(index).__name__
     return kind == "RangeIndex" and index.start == 0 and index.step == 1
 
@@ -246,7 +247,7 @@ def _of_arrow_with_index(argument: str, values: Any) -> Held:
     names = index_columns(values)
     index = values.select(names).to_pandas().index
     held = hold(argument, values.select([n for n in values.column_names if n not in names]))
-    default = _is_default(index)
+    default = is_default(index)
     return replace(held, rows=None if default else index, counted=default)
 
 

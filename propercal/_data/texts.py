@@ -12,7 +12,7 @@ from typing import Any
 
 from propercal._data.messages import bad_value
 from propercal._data.reading import is_missing
-from propercal._data.tokens import distinct
+from propercal._data.tokens import distinct, key
 
 #: What ``pandas.read_csv`` takes for missing, and what Python, R and databases write for it.
 _NOTHING = {
@@ -53,6 +53,26 @@ def alike(texts: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
+def _but_for_capitals(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return two texts that are equal but for capitals; a letter alone may be another small."""
+    known: dict[str, str] = {}
+    for text in texts:
+        other = known.setdefault(as_seen(text).casefold(), text)
+        if other != text and len(text) > 1:
+            return other, text
+    return None
+
+
+def _one_number(texts: Iterable[str]) -> tuple[str, str] | None:
+    """Return two different texts of one number, such as 1 and 1.0."""
+    known: dict[Any, str] = {}
+    for text in texts:
+        other = known.setdefault(key(text), text)
+        if other != text:
+            return other, text
+    return None
+
+
 def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ()) -> None:
     """Raise where labels stand for no class, or for another one; those that are `said` do not."""
     known = set(said)
@@ -66,14 +86,23 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
             "name of a class",
         )
-    pair = alike(words) if known.isdisjoint(words) else None
+    numbers = _one_number(words)
+    if numbers is not None and not known.issuperset(numbers):
+        raise bad_value(
+            argument,
+            f"the names {numbers[0]!r} and {numbers[1]!r}, which are one number",
+            "one text for each class",
+            "write them in one way, such as by pandas.to_numeric",
+        )
+    pair = (alike(words) or _but_for_capitals(words)) if known.isdisjoint(words) else None
     if pair is not None:
         raise bad_value(
             argument,
             f"the names {pair[0]!r} and {pair[1]!r}",
-            "one text for each class: these are equal but for blanks or the form of letters",
+            "one text for each class: these are equal but for blanks or the form of letters, or "
+            "capitals",
             "strip them, and bring them into one form by unicodedata.normalize, or pass "
-            "labels=[...]",
+            "labels=[...] if these are two classes",
         )
 
 

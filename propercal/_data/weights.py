@@ -13,6 +13,7 @@ from propercal._data.holders import Held, as_given, hold
 from propercal._data.labels import read_values
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
+from propercal._data.texts import seems_equal
 from propercal._data.tokens import key
 from propercal._typing import Array
 
@@ -128,6 +129,14 @@ def _ignored(labels: Held, ignore_index: Any, called: Names) -> npt.NDArray[np.b
     # A number and its digits are the same name.
     given = values.tolist()
     wanted = key(ignore_index)
+    odd = [each for each in dict.fromkeys(given) if seems_equal(each, ignore_index)]
+    if odd and ignore_index not in given:
+        raise bad_value(
+            "ignore_index",
+            repr(ignore_index),
+            f"a label of {called.labels}, which has {odd[0]!r}",
+            "write it with the same capitals, blanks and form of letters",
+        )
     ignored = {each for each in set(given) if not is_missing(each) and key(each) == wanted}
     return np.array([each in ignored for each in given], dtype=bool)
 

@@ -85,15 +85,16 @@ def check_same(
 ) -> None:
     """Raise unless two monitors were made alike, but for the number of their first row."""
     fix = "merge monitors of the same settings"
-    if not same_values(fixed_values(generator), fixed_values(others)):
-        found = f"a monitor with generator = {others!r}"
-        raise bad_value("later", found, f"{generator!r}", fix)
     for name, value in mine._asdict().items():
         found = getattr(other, name)
         if name != "first_row" and found != value:
             raise bad_value(
                 "later", f"a monitor with {name} = {found!r}", f"{name} = {value!r}", fix
             )
+    values, its = (fixed_values(each, mine.n_classes) for each in (generator, others))
+    if not same_values(values, its):
+        found = f"a monitor with generator = {others!r}"
+        raise bad_value("later", found, f"{generator!r}", fix)
 
 
 def check_follows(mine: Settings, later: Settings, n_rows: int) -> None:

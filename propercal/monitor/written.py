@@ -80,7 +80,7 @@ def encode(
         **own._asdict(),
         "generator": repr(generator),
         "name": generator.name,
-        "values": fixed_values(generator),
+        "values": fixed_values(generator, own.n_classes),
         "reading": reading,
         "doubts": None if doubts is None else doubts.written(),
         "n_kept": len(state.kept),
@@ -123,8 +123,8 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
         settings.pop(each)
         for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
     )
-    chosen = generator_of(generator, name, written, values, "monitor")
     own = Settings.of(**settings)
+    chosen = generator_of(generator, name, written, values, "monitor", own.n_classes)
     shapes = _shapes(own, n_kept)
     sizes = {each: 8 * int(np.prod(shape, dtype=object)) for each, shape in shapes.items()}
     if not 0 <= n_kept <= MOST_POINTS + 1 or sum(sizes.values()) != len(numbers):

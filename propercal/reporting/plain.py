@@ -53,6 +53,21 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r", read as the probability of .*though by",
+        (
+            "Nothing says of which of the two outcomes the predictions are the probability, and "
+            "they fit what happened far better if it is the other one. Then every number here is "
+            "wrong: say which it is."
+        ),
+    ),
+    (
+        r"has rows whose powers of (?P<base>\d+) sum to 1",
+        (
+            "Predictions were read as natural logarithms, and are likely to be logarithms to base "
+            "{base}. If they are, every number here is wrong: multiply them by log {base}."
+        ),
+    ),
+    (
         r"rows were read side by side, though by",
         (
             "Predictions and outcomes were paired in the order in which they stand, and fit far "

@@ -88,10 +88,17 @@ def check_folds(n_folds: Any, random_state: Any) -> tuple[int, int]:
     return recipe.n_folds, int(random_state)
 
 
-def fixed_values(generator: BregmanGenerator) -> list[float]:
-    """Return F at fixed points, since generators of one's own may share a name."""
+def fixed_values(generator: BregmanGenerator, n_classes: int = 2) -> list[float]:
+    """Return F at fixed points, since generators of one's own may share a name.
+
+    Those are of two classes, but for a matrix of costs of `n_classes`.
+    """
     p = np.arange(1, 16) / 16
-    return [float(value) for value in generator.value(np.stack([1 - p, p], axis=1))]
+    points = np.stack([1 - p, p], axis=1)
+    if len(getattr(generator, "matrix", points[0])) == n_classes > 2:
+        whole = np.outer(np.arange(1, 16), np.arange(1, n_classes + 1)) % 17 + 1
+        points = whole / whole.sum(axis=1, keepdims=True)
+    return [float(value) for value in generator.value(points)]
 
 
 def same_values(mine: Sequence[float], other: Sequence[float]) -> bool:
@@ -102,14 +109,14 @@ def same_values(mine: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def generator_of(
-    given: Any, name: str, written: str, values: Sequence[float], what: str
+    given: Any, name: str, written: str, values: Sequence[float], what: str, n_classes: int = 2
 ) -> BregmanGenerator:
     """Return the generator that bytes name, or the one that is given for it, or raise.
 
     `written` and `values` are its `repr` and its values there, and `what` has it.
     """
     chosen = as_generator(name if given is None else given)
-    if repr(chosen) != written or not same_values(fixed_values(chosen), values):
+    if repr(chosen) != written or not same_values(fixed_values(chosen, n_classes), values):
         raise bad_value(
             "generator", repr(chosen), f"{written}, that of the {what}", "pass generator=..."
         )

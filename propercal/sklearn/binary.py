@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +19,8 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
 from propercal._data.reading import Names
-from propercal._data.rows import in_place, order_of, some_of
 from propercal._data.tokens import key
-from propercal.sklearn.responses import Response, labels_in, plain, respond
+from propercal.sklearn.responses import Response, check_in_one_order, labels_in, plain, respond
 
 Floats = NDArray[np.float64]
 
@@ -112,24 +110,6 @@ def read_rows(
     occurred = np.array([each == pos_label for each in labels], dtype=np.int64)
     given = plain("sample_weight", weight), plain("groups", groups)
     return Rows(occurred, prob.astype(np.float64), pos_label, *given)
-
-
-def check_in_one_order(**given: Any) -> None:
-    """Raise where an index says that rows of two arguments stand in different orders.
-
-    Rows are told by their positions, so that an index says nothing else.
-    """
-    held = [(name, each.rows) for name, value in given.items() if (each := _held(name, value))]
-    known = [(name, rows) for name, rows in held if rows is not None]
-    for (first, one), (second, other) in combinations(known, 2):
-        order = order_of(one, other)
-        if order is not None and not in_place(order):
-            raise bad_value(
-                second,
-                f"rows of the index {some_of(other)}",
-                f"the order of {first}, {some_of(one)}, as rows are told by their positions",
-                f"bring both into one order, such as by {second}.loc[{first}.index]",
-            )
 
 
 def _held(argument: str, values: Any) -> Held | None:

@@ -22,8 +22,8 @@ from propercal.methods import MethodLike
 from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
-from propercal.sklearn.binary import check_in_one_order, fitted_response, read_rows
-from propercal.sklearn.responses import Response, labels_in, plain, with_labels
+from propercal.sklearn.binary import fitted_response, read_rows
+from propercal.sklearn.responses import Response, check_in_one_order, labels_in, plain, with_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -277,6 +277,7 @@ class DecompositionDisplay:
         asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         called = type(estimator).__name__
         name = called if name is None else name
+        check_in_one_order(X=X, y=y, sample_weight=sample_weight, groups=groups)
         made = cls._of(fitted_response(estimator, X), y, called, asked, labels, name)
         return made.plot(ax=ax, ref_line=ref_line, **kwargs)
 

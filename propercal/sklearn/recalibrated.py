@@ -28,6 +28,7 @@ from propercal.recalibration.external import check_unnamed
 from propercal.sklearn.responses import (
     Response,
     as_response,
+    check_in_one_order,
     classes_of,
     in_numpy,
     respond,
@@ -144,6 +145,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             if isinstance(values, np.ma.MaskedArray):
                 # scikit-learn takes what is behind a mask for values.
                 in_numpy(argument, values)
+        check_in_one_order(X=X, y=y, sample_weight=sample_weight, groups=params.get("groups"))
         check_classification_targets(y)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)

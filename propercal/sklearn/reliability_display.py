@@ -11,6 +11,7 @@ from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
 from propercal.sklearn.curves import Bands, curve_of
+from propercal.sklearn.responses import check_in_one_order
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -249,6 +250,7 @@ class ReliabilityDisplay:
         ValueError
             If an argument cannot be used.
         """
+        check_in_one_order(X=X, y=y, sample_weight=sample_weight, groups=groups)
         response = fitted_response(estimator, X)
         prob, pos_label = positive_class(response, y, pos_label)
         rows = read_rows(y, prob, pos_label, sample_weight, groups, among=response.classes)

@@ -18,7 +18,7 @@ from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator, available
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_method, with_settings
-from propercal.sklearn.responses import plain, respond, with_labels
+from propercal.sklearn.responses import check_in_one_order, plain, respond, with_labels
 
 if TYPE_CHECKING:
     from propercal.result import Decomposition
@@ -121,6 +121,7 @@ class Scorer:
         options = dict(self._options)
         name = type(estimator).__name__
         given = options.pop("labels")
+        check_in_one_order(X=X, y_true=y_true, sample_weight=sample_weight, groups=groups)
         codes, found = with_labels(respond(estimator, X), y_true, name, given)
         loss, notion = as_generator(options["generator"]), as_notion(options["notion"])
         if notion.n_outcomes(len(found.classes)) > 2:

@@ -16,6 +16,7 @@ from propercal._data.notions import as_notion
 from propercal._data.settings import check_confidence_level, check_flag
 from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE
+from propercal._threads import Lock
 from propercal.generators.registry import as_generator
 from propercal.methods import Settings, as_method
 from propercal.result import Decomposition
@@ -79,6 +80,8 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self.link, self.ignore_index = link, ignore_index
         self._reader = Reader(self.from_logits, link, ignore_index, not self.notion.per_class)
         self._decomposed: Decomposition | None = None
+        # States that threads add to in turn would pair a label with another row's prediction.
+        self._lock = Lock()
         self._note_reading()
 
     def _note_reading(self, *more: Any) -> None:

@@ -84,6 +84,11 @@ class ListedMetric(ProperMetric):
         rows = self._reader.read(preds, target, sample_weight)
         if rows is None:
             return
+        with self._lock:
+            self._append(rows)
+
+    def _append(self, rows: Rows) -> None:
+        """Add rows to all states, or raise and add none."""
         for name, values in zip(Rows._fields, rows, strict=True):
             kept = getattr(self, name)
             if len(kept) and kept[-1].shape[1:] != values.shape[1:]:

@@ -17,7 +17,7 @@ from propercal.sketch import CalibrationSketch
 from propercal.sketch.dense import LARGEST, LEAST, DenseSketch
 from propercal.sketch.settings import as_summed
 from propercal.torchmetrics.base import ProperMetric
-from propercal.torchmetrics.batches import NAMES
+from propercal.torchmetrics.batches import NAMES, Rows
 
 
 class StreamingCalibrationError(ProperMetric):
@@ -169,6 +169,11 @@ class StreamingCalibrationError(ProperMetric):
                 f"one on {self.device}, the device of the metric",
                 f'move the metric there, metric.to("{rows.preds.device}")',
             )
+        with self._lock:
+            self._sum_up(rows)
+
+    def _sum_up(self, rows: Rows) -> None:
+        """Add rows to all states, or raise and add none."""
         weight = rows.weight.cpu().numpy() if self._dense.weighted else None
         settled = self.settled.cpu().numpy()
         labels = rows.target.cpu().numpy()

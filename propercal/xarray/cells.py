@@ -171,7 +171,9 @@ class _Call:
             dim: next(each.sizes[dim] for each in own.arrays.values() if dim in each.dims)
             for dim in own.division.kept
         }
-        self._names = {name: each.name for name, each in own.arrays.items()}
+        self._said_of: dict[str, Any] = {
+            name: {"name": each.name, "attrs": each.attrs} for name, each in own.arrays.items()
+        }
         # Arrays are passed block by block.
         self.cells = Cells(own.ask, {}, own.division, own.fields, own.axes, own.units, own.said)
 
@@ -208,9 +210,7 @@ class _Call:
 
         coords = self._coords[name]
         here = coords.isel({dim: int(i) for dim, i in at.items() if dim in coords.dims}, drop=True)
-        return xr.DataArray(
-            block, dims=self._dims[name], coords=here.coords, name=self._names[name]
-        )
+        return xr.DataArray(block, dims=self._dims[name], coords=here.coords, **self._said_of[name])
 
     def _said(self, error: ValueError) -> str:
         """Return what is wrong, in the words of these functions."""

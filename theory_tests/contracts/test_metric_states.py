@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,27 @@ def test_states_of_one_reading_are_put_together() -> None:
     assert float(first.compute()) == pytest.approx(float(whole.compute()), rel=1e-12)
     with pytest.raises(ValueError, match="with other settings"):
         whole.merge_state(ProperCalibrationError(**{**settings, "labels": [2, 1, 0]}))
+
+
+def test_threads_that_update_one_metric_keep_rows_together() -> None:
+    metric, whole = (ProperCalibrationError(**QUICK) for _ in range(2))
+    p, y = torch.as_tensor(P), torch.as_tensor(Y)
+    whole.update(p, y)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda rows: metric.update(p[rows], y[rows]), torch.arange(N).split(3)))
+    kept = {tuple(row): int(label) for row, label in zip(p.tolist(), y, strict=True)}
+    rows = metric._rows()
+    assert [kept[tuple(row)] for row in rows.preds.tolist()] == rows.target.tolist()
+    assert float(metric.compute()) == pytest.approx(float(whole.compute()), rel=1e-9)
+
+
+def test_threads_that_update_one_stream_lose_no_row() -> None:
+    metric, whole = (StreamingCalibrationError(3) for _ in range(2))
+    p, y = torch.as_tensor(P), torch.as_tensor(Y)
+    parts = torch.arange(N).split(10)
+    for rows in parts:
+        whole.update(p[rows], y[rows])
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda rows: metric.update(p[rows], y[rows]), parts))
+    assert int(metric.rows[0]) == N
+    assert float(metric.compute()) == pytest.approx(float(whole.compute()), rel=1e-9)

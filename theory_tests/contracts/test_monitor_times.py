@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from propercal import CalibrationMonitor
+from propercal.generators import Quadratic
 from propercal.monitor.times import read
 from theory_tests.instances import unrelated
 
@@ -62,3 +64,20 @@ def test_times_with_and_without_a_zone_are_compared_where_no_zone_matters() -> N
 def test_times_that_no_monitor_wrote(saved: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # whoever reads bytes says what is wrong with them
         read(saved)
+
+
+def test_a_monitor_of_costs_is_saved_and_merged() -> None:
+    costs = np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    whole, first, later = (
+        CalibrationMonitor(3, generator=Quadratic(costs), first_row=start) for start in (0, 0, 30)
+    )
+    whole.update(CODES, PROBA)
+    first.update(CODES[:30], PROBA[:30])
+    later.update(CODES[30:], PROBA[30:])
+    again = CalibrationMonitor.from_bytes(whole.to_bytes(), generator=Quadratic(costs))
+    assert again.lower_bound == whole.lower_bound
+    assert first.merge(later).n_samples == 60
+    with pytest.raises(ValueError, match="generator = Quadratic"):
+        CalibrationMonitor.from_bytes(whole.to_bytes(), generator=Quadratic(2 * costs))
+    with pytest.raises(ValueError, match="later = a monitor with generator"):
+        whole.merge(CalibrationMonitor(3, generator=Quadratic(2 * costs), first_row=60))

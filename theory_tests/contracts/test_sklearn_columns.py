@@ -14,6 +14,7 @@ xr = pytest.importorskip("xarray")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 
 from propercal import decompose  # noqa: E402
@@ -210,3 +211,41 @@ def test_the_columns_of_a_recalibrator_are_those_of_their_names() -> None:
     X = np.log(P[:, :2])
     found, usual = (RecalibratedClassifier(GaussianNB(), each, cv=3).fit(X, Y).predict_proba(X) for each in (Turned(), GaussianNB()))
     np.testing.assert_allclose(found, usual, rtol=1e-12)
+
+
+def test_rows_of_one_index_in_two_orders() -> None:
+    """As scikit-learn does, rows are told by positions; two orders of one index say that these are wrong."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), [f"row {i}" for i in range(60)], ["u", "v"])
+    y = pd.Series((X.u + rng.normal(size=60) > 0).astype(int), X.index)
+    weight, order = pd.Series(np.linspace(1, 2, 60), X.index), rng.permutation(60)
+    groups = pd.Series(np.arange(60) // 2, X.index)
+    model = LogisticRegression().fit(X, y)
+    asks: list[Any] = [
+        lambda y, **more: scorer("risk")(model, X, y, **more),
+        lambda y, **more: DecompositionDisplay.from_estimator(model, X, y, **more),
+        lambda y, **more: ReliabilityDisplay.from_estimator(model, X, y, n_resamples=19, **more),
+    ]
+    for ask in (*asks, lambda y, **more: RecalibratedClassifier(model, cv="prefit").fit(X, y, **more)):
+        with pytest.raises(ValueError, match=r"^y(_true)? = rows of the index row .* expected the order of X, row 0"):
+            ask(y.iloc[order])
+        with pytest.raises(ValueError, match=r"^sample_weight = rows of the index"):
+            ask(y, sample_weight=weight.iloc[order])
+        ask(y, sample_weight=weight)
+        # Others have no index, or another one.
+        ask(y.to_numpy(), sample_weight=weight.iloc[order].reset_index(drop=True))
+    for ask in asks:
+        with pytest.raises(ValueError, match=r"^groups = rows of the index"):
+            ask(y, groups=groups.iloc[order])
+
+
+def test_predictions_in_another_order_than_features() -> None:
+    class Turned(LogisticRegression):  # type: ignore[misc]
+        def predict_proba(self, X: Any) -> Any:
+            return pd.DataFrame(super().predict_proba(X), X.index).iloc[::-1]
+
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), [f"row {i}" for i in range(60)])
+    X.columns = ["u", "v"]
+    y = np.arange(60) % 2
+    with pytest.raises(ValueError, match=r"predictions = rows of the index row 59.* expected the order of X"):
+        scorer("risk")(Turned().fit(X, y), X, y)

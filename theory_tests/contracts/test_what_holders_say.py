@@ -68,9 +68,10 @@ def test_costs_in_the_order_of_columns() -> None:
 @pytest.mark.parametrize("scale", [0.01, 100.0])
 def test_percent_are_no_probabilities(units: str, scale: float) -> None:
     given = xr.DataArray(ONE * scale, dims="row", attrs={"units": units})
-    for ask in (risk, lambda y, p: TemperatureScaling().fit(p, y)):
+    asks = risk, lambda y, p: TemperatureScaling().fit(p, y), lambda y, p: p.propercal.decompose(y, **QUICK)
+    for ask in asks:
         with pytest.raises(ValueError, match=r"(y_proba|X) = an array of units .* expected probabilities, of which 1"):
-            ask(BINARY, given)
+            ask(xr.DataArray(BINARY, dims="row"), given)
 
 
 def test_units_of_probabilities() -> None:
@@ -124,3 +125,40 @@ def test_the_only_class_that_occurs_is_not_the_other_one(name: str) -> None:
 def test_one_name_in_two_forms_of_letters() -> None:
     with pytest.raises(ValueError, match="the same capitals, blanks and form of letters"):
         risk(["café"] * N, ONE, pos_label="cafe\u0301")
+
+
+@pytest.mark.parametrize("name", ["Void", "void ", "VOID"])
+def test_a_label_to_ignore_in_other_letters(name: str) -> None:
+    labels = np.where(WORDS == "c", "void", WORDS)
+    with pytest.raises(ValueError, match=f"ignore_index = '{name}': expected a label of y_true, which has 'void'"):
+        risk(labels, P, ignore_index=name)
+    known = {"ignore_index": "void", "labels": ["a", "b", "c"]}
+    kept = WORDS != "c"
+    assert risk(labels, P, **known) == pytest.approx(risk(CODE[kept], P[kept], labels=[0, 1, 2]), rel=1e-12)
+    # A chunk may have none of them.
+    assert risk(WORDS, P, ignore_index="void") == risk(WORDS, P)
+
+
+def test_one_class_in_small_and_large_letters() -> None:
+    both = np.where(np.arange(N) % 2 == 0, "Yes", "yes")
+    with pytest.raises(ValueError, match="the names 'Yes' and 'yes': expected one text for each class"):
+        risk(both, np.stack([1 - ONE, ONE], axis=1))
+    # Of letters, and of classes that somebody lists, both may be.
+    letters = np.where(np.arange(N) % 2 == 0, "A", "a")
+    code, pair = np.arange(N) % 2, np.full((N, 2), 0.5)
+    assert risk(letters, pair) == risk(both, pair, labels=["Yes", "yes"]) == risk(code, pair)
+
+
+def test_two_texts_of_one_number_are_no_two_classes() -> None:
+    labels = np.array(["0", "1", "1.0"])[CODE]
+    refused = "the names '1' and '1.0', which are one number: expected one text for each class"
+    for y, p, options in (
+        (labels, P, {}),
+        (labels, pd.DataFrame(P, columns=["0", "1", "2"]), {}),
+        (pd.get_dummies(labels), P, {}),
+        (labels, ONE, {"pos_label": 1}),
+    ):
+        with pytest.raises(ValueError, match=refused):
+            risk(y, p, **options)
+    assert risk(labels, P, labels=["0", "1", "1.0"]) == risk(CODE, P)
+    assert risk(CODE.astype(str), P) == risk(CODE, P)
