@@ -45,8 +45,8 @@ class TemperatureScaledSimplex:
 
     .. math::
 
-        q &\sim \mathrm{Uniform}(Δ_k), & p &= \mathrm{softmax}(\log q / t_1), \\
-        Y &\sim p, & g &= \mathrm{softmax}(\log p / t_2).
+        q &\sim \mathrm{Uniform}(Δ_k), \quad & p &= \mathrm{softmax}(\log q / t_1), \\
+        Y &\sim p, \quad & g &= \mathrm{softmax}(\log p / t_2).
 
     Predictions are over-confident for t_2 < 1, under-confident for t_2 > 1 and calibrated for
     t_2 = 1.

@@ -165,8 +165,8 @@ class MiscalibratedSimplex:
 
     .. math::
 
-        g &= \mathrm{softmax}(c Z), & Z &\sim N(0, I_k), \\
-        p &= (1 - s)\, g + s\, r(g), & Y &\sim p.
+        g &= \mathrm{softmax}(c Z), \quad & Z &\sim N(0, I_k), \\
+        p &= (1 - s)\, g + s\, r(g), \quad & Y &\sim p.
 
     Parameters
     ----------
