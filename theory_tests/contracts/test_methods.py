@@ -239,7 +239,6 @@ def test_a_signature_names_the_settings_that_are_passed_on() -> None:
     assert {each.kind for each in list(parameters.values())[1:]} == {inspect.Parameter.KEYWORD_ONLY}
     assert {name: parameters[name].default for name in known} == known
     assert decorated(1, last=2, n_folds=3) == (1, 2, {"n_folds": 3})
-    assert decorated(1, frist=2) == (1, 1, {"frist": 2}), "the argument is given"
     for name in ("LAST", "lasst"):
         with pytest.raises(TypeError, match=f"^{name}: expected an argument of function; did you mean 'last'"):
             decorated(1, **{name: 2})

@@ -169,7 +169,7 @@ def test_what_is_no_result_is_refused(saved: Any) -> None:
 
 def saved_as(**changed: Any) -> dict[str, Any]:
     """What JSON has of a result, but for some of it."""
-    return json.loads(RESULTS["published"]().to_json()) | changed
+    return {**json.loads(RESULTS["published"]().to_json()), **changed}
 
 
 #: What is read, how it is named, and what is expected there.
@@ -179,10 +179,9 @@ NO_RESULTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Decomposition.from_dict([]), "saved = a list: expected an object, such as json.loads(...) gives"),  # type: ignore[arg-type]
     (
         lambda: Decomposition.from_dict(RESULTS["published"]().to_dict()),
-        "saved = the flat numbers of to_dict(), which are for logs: expected what json.loads makes of to_json(), which has all that "
-        "intervals are made from",
+        "saved = the flat numbers of to_dict(), which are for logs: expected what json.loads makes of to_json(), which has all that intervals are made from",
     ),
-    (lambda: Decomposition.from_xarray([]), "saved = a list: expected an xarray.Dataset that to_xarray() made"),
+    (lambda: Decomposition.from_xarray([]), "saved = a list: expected an xarray.Dataset that to_xarray() made"),  # type: ignore[arg-type]
     (lambda: Decomposition.from_dict(saved_as(infinite_loss_rows=3)), "saved['infinite_loss_rows'] = 3: expected a list of rows"),
     (lambda: Decomposition.from_dict(saved_as(centres=3)), "saved['centres'] = 3: expected a number for each term"),
     (lambda: Decomposition.from_dict(saved_as(risk="x")), "saved['risk'] = 'x': expected a number"),
