@@ -58,9 +58,10 @@ MODULES = (
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 CONTRACTS = (
-    "backends", "criteria", "bad_input", "bandwidth_search", "dask_input", "debiased_contract",
+    "backends", "criteria", "bad_input", "bandwidth_search", "categories", "dask_input", "debiased_contract",
     "decompose_contract", "edges", "few_rows", "generator_backends", "generator_edges", "generator_names",
-    "good_input", "gradients", "information", "notions", "recalibrators", "resources", "result", "sums", "transforms",
+    "good_input", "gradients", "information", "methods", "notions", "order_of_classes", "reading_arguments",
+    "recalibrators", "resources", "result", "result_forms", "saved_results", "sums", "transforms",
 )
 OTHER_LAWS = (
     "bias_rate", "simulation", "scenarios", "calibration_test", "label_sets", "label_sums", "residual_tables",

@@ -100,7 +100,7 @@ def outside(numbers: Floats, z: Floats, spacing: float = SPACING) -> Floats:
     """Return by how much log-odds (m,) lie outside of bins of these numbers, in units of bins."""
     away = np.arcsinh(np.abs(z) / _LINEAR) * (_LINEAR / spacing)
     number = np.abs(numbers)
-    beyond = np.maximum(np.where(number == 0, 0, number - 1) - away, away - number)
+    beyond = np.maximum(number - 1 - away, away - number)
     return np.where(np.sign(z) == np.sign(numbers), np.maximum(beyond, 0.0), np.inf)
 
 

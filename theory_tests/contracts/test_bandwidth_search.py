@@ -223,8 +223,10 @@ def test_the_order_of_rows_does_not_matter_in_one_dimension(name: str, weighted:
     np.testing.assert_array_equal(first.share, second.share)
     np.testing.assert_allclose(first.weight, second.weight, rtol=1e-12)
     np.testing.assert_array_equal(problems[0].prob[first.rows], problems[1].prob[second.rows])
-    assert first.share.sum() == pytest.approx(1)
-    assert first.weight.sum() == pytest.approx(1)
+    # A row stands for rows of its own label, and for all of them between them.
+    label, weight = problems[0].label, problems[0].weight
+    np.testing.assert_allclose(np.bincount(label[first.rows], first.share), np.bincount(label) / len(y))
+    np.testing.assert_allclose(np.bincount(label[first.rows], first.weight), np.bincount(label, weight))
 
 
 LONELY = PAIRS | {"certain": certain(2, 3000)}
@@ -380,3 +382,24 @@ def test_a_bandwidth_for_logits_is_that_for_their_probabilities() -> None:
         propercal.conditional_mean(y_true, prob, bandwidth=0.05),
         rtol=1e-9,
     )
+
+
+def test_the_search_sums_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No linear sums for algorithm="exact", where "auto" would take them."""
+    y, p = sharpened(2, 3000)
+    calls = []
+    real = linear.class_sums
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        calls.append(options["tolerance"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(linear, "class_sums", counting)
+    for algorithm in ("auto", "exact"):
+        calls.clear()
+        found = propercal.decompose(y, p, generator="brier", method="risk", algorithm=algorithm)
+        assert found.algorithm == ("exact" if algorithm == "exact" else "linear")
+        assert bool(calls) == (algorithm == "auto")
+    calls.clear()
+    propercal.conditional_mean(y, p, bandwidth=0.1, algorithm="linear", tolerance=1e-4)
+    assert set(calls) == {1e-4}

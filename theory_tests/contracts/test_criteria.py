@@ -10,7 +10,7 @@ import pytest
 from propercal import conditional_mean, decompose
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
-from propercal._kernels import algorithm, criteria, lattice, linear
+from propercal._kernels import algorithm, conditional, criteria, lattice, linear
 from propercal._kernels.kernels import as_kernel
 from theory_tests.instances import calibrated, generators
 
@@ -224,3 +224,39 @@ def test_a_certain_prediction_is_in_the_last_bin() -> None:
     settings: dict[str, Any] = {"kernel": "uniform-bins", "exclude_self": False}
     found = conditional_mean(y, p, bandwidth=0.25, **settings)
     np.testing.assert_allclose(found[:, 1], [2 / 3, 2 / 3, 2 / 3, 0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("generator", ["log", "brier"])
+def test_every_level_is_the_criterion_at_its_rows(generator: str, weighted: bool) -> None:
+    """A mean over the rows it looks at, each by its weight; a class that occurs once is infinite there."""
+    n = 1600
+    y, p = calibrated(n, 3, 3, power=1.5)
+    y = np.where(y == 2, 0, y)
+    y[700] = 2
+    w = np.random.default_rng(0).uniform(0.2, 3.0, n) if weighted else None
+    problem = next(iter(as_notion("canonical").problems(validate(y, p, sample_weight=w))))
+    (chosen,) = generators(generator)
+    kernel = as_kernel("dirichlet")
+    found = criteria.levels([problem], kernel, criteria.losses([chosen]))
+    assert not found.faithful
+    mean = conditional.kernel_mean(problem, kernel, 0.05, algorithm="exact").mean
+    with np.errstate(divide="ignore"):
+        loss = chosen.loss(mean, np.eye(3)[y])
+    infinite = np.isinf(loss)
+    assert infinite.sum() == (generator == "log")
+    parts = criteria.row_parts(problem)
+    assert [len(part) for part in parts] == [n // 8, n // 8, 3 * n // 4]
+    for i, level in enumerate(found.functions, 1):
+        rows = np.concatenate(parts[:i])
+        total = np.sum((problem.weight * np.where(infinite, 0.0, loss))[rows]) + criteria.INFINITE_ROW * infinite[rows].sum() / n
+        np.testing.assert_allclose(level(0.05), [total / problem.weight[rows].sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(767, [767]), (768, [192, 576]), (1535, [384, 1151]), (1536, [192, 192, 1152]), (2304, [192, 384, 1728])])
+def test_the_first_look_is_at_192_rows_or_more(n: int, sizes: list[int]) -> None:
+    """One row in 12, 8 or 4; with the second look it is one in four."""
+    y, p = calibrated(n, 3, 0)
+    problem = next(iter(as_notion("canonical").problems(validate(y, p))))
+    assert [len(part) for part in criteria.row_parts(problem)] == sizes
+    assert len(criteria.levels([problem], as_kernel("dirichlet"), criteria.losses(generators("brier"))).functions) == len(sizes)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal.generators import BregmanGenerator, ItakuraSaito, Log, Quadratic, Tsallis, from_function
+from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Quadratic, Tsallis, from_function
+from propercal.generators.base import curvature_width, curved
 from theory_tests.instances import P_HARD, Y_HARD, NoHessian, generators, risk_of, squares, written
 
 GENERATORS = generators(
@@ -116,3 +117,55 @@ def test_a_generator_cannot_change_the_data() -> None:
     with pytest.raises(ValueError, match="read-only"):
         risk_of(Y_HARD, P_HARD, generator=Halving())
     np.testing.assert_array_equal(P_HARD, before)
+
+
+class Uncertain(BregmanGenerator):
+    """F whose rounding is another at every call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def value(self, p: Any) -> Any:
+        self.calls += 1
+        return (p**2).sum(-1) + 1e-12 * self.calls
+
+    def gradient(self, p: Any) -> Any:
+        return 2 * p
+
+
+def test_equal_points_do_not_diverge_by_rounding() -> None:
+    p = np.array([[0.2, 0.8], [0.5, 0.5]])
+    found = Uncertain().divergence(p, p[[0, 0]])
+    assert found[0] == 0.0
+    assert found[1] == pytest.approx(2 * 0.3**2)
+
+
+class WithDiagonal(Uncertain):
+    """A product with the matrix is inherited, its diagonal is not."""
+
+    def hessian_diagonal(self, p: Any) -> Any:
+        return 2 + 0 * p
+
+
+class WithProduct(Uncertain):
+    """The other way about."""
+
+    def hessian_times(self, p: Any, v: Any) -> Any:
+        return 2 * v + 0 * p
+
+
+@pytest.mark.parametrize("generator", [Uncertain(), WithDiagonal(), WithProduct(), NoHessian()], ids=lambda g: type(g).__name__)
+def test_what_inherits_a_part_of_the_curvature_forms_a_matrix(generator: BregmanGenerator) -> None:
+    assert curvature_width(Log(), 7) == curvature_width(Log() + Brier(), 7) == 7
+    assert curvature_width(generator, 7) == curvature_width(Log() + generator, 7) == curvature_width(2.0 * generator, 7) == 49
+
+
+def test_curved_is_the_product_with_the_matrix_and_linear_in_the_generator() -> None:
+    rng = np.random.default_rng(0)
+    p, v = rng.dirichlet(np.ones(4), 5), rng.normal(size=(3, 5, 4))
+    chosen = [Log(), Brier(), Tsallis(1.5), Quadratic(np.diag([1.0, 2.0, 3.0, 4.0]) + 0.5)]
+    single = [curved(each, p, v) for each in chosen]
+    for each, found in zip(chosen, single, strict=True):
+        np.testing.assert_allclose(found, np.einsum("nij,mnj->mni", each.hessian(p), v), rtol=1e-10, atol=1e-12)
+    whole = 2.0 * Log() + 0.5 * Brier() + Tsallis(1.5)
+    np.testing.assert_allclose(curved(whole, p, v), 2 * single[0] + 0.5 * single[1] + single[2], rtol=1e-12, atol=1e-14)

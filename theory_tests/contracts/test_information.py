@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -347,3 +348,45 @@ def test_columns_that_are_no_activations_are_refused() -> None:
     for odd, name in ((table, "label"), (table[["h0", "h1"]].reset_index(), "index")):
         with pytest.raises(ValueError, match=rf"activations\[1\] = a column named '{name}'.*expected columns of activations alone"):
             layer_sharpness([x, odd], table.label, bandwidth=0.1)
+
+
+def a_layer(y_true: Any) -> Any:
+    return layer_sharpness([np.random.default_rng(0).normal(size=(30, 2))], y_true, bandwidth=0.1)
+
+
+WORDS_OF_TABLES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: information.f_divergence(zero, [[0.5, 0.5]], [0.5, 0.6]), "reference = an array with a sum of 1.1: expected a sum of 1; divide it by its sum."),
+    (lambda: information.f_divergence(zero, [[0.5, 0.5]], [-0.5, 1.5]), "reference = -0.5 at [0]: expected probabilities"),
+    (lambda: information.f_divergence(zero, [[0.5, 0.6]], [0.5, 0.5]), "distributions = an array with a sum of 1.1: expected a sum of 1; every row must sum to 1."),
+    (lambda: information.apply_markov_map([[0.5, 0.6]], [[1, 0]]), "joint = an array with a sum of 1.1: expected a sum of 1; divide the table by its sum."),
+    (lambda: information.apply_markov_map([[0.5], [0.5]], [[1, 0.1], [0, 1]]), "kernel = an array with a sum of 1.1: expected a sum of 1; every row must sum to 1."),
+    (lambda: a_layer(3), "y_true = a int: expected an array, a tensor, a series or a list; convert it to one."),
+    (lambda: a_layer(np.array([1, "a"] * 15, dtype=object)), "y_true = a mix of strings and numbers: expected labels of one type;"),
+]  # fmt: skip
+
+
+def zero(x: Any) -> Any:
+    return 0 * x[:, 0]
+
+
+@pytest.mark.parametrize(("call", "message"), WORDS_OF_TABLES, ids=[message[:24] for _, message in WORDS_OF_TABLES])
+def test_an_argument_is_named_with_what_to_do(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_the_values_of_a_kernel_are_in_the_order_of_the_rows_of_the_table() -> None:
+    """By their rows: the classes, in columns, are others."""
+    pd = pytest.importorskip("pandas")
+    joint = pd.DataFrame([[0.25, 0.25], [0.125, 0.375]], index=["u", "v"], columns=["no", "yes"])
+    kernel = pd.DataFrame(np.eye(2), index=["u", "v"], columns=["a", "b"])
+    np.testing.assert_allclose(information.apply_markov_map(joint, kernel), joint)
+    with pytest.raises(ValueError, match=r"^kernel = values named \['v', 'u'\]: expected \['u', 'v'\], in this order, as joint has"):
+        information.apply_markov_map(joint, kernel.loc[["v", "u"]])
+
+
+def test_words_among_digits_are_sorted_as_words() -> None:
+    """As any other words: how classes are called does not matter."""
+    code = np.random.default_rng(1).integers(0, 3, 30)
+    assert a_layer(np.array(["10", "9", "a"])[code]) == a_layer(np.array(["x", "y", "z"])[code])
+    assert a_layer(np.array(["9", "10", "11"])[code]) == a_layer(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import FrozenInstanceError, dataclass
@@ -17,7 +18,7 @@ from propercal._data import groups
 from propercal._data.notions import Notion, Problems, as_notion
 from propercal._methods.terms import ProblemTerms, Terms, complete_terms, mean_terms
 from propercal.generators import BregmanGenerator
-from propercal.methods import METHODS, Debiased, Direct, Method, Risk, as_method
+from propercal.methods import METHODS, Debiased, Direct, Method, Risk, as_method, with_settings
 from propercal.recalibration import TemperatureScaling
 from propercal.result import TERMS
 
@@ -225,3 +226,41 @@ def test_a_notion_of_a_user_works_wherever_notions_do() -> None:
     assert propercal.calibration_test(Y, P, notion=last, n_resamples=9, random_state=0).notion == "last"
     with pytest.raises(ValueError, match=r"^notion = 'last'"):
         CalibrationSketch(3, notion=last, bandwidth=0.1)
+
+
+def test_a_signature_names_the_settings_that_are_passed_on() -> None:
+    def function(first: int, *, last: int = 1, **options: Any) -> Any:
+        return first, last, options
+
+    decorated = with_settings(Debiased, Risk)(function)
+    known = {**Debiased.defaults(), **Risk.defaults()}
+    parameters = inspect.signature(decorated).parameters
+    assert list(parameters) == ["first", "last", *known]
+    assert {each.kind for each in list(parameters.values())[1:]} == {inspect.Parameter.KEYWORD_ONLY}
+    assert {name: parameters[name].default for name in known} == known
+    assert decorated(1, last=2, n_folds=3) == (1, 2, {"n_folds": 3})
+    for name in ("LAST", "lasst"):
+        with pytest.raises(TypeError, match=f"^{name}: expected an argument of function; did you mean 'last'"):
+            decorated(1, **{name: 2})
+
+
+@pytest.mark.parametrize("argument", ["method", "generator"])
+def test_one_term_is_of_one_method_and_one_generator(argument: str) -> None:
+    several: dict[str, Any] = {"method": ["risk", "direct"], "generator": ["log", "brier"]}
+    with pytest.raises(ValueError, match=f"^{argument} = a list: expected one {argument}; call decompose"):
+        propercal.refinement(Y, P, bandwidth=0.1, **({"method": "risk"} | {argument: several[argument]}))
+
+
+@pytest.mark.parametrize("notion", ["canonical", "classwise"])
+def test_the_uncertainty_of_the_brier_score_is_unbiased(notion: str) -> None:
+    """n / (n − 1) times that of the shares of the classes: the sample variance of each label."""
+    share = np.bincount(Y, minlength=3) / len(Y)
+    plain = 1 - np.sum(share**2) if notion == "canonical" else np.mean(2 * share * (1 - share))
+    unbiased = plain * len(Y) / (len(Y) - 1)
+    options: dict[str, Any] = {"generator": "brier", "notion": notion}
+    debiased = decompose(Y, P, kernel=None, **options)
+    assert debiased.uncertainty == pytest.approx(unbiased, rel=1e-12)
+    published = decompose(Y, P, method="risk", bandwidth=0.1, **options)
+    assert published.uncertainty == pytest.approx(plain, rel=1e-12)
+    for result in (debiased, published):
+        assert result.centres["uncertainty"] == pytest.approx(unbiased, rel=1e-12)

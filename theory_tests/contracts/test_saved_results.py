@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -164,3 +165,68 @@ def test_what_is_no_result_is_refused(saved: Any) -> None:
     for read in (Decomposition.from_dict, Decomposition.from_xarray):
         with pytest.raises(ValueError, match="saved = a "):
             read(saved)
+
+
+def saved_as(**changed: Any) -> dict[str, Any]:
+    """What JSON has of a result, but for some of it."""
+    return {**json.loads(RESULTS["published"]().to_json()), **changed}
+
+
+#: What is read, how it is named, and what is expected there.
+NO_RESULTS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: Decomposition.from_json(5), "saved = a int: expected text; from_dict reads what is parsed"),  # type: ignore[arg-type]
+    (lambda: Decomposition.from_json("a"), "saved = text that is no JSON (Expecting value: line 1 column 1 (char 0)): expected what to_json() wrote"),
+    (lambda: Decomposition.from_dict([]), "saved = a list: expected an object, such as json.loads(...) gives"),  # type: ignore[arg-type]
+    (
+        lambda: Decomposition.from_dict(RESULTS["published"]().to_dict()),
+        "saved = the flat numbers of to_dict(), which are for logs: expected what json.loads makes of to_json(), which has all that intervals are made from",
+    ),
+    (lambda: Decomposition.from_xarray([]), "saved = a list: expected an xarray.Dataset that to_xarray() made"),  # type: ignore[arg-type]
+    (lambda: Decomposition.from_dict(saved_as(infinite_loss_rows=3)), "saved['infinite_loss_rows'] = 3: expected a list of rows"),
+    (lambda: Decomposition.from_dict(saved_as(centres=3)), "saved['centres'] = 3: expected a number for each term"),
+    (lambda: Decomposition.from_dict(saved_as(risk="x")), "saved['risk'] = 'x': expected a number"),
+    (lambda: Decomposition.from_dict(saved_as(detection_floor="x")), "saved['detection_floor'] = 'x': expected a number"),
+    (lambda: Decomposition.from_dict(saved_as(n_samples="x")), "saved['n_samples'] = 'x': expected a value of type int"),
+    (lambda: Decomposition.from_dict({"format_version": 1}), "saved = a result without 'infinite_loss_rows': expected all that to_json() or to_xarray() wrote"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("read", "message"), NO_RESULTS, ids=[message[:40] for _, message in NO_RESULTS])
+def test_what_is_no_result_is_named_with_what_is_expected(read: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}; pass what to_json"):
+        read()
+
+
+@pytest.mark.parametrize(("value", "word"), [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")])
+def test_a_number_that_is_not_finite_is_a_word_in_json_and_a_number_elsewhere(value: float, word: str) -> None:
+    changed = dataclasses.replace(RESULTS["published"](), sharpness=value, noise_floor=value, kernel_share=value, bandwidth=value)
+    names = ("sharpness", "noise_floor", "kernel_share", "bandwidth")
+    assert [json.loads(changed.to_json())[name] for name in names] == [word] * 4
+    data = changed.to_xarray()
+    found = [*(data[name].item() for name in names[:3]), data.attrs["bandwidth"]]
+    np.testing.assert_array_equal(np.array(found), np.full(4, value))
+    again = Decomposition.from_json(changed.to_json())
+    np.testing.assert_array_equal([getattr(again, name) for name in names], np.full(4, value))
+
+
+def test_a_generator_is_given_to_what_was_parsed_too() -> None:
+    both = 2.0 * Log() + Brier()
+    result = decompose(Y, P, generator=both, method="risk", bandwidth=0.1)
+    assert Decomposition.from_dict(json.loads(result.to_json()), generator=both).generator == both
+
+
+def test_json_has_no_number_that_json_does_not_know() -> None:
+    """Also where a number slips by what turns it into a word."""
+    odd = dataclasses.replace(RESULTS["published"](), confidence_level=math.nan, standard_errors={}, centres={})
+    with pytest.raises(ValueError, match="Out of range float"):
+        odd.to_json()
+
+
+def test_what_is_missed_widens_two_intervals_on_one_side() -> None:
+    """The refinement may be smaller by what no recalibration saw, and the calibration error larger."""
+    result = dataclasses.replace(RESULTS["log"](), missed=None)
+    wider = dataclasses.replace(result, missed=0.25)
+    for term in ("risk", "refinement", "calibration_error", "sharpness", "uncertainty"):
+        (low, high), (lower, higher) = result.interval(term), wider.interval(term)
+        assert lower == pytest.approx(low - 0.25 * (term == "refinement"))
+        assert higher == pytest.approx(high + 0.25 * (term in {"calibration_error", "sharpness"}))

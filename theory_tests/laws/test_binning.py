@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propercal._kernels.binning import LARGEST_EXACT, SPACING, bins
+from propercal._kernels.binning import LARGEST_EXACT, SPACING, _pieces, bins, grid_numbers, outside
+from propercal._kernels.bins import bin_numbers
 from theory_tests.laws.samples import fewer
 
 KINDS = ("normal", "narrow", "wide", "lattice", "atoms", "two heaps", "constant")
@@ -161,3 +162,42 @@ def test_tensors_are_binned_as_arrays_are(values: Any) -> None:
     for x, y in zip(found, expected, strict=True):
         assert isinstance(x, np.ndarray)
         assert (x == y).all()
+
+
+@pytest.mark.parametrize("spacing", [SPACING, 0.1])
+def test_outside_counts_bins_from_the_nearer_edge(spacing: float) -> None:
+    """At position x on the grid, z = 2 sinh(x · spacing / 2); bin i reaches from i − 1 to i."""
+    position = np.linspace(0.05, 40, 800)
+    for sign in (1.0, -1.0):
+        z = sign * 2 * np.sinh(position * spacing / 2)
+        own = grid_numbers(z, spacing)
+        np.testing.assert_array_equal(outside(own.astype(float), z, spacing), 0.0)
+        np.testing.assert_array_equal(outside(-own.astype(float), z, spacing), np.inf)
+        for i in (1.0, 2.0, 7.0, 30.0):
+            wanted = np.maximum(np.maximum(i - 1 - position, position - i), 0.0)
+            np.testing.assert_allclose(outside(np.full(800, sign * i), z, spacing), wanted, atol=1e-9)
+    at_zero = outside(np.array([0.0, 0.0, 1.0, -1.0]), np.array([0.0, 0.1, 0.0, 0.0]), spacing)
+    np.testing.assert_array_equal(at_zero, [0.0, np.inf, np.inf, np.inf])
+
+
+@pytest.mark.parametrize("n_pieces", [2, 3, 10])
+def test_pieces_of_distinct_values_are_of_one_size(n_pieces: int) -> None:
+    piece, found = _pieces(np.random.default_rng(0).permutation(600).astype(float), n_pieces)
+    assert found == n_pieces
+    np.testing.assert_array_equal(np.bincount(piece), 600 // n_pieces)
+
+
+def test_single_precision_is_read_as_double() -> None:
+    z = np.random.default_rng(1).standard_normal(5000).astype(np.float32)
+    single, double = bins(z), bins(z.astype(np.float64))
+    assert single[1].dtype == np.float64
+    for one, other in zip(single, double, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_edge_belongs_to_the_bin_above_whatever_a_product_rounds_to() -> None:
+    for n in range(1, 400):
+        edges = np.arange(n) / n
+        np.testing.assert_array_equal(bin_numbers(edges, n), np.arange(n))
+        np.testing.assert_array_equal(bin_numbers(np.nextafter(edges[1:], 0), n), np.arange(n - 1))
+        assert bin_numbers(np.array([1.0]), n) == n - 1
