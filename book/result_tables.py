@@ -132,7 +132,7 @@ def calibrated(of: xr.Dataset) -> Markdown:
     rows = []
     for (n, k), cell in selections(at[["bias", "bias_se"]], "sample_size", "n_classes"):
         mean = 1e4 * cell["bias"].mean("scenario")
-        error = 1e4 * np.sqrt((cell["bias_se"] ** 2).sum("scenario")) / cell.sizes["scenario"]
+        error = 1e4 * (cell["bias_se"] ** 2).sum("scenario") ** 0.5 / cell.sizes["scenario"]
         both = (
             f"{mean.sel(generator=name).item():.1f} ± {error.sel(generator=name).item():.1f}"
             for name in ("log", "brier")
