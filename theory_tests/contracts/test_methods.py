@@ -264,10 +264,3 @@ def test_the_uncertainty_of_the_brier_score_is_unbiased(notion: str) -> None:
     assert published.uncertainty == pytest.approx(plain, rel=1e-12)
     for result in (debiased, published):
         assert result.centres["uncertainty"] == pytest.approx(unbiased, rel=1e-12)
-
-
-@pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
-def test_what_recalibrations_leave_is_tested_under_every_notion(notion: str) -> None:
-    found = decompose(Y, P, notion=notion, kernel=None)
-    assert found.misfit_pvalue is not None
-    assert 0 < found.misfit_pvalue <= 1
