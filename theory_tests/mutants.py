@@ -14,6 +14,9 @@ second on), MUTANTS_SECONDS=30 more tests on each, and MUTANTS_TESTS="FILE ..." 
 those written for survivors.
 theory_tests/mutants.md says what was found.
 
+Do not run code in the process while it works (by a debugger, for instance): what is left open there is a warning in
+every child, which fails its first test, and every mutant counts as killed.
+
 Not mutated, by rule:
 
 - annotations, docstrings, and what is computed outside of functions (mutmut leaves these out);

@@ -38,6 +38,7 @@ def check(names: Sequence[Any], order: Sequence[Any] = (), *, notion: str = "can
 REFUSED: list[tuple[Sequence[Any], Sequence[Any], str]] = [
     ([0, 2, 1], (), NUMBERS.format("RankedProbability()", "[0, 2, 1]")),
     ([-1, 2, 1.5], (), NUMBERS.format("RankedProbability()", "[-1, 2, 1.5]")),
+    (["grade 1", "grade 3", "grade 2"], (), NUMBERS.format("RankedProbability()", "['grade 1', 'grade 3', 'grade 2']")),
     ([1, 0], (), ASKS.format("Uneven()", "[0, 1]", "[1, 0]")),
     ([2, 1, 0], (), ASKS.format("Uneven()", "[0, 1, 2]", "[2, 1, 0]")),
     (["b", "a"], ["a", "b"], ASKS.format("Uneven()", "['a', 'b']", "['b', 'a']")),
