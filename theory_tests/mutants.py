@@ -63,7 +63,7 @@ MODULES = (
 CONTRACTS = (
     "backends", "criteria", "bad_input", "bandwidth_search", "categories", "dask_input", "debiased_contract",
     "decompose_contract", "edges", "few_rows", "generator_backends", "generator_edges", "generator_names",
-    "good_input", "gradients", "information", "methods", "notions", "order_of_classes", "reading_arguments",
+    "good_input", "gradients", "information", "lattice", "methods", "notions", "order_of_classes", "reading_arguments",
     "recalibrators", "resources", "result", "result_forms", "saved_results", "sums", "transforms",
 )
 OTHER_LAWS = (

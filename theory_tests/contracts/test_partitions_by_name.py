@@ -30,7 +30,7 @@ def test_names_of_partitions() -> None:
         assert risk(y, p) == pytest.approx(right, rel=1e-12)
     for y, p in (
         (S.set_axis(INDEX).iloc[ORDER], F.set_index(INDEX)),
-        (S, F.set_axis(list("abd"), axis=1)),
+        (S, F.set_axis(list("abx"), axis=1)),
         (S, F[list("cab")].add_prefix("p_")),
         (MARKS.set_axis(["la", "lb", "lc"], axis=1)[["lb", "lc", "la"]], F),
     ):
