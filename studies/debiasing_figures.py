@@ -39,7 +39,8 @@ def _panels(
     rows: int, columns: int, names: list[str], title: str, height: float = 0.3
 ) -> tuple[Figure, Any]:
     """Panels in which every scenario has a line."""
-    size = (1.4 + 2.2 * columns, 1.5 + rows * (0.4 + height * len(names)))
+    # One line alone leaves no room for the words around it.
+    size = (1.4 + 2.2 * columns, 1.5 + rows * (0.4 + height * max(len(names), 4)))
     figure, axes = panels(rows, columns, size, title, sharey=True, sharex=True)
     for axis in axes.flat:
         axis.set_yticks(range(len(names)), names)
