@@ -23,7 +23,7 @@ from theory_tests.contracts.arranged_data import CLASSES, ROLES, K, N
 from theory_tests.contracts.figures_of_data import RISK
 from theory_tests.instances import values
 
-pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.usefixtures("_folder")]
+pytestmark = pytest.mark.usefixtures("_folder")
 
 CODES = np.searchsorted(CLASSES, ROLES["y"])
 IDS = [f"r{i:03}" for i in np.random.default_rng(5).permutation(N)]

@@ -23,7 +23,6 @@ def risk(y: Any, p: Any) -> float:
     return float(propercal.decompose(*(dd.from_pandas(each, npartitions=3, sort=False) for each in (y, p)), **KW).risk)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_names_of_partitions() -> None:
     right = float(propercal.decompose(np.searchsorted(CLASSES, ROLES["y"]), ROLES["p"], **KW).risk)
     for y, p in ((S, F[list("cab")]), (MARKS[list("bca")], F[list("cab")]), (S.set_axis(INDEX), F.set_index(INDEX))):
