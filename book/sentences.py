@@ -25,6 +25,7 @@ from book.answers import (
     warned_where_missed,
 )
 from book.datasets import kept
+from book.filling import filled
 from book.network_sentences import bias_on_networks, classwise_ranking, posthoc_calibration
 from propercal.experiments import selections
 from studies import direct_vs_risk, kernel_comparison, missed_shapes, simulated
@@ -333,12 +334,7 @@ def numbered(text: str) -> str:
     """Return README.md with the numbers of the kept datasets in its sentences."""
     for sentence in SENTENCES:
         pattern, numbers = sentence()
-        found = re.search(pattern.replace(" ", r"\s+"), text)
-        if found is None:
-            raise ValueError(f"README.md has no sentence {pattern!r}")
-        for i in reversed(range(len(numbers))):
-            start, end = found.span(i + 1)
-            text = text[:start] + numbers[i] + text[end:]
+        text = filled("README.md", text, pattern.replace(" ", r"\s+"), numbers)
     return text
 
 

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, softmax
 
 import propercal
+from book.filling import filled
 from propercal.generators import as_generator
 from propercal.simulation import TemperatureScaledSimplex
 
@@ -236,12 +237,9 @@ def numbered(chapter: str, text: str) -> str:
     for name, pattern, numbers in sentences():
         if name != chapter:
             continue
-        found = re.search(pattern.replace(" ", r"\s+") if "\\|" not in pattern else pattern, text)
-        if found is None:
-            raise ValueError(f"{chapter} has no sentence {pattern!r}")
-        for i in reversed(range(len(numbers))):
-            start, end = found.span(i + 1)
-            text = text[:start] + numbers[i] + text[end:]
+        # Rows of tables have no breaks.
+        somewhere = pattern if "\\|" in pattern else pattern.replace(" ", r"\s+")
+        text = filled(chapter, text, somewhere, numbers)
     return text
 
 

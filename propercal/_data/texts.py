@@ -7,7 +7,7 @@ each would be a class or a group of its own.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from propercal._data.messages import bad_value
@@ -45,29 +45,24 @@ def seems_equal(one: object, other: object) -> bool:
 
 def alike(texts: Iterable[str]) -> tuple[str, str] | None:
     """Return two of different texts that are equal but for blanks or the form of letters."""
-    known: dict[str, str] = {}
-    for text in texts:
-        other = known.setdefault(as_seen(text), text)
-        if other != text:
-            return other, text
-    return None
+    return _two_of(texts, as_seen)
 
 
 def _but_for_capitals(texts: Iterable[str]) -> tuple[str, str] | None:
     """Return two texts that are equal but for capitals; a letter alone may be another small."""
-    known: dict[str, str] = {}
-    for text in texts:
-        other = known.setdefault(as_seen(text).casefold(), text)
-        if other != text and len(text) > 1:
-            return other, text
-    return None
+    return _two_of((text for text in texts if len(text) > 1), lambda text: as_seen(text).casefold())
 
 
 def _one_number(texts: Iterable[str]) -> tuple[str, str] | None:
     """Return two different texts of one number, such as 1 and 1.0."""
+    return _two_of(texts, key)
+
+
+def _two_of(texts: Iterable[str], kind: Callable[[str], Any]) -> tuple[str, str] | None:
+    """Return the first two of different texts that are of one kind."""
     known: dict[Any, str] = {}
     for text in texts:
-        other = known.setdefault(key(text), text)
+        other = known.setdefault(kind(text), text)
         if other != text:
             return other, text
     return None

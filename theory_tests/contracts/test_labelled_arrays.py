@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,31 +13,8 @@ import xarray as xr
 
 import propercal
 import propercal.xarray
-from propercal._accessor import install_accessors
 from propercal.simulation import TemperatureScaledSimplex
-
-#: Nothing that needs time.
-FAST: dict[str, Any] = {"kernel": None, "n_folds": 3}
-#: Less time still, with other numbers.
-QUICK: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}
-N, LEADS, STATIONS, CLASSES, MODELS = 30, [6, 12], list("abc"), ["dry", "rain", "snow"], ["m1", "m2"]
-
-_Y, _G, _P = TemperatureScaledSimplex(3).sample(2 * 3 * N, random_state=0)
-Y = xr.DataArray(
-    np.array(CLASSES)[_Y.reshape(2, 3, N)],
-    {"lead": LEADS, "station": STATIONS, "time": np.arange("2026-01-01", "2026-01-31", dtype="M8[D]").astype("M8[ns]")},
-    ("lead", "station", "time"),
-    name="observed",
-)
-P = xr.DataArray(
-    np.stack([_G, _P]).reshape(2, 2, 3, N, 3),
-    {"model": MODELS, **Y.coords, "class": CLASSES, "latitude": ("station", [51.0, 52.0, 53.0]), "run": 7},
-    ("model", "lead", "station", "time", "class"),
-    name="forecast",
-)
-W = xr.DataArray(np.random.default_rng(0).uniform(0.5, 2, (3, N)), {"station": STATIONS}, ("station", "time"))
-DATA = xr.Dataset({"observed": Y, "forecast": P, "weight": W})
-TIME: dict[str, Any] = {"class_dim": "class", "reduce_dims": "time"}
+from theory_tests.contracts.labelled_data import CLASSES, DATA, FAST, LEADS, MODELS, QUICK, STATIONS, TIME, N, P, W, Y
 
 
 def plain(model: str, lead: int, station: str) -> tuple[Any, Any]:
@@ -50,7 +24,6 @@ def plain(model: str, lead: int, station: str) -> tuple[Any, Any]:
 
 #: Whatever the arguments are.
 one: Any = propercal.decompose
-tried: Any = propercal.xarray.decompose
 
 
 def loop(**options: Any) -> dict[tuple[str, int, str], Any]:
@@ -355,178 +328,7 @@ def test_calls_can_go_to_other_processes() -> None:
     assert again["risk"].chunks is not None
 
 
-# ---------------------------------------------------------------- errors, warnings
-BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "another station": (
-        lambda: propercal.xarray.decompose(Y.assign_coords(station=list("abz")), P, **TIME),
-        r"^y_true = coordinates a, b, z of 'station': expected those of y_proba",
-    ),
-    "fewer stations": (lambda: propercal.xarray.decompose(Y[:, :2], P, **TIME), r"^y_true = 2 places along 'station': expected 3"),
-    "fewer times": (lambda: propercal.xarray.decompose(Y[..., :9], P, **TIME), r"^y_true = 9 places along 'time': expected 30"),
-    "other times": (
-        lambda: propercal.xarray.decompose(Y.assign_coords(time=np.arange(N)), P, **TIME),
-        r"^y_true = coordinates .* of 'time': expected those of y_proba",
-    ),
-    "no such dimension": (
-        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim="tim"),
-        r"^dim = 'tim': expected a dimension: 'model', 'lead', 'station', 'time', 'class'",
-    ),
-    "no such classes": (lambda: propercal.xarray.decompose(Y, P, class_dim="species"), r"^class_dim = 'species'"),
-    "classes averaged": (
-        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim=["time", "class"]),
-        r"^dim = 'class': expected dimensions but",
-    ),
-    "two ways": (
-        lambda: propercal.xarray.decompose(Y, P, reduce_dims="time", preserve_dims="model"),
-        r"^preserve_dims = 'model': expected None beside reduce_dims",
-    ),
-    "untold classes": (lambda: propercal.xarray.decompose(Y, P, reduce_dims="time"), r"^class_dim = None: .*pass class_dim="),
-    "untold classes of two": (
-        lambda: propercal.xarray.decompose(Y[0], P[0, 0, :, :, 1]),
-        r'^class_dim = None: .*or reduce_dims="all"',
-    ),
-    "nothing averaged": (
-        lambda: propercal.xarray.decompose(Y, P, class_dim="class", preserve_dims=["model", "lead", "station", "time"]),
-        r"^preserve_dims = no dimension",
-    ),
-    "labels lack what is averaged": (
-        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim=["model", "time"]),
-        r"^y_true = dimensions 'lead', 'station', 'time': expected those that are averaged over.*broadcast_like",
-    ),
-    "predictions lack what is averaged": (
-        lambda: propercal.xarray.decompose(Y, P.isel(station=0), class_dim="class"),
-        r"^y_proba = dimensions .*expected those that are averaged over",
-    ),
-    "an array": (lambda: tried(Y.to_numpy(), P, **TIME), r"^y_true = a ndarray: expected a DataArray"),
-    "a dataset": (lambda: tried(Y, DATA, **TIME), r"^y_proba = a Dataset: expected a DataArray"),
-    "weights of classes": (
-        lambda: propercal.xarray.decompose(Y, P, weights=P.isel(model=0, drop=True), **TIME),
-        r"^weights = dimensions .*'class'",
-    ),
-    "weights without names": (lambda: propercal.xarray.decompose(Y, P, weights=np.ones(N), **TIME), r"^weights = a ndarray"),
-    "negative weights": (lambda: propercal.xarray.decompose(Y, P, weights=-W, **TIME), r"^at model = m1, .*: weights = -"),
-    "no such variable": (
-        lambda: DATA.propercal.decompose("observd", "forecast", **TIME),
-        r"^y_true = 'observd': .*did you mean 'observed'",
-    ),
-    "no such weights": (
-        lambda: DATA.propercal.decompose("observed", "forecast", weights="wait", **TIME),
-        r"^weights = 'wait': .*'weight'",
-    ),
-    "no such groups": (
-        lambda: DATA.propercal.decompose("observed", "forecast", groups="patient", **TIME),
-        r"^groups = 'patient': expected a dimension",
-    ),
-    "groups without names": (
-        lambda: propercal.xarray.decompose(Y, P, groups=[1] * N, **TIME),
-        r"^groups = a list: expected the name of a dimension",
-    ),
-    "few groups": (lambda: propercal.xarray.decompose(Y, P, groups="station", class_dim="class"), r"^at model = m1: groups = 3 groups"),
-    "blocks of what is kept": (
-        lambda: propercal.xarray.decompose(Y, P, blocks={"station": 2}, **TIME),
-        r"^blocks = \{'station': 2\}: expected one dimension",
-    ),
-    "blocks of no order": (
-        lambda: propercal.xarray.decompose(Y, P.isel(time=[1, 0, *range(2, N)]), blocks={"time": 2}, **TIME),
-        r"^blocks = .*sortby",
-    ),
-    "groups and blocks": (
-        lambda: propercal.xarray.decompose(Y, P, blocks={"time": 2}, groups="time", **TIME),
-        r"^blocks = .*None beside groups",
-    ),
-    "no such loss": (lambda: propercal.xarray.decompose(Y, P.chunk(), generator="lgo", **TIME), r"^generator = 'lgo'"),
-    "no such notion": (lambda: propercal.xarray.decompose(Y, P.chunk(), notion="top", **TIME), r"^notion = 'top'"),
-    "no such setting": (
-        lambda: propercal.xarray.decompose(Y, P.chunk(), method="risk", n_folds=9, **TIME),
-        r"^n_folds = 9: expected a setting of",
-    ),
-    "a generator of numbers": (
-        lambda: propercal.xarray.decompose(Y, P, random_state=np.random.default_rng(0), **TIME),
-        r"^random_state = a Generator: expected a seed",
-    ),
-    "a dimension of results": (
-        lambda: propercal.xarray.decompose(Y, P.rename(model="bound"), **TIME),
-        r"^y_proba = a dimension 'bound', which results have too",
-    ),
-    "nothing": (lambda: propercal.xarray.decompose(Y, P.isel(model=[]), **TIME), r"^y_proba = no place along 'model'"),
-    "few rows": (lambda: propercal.xarray.decompose(Y[..., :9], P[..., :9, :], **TIME), r"^at model = m1, lead = 6, station = a: y_proba = 9 rows"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_what_cannot_be_used_is_refused(case: str) -> None:
-    call, message = BAD[case]
-    if "chunk" in inspect.getsource(call):
-        pytest.importorskip("dask")
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"), [("sample_weight", "it is weights= here"), ("sample_dims", "it is reduce_dims="), ("generators", "'generator'")]
-)
-def test_other_arguments_are_refused_with_the_nearest(name: str, hint: str) -> None:
-    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'.*{hint}"):
-        propercal.xarray.decompose(Y, P, **{name: None})
-
-
-def test_a_warning_says_where_and_once() -> None:
-    p = P.copy()
-    for station in range(3):
-        p[0, 0, station, 0] = (Y[0, station, 0].to_numpy() != np.array(CLASSES)) / 2
-    with pytest.warns(UserWarning, match="infinite") as found:
-        data = propercal.xarray.decompose(Y, p, **TIME, **QUICK)
-    messages = [str(each.message) for each in found if "risk" in str(each.message)]
-    assert len(messages) == 1
-    assert messages[0].startswith("at model = m1, lead = 6, station = a: ")
-    assert messages[0].endswith("(and at 2 more places)")
-    assert found[0].filename == __file__
-    assert np.isposinf(data["risk"].isel(model=0, lead=0)).all()
-    assert np.isnan(data["risk_interval"].isel(model=0, lead=0)).all()
-    assert data["n_infinite_loss_rows"].sum() == 3
-
-
-# ---------------------------------------------------------------- the accessor
-def test_signatures_show_all_arguments() -> None:
-    rows = set(inspect.signature(propercal.decompose).parameters) - {"sample_weight", "class_axis", "sample_dims"}
-    for found in (propercal.xarray.decompose, DATA.propercal.decompose):
-        assert rows <= set(inspect.signature(found).parameters)
-    assert list(inspect.signature(P.propercal.decompose).parameters)[:2] == ["y_true", "class_dim"]
-
-
-ORDERS = [
-    "import propercal, sys; assert not {'xarray', 'pandas'} & set(sys.modules); import xarray.core",
-    "import xarray, propercal",
-]
-
-
-@pytest.mark.parametrize("order", ORDERS)
-def test_the_accessor_is_there_once_both_are_imported(order: str) -> None:
-    code = f"{order}\nimport xarray\nassert xarray.Dataset.propercal.__name__ == 'DatasetAccessor'\n"
-    code += "assert xarray.DataArray.propercal.__name__ == 'DataArrayAccessor'\n"
-    code += "assert type(xarray.__spec__.loader) is type(xarray.core.__spec__.loader)\nxarray.Dataset()._repr_html_()\n"
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-
-
-def test_registering_again_changes_nothing() -> None:
-    kind: Any = xr.Dataset
-    before = kind.propercal
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        install_accessors()
-    assert kind.propercal is before
-
-
-def test_who_only_looks_finds_what_the_loader_of_xarray_has() -> None:
-    code = (
-        "import propercal, pkgutil, sys; from importlib.util import find_spec; "
-        "assert 'xarray' not in sys.modules; loader = find_spec('xarray').loader; "
-        "assert pkgutil.get_data('xarray', 'py.typed') is not None; "
-        "assert loader.get_source('xarray') and loader.is_package('xarray')"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode == 0
-
-
+# ---------------------------------------------------------------- labels at all places
 @pytest.mark.parametrize("names", [None, [0, 1, 2], [1, 2, 3], ["x", "y", "z"]], ids=str)
 @pytest.mark.parametrize("kind", [int, float, object])
 def test_labels_count_alike_at_all_places(names: Any, kind: Any) -> None:

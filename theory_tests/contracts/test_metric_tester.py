@@ -26,8 +26,11 @@ TESTS = Path(os.environ.get("TORCHMETRICS_CHECKOUT", "/nowhere")) / "tests"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not TESTS.is_dir(), reason="TORCHMETRICS_CHECKOUT names no checkout of torchmetrics"),
-    # What torch says of scripting, and we of few rows.
-    pytest.mark.filterwarnings("ignore"),
+    # What torch and torchmetrics say of their own code, and we of batches of few rows or of two classes alone.
+    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:This property will be removed in 2.0.0:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.* rows that count. the estimate needs:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.* no 0. read as numbers of columns:UserWarning"),
 ]
 
 QUICK: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}

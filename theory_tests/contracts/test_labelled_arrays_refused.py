@@ -1,0 +1,146 @@
+"""Labelled arrays that cannot be used are refused with the place, and warnings say where they arose."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import propercal
+import propercal.xarray
+from theory_tests.contracts.labelled_data import CLASSES, DATA, QUICK, TIME, N, P, W, Y
+
+#: The function, for arguments of other types than it is made for.
+tried: Any = propercal.xarray.decompose
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "another station": (
+        lambda: propercal.xarray.decompose(Y.assign_coords(station=list("abz")), P, **TIME),
+        r"^y_true = coordinates a, b, z of 'station': expected those of y_proba",
+    ),
+    "fewer stations": (lambda: propercal.xarray.decompose(Y[:, :2], P, **TIME), r"^y_true = 2 places along 'station': expected 3"),
+    "fewer times": (lambda: propercal.xarray.decompose(Y[..., :9], P, **TIME), r"^y_true = 9 places along 'time': expected 30"),
+    "other times": (
+        lambda: propercal.xarray.decompose(Y.assign_coords(time=np.arange(N)), P, **TIME),
+        r"^y_true = coordinates .* of 'time': expected those of y_proba",
+    ),
+    "no such dimension": (
+        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim="tim"),
+        r"^dim = 'tim': expected a dimension: 'model', 'lead', 'station', 'time', 'class'",
+    ),
+    "no such classes": (lambda: propercal.xarray.decompose(Y, P, class_dim="species"), r"^class_dim = 'species'"),
+    "classes averaged": (
+        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim=["time", "class"]),
+        r"^dim = 'class': expected dimensions but",
+    ),
+    "two ways": (
+        lambda: propercal.xarray.decompose(Y, P, reduce_dims="time", preserve_dims="model"),
+        r"^preserve_dims = 'model': expected None beside reduce_dims",
+    ),
+    "untold classes": (lambda: propercal.xarray.decompose(Y, P, reduce_dims="time"), r"^class_dim = None: .*pass class_dim="),
+    "untold classes of two": (
+        lambda: propercal.xarray.decompose(Y[0], P[0, 0, :, :, 1]),
+        r'^class_dim = None: .*or reduce_dims="all"',
+    ),
+    "nothing averaged": (
+        lambda: propercal.xarray.decompose(Y, P, class_dim="class", preserve_dims=["model", "lead", "station", "time"]),
+        r"^preserve_dims = no dimension",
+    ),
+    "labels lack what is averaged": (
+        lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim=["model", "time"]),
+        r"^y_true = dimensions 'lead', 'station', 'time': expected those that are averaged over.*broadcast_like",
+    ),
+    "predictions lack what is averaged": (
+        lambda: propercal.xarray.decompose(Y, P.isel(station=0), class_dim="class"),
+        r"^y_proba = dimensions .*expected those that are averaged over",
+    ),
+    "an array": (lambda: tried(Y.to_numpy(), P, **TIME), r"^y_true = a ndarray: expected a DataArray"),
+    "a dataset": (lambda: tried(Y, DATA, **TIME), r"^y_proba = a Dataset: expected a DataArray"),
+    "weights of classes": (
+        lambda: propercal.xarray.decompose(Y, P, weights=P.isel(model=0, drop=True), **TIME),
+        r"^weights = dimensions .*'class'",
+    ),
+    "weights without names": (lambda: propercal.xarray.decompose(Y, P, weights=np.ones(N), **TIME), r"^weights = a ndarray"),
+    "negative weights": (lambda: propercal.xarray.decompose(Y, P, weights=-W, **TIME), r"^at model = m1, .*: weights = -"),
+    "no such variable": (
+        lambda: DATA.propercal.decompose("observd", "forecast", **TIME),
+        r"^y_true = 'observd': .*did you mean 'observed'",
+    ),
+    "no such weights": (
+        lambda: DATA.propercal.decompose("observed", "forecast", weights="wait", **TIME),
+        r"^weights = 'wait': .*'weight'",
+    ),
+    "no such groups": (
+        lambda: DATA.propercal.decompose("observed", "forecast", groups="patient", **TIME),
+        r"^groups = 'patient': expected a dimension",
+    ),
+    "groups without names": (
+        lambda: propercal.xarray.decompose(Y, P, groups=[1] * N, **TIME),
+        r"^groups = a list: expected the name of a dimension",
+    ),
+    "few groups": (lambda: propercal.xarray.decompose(Y, P, groups="station", class_dim="class"), r"^at model = m1: groups = 3 groups"),
+    "blocks of what is kept": (
+        lambda: propercal.xarray.decompose(Y, P, blocks={"station": 2}, **TIME),
+        r"^blocks = \{'station': 2\}: expected one dimension",
+    ),
+    "blocks of no order": (
+        lambda: propercal.xarray.decompose(Y, P.isel(time=[1, 0, *range(2, N)]), blocks={"time": 2}, **TIME),
+        r"^blocks = .*sortby",
+    ),
+    "groups and blocks": (
+        lambda: propercal.xarray.decompose(Y, P, blocks={"time": 2}, groups="time", **TIME),
+        r"^blocks = .*None beside groups",
+    ),
+    "no such loss": (lambda: propercal.xarray.decompose(Y, P.chunk(), generator="lgo", **TIME), r"^generator = 'lgo'"),
+    "no such notion": (lambda: propercal.xarray.decompose(Y, P.chunk(), notion="top", **TIME), r"^notion = 'top'"),
+    "no such setting": (
+        lambda: propercal.xarray.decompose(Y, P.chunk(), method="risk", n_folds=9, **TIME),
+        r"^n_folds = 9: expected a setting of",
+    ),
+    "a generator of numbers": (
+        lambda: propercal.xarray.decompose(Y, P, random_state=np.random.default_rng(0), **TIME),
+        r"^random_state = a Generator: expected a seed",
+    ),
+    "a dimension of results": (
+        lambda: propercal.xarray.decompose(Y, P.rename(model="bound"), **TIME),
+        r"^y_proba = a dimension 'bound', which results have too",
+    ),
+    "nothing": (lambda: propercal.xarray.decompose(Y, P.isel(model=[]), **TIME), r"^y_proba = no place along 'model'"),
+    "few rows": (lambda: propercal.xarray.decompose(Y[..., :9], P[..., :9, :], **TIME), r"^at model = m1, lead = 6, station = a: y_proba = 9 rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_used_is_refused(case: str) -> None:
+    call, message = BAD[case]
+    if "chunk" in inspect.getsource(call):
+        pytest.importorskip("dask")
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("sample_weight", "it is weights= here"), ("sample_dims", "it is reduce_dims="), ("generators", "'generator'")]
+)
+def test_other_arguments_are_refused_with_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'.*{hint}"):
+        propercal.xarray.decompose(Y, P, **{name: None})
+
+
+def test_a_warning_says_where_and_once() -> None:
+    p = P.copy()
+    for station in range(3):
+        p[0, 0, station, 0] = (Y[0, station, 0].to_numpy() != np.array(CLASSES)) / 2
+    with pytest.warns(UserWarning, match="infinite") as found:
+        data = propercal.xarray.decompose(Y, p, **TIME, **QUICK)
+    messages = [str(each.message) for each in found if "risk" in str(each.message)]
+    assert len(messages) == 1
+    assert messages[0].startswith("at model = m1, lead = 6, station = a: ")
+    assert messages[0].endswith("(and at 2 more places)")
+    assert found[0].filename == __file__
+    assert np.isposinf(data["risk"].isel(model=0, lead=0)).all()
+    assert np.isnan(data["risk_interval"].isel(model=0, lead=0)).all()
+    assert data["n_infinite_loss_rows"].sum() == 3
