@@ -71,6 +71,23 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+@contextmanager
+def _in_control() -> Iterator[None]:
+    """Let this thread set what is one limit of the whole process.
+
+    threadpoolctl 3.8 leaves that to the thread that did so first: limits that others ask for would
+    have no effect, without a word.
+    """
+    import threadpoolctl
+
+    release = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    yield
+    if release is not None:
+        release(force=True)
+
+
 class _OneBlasThread:
     """A context in which BLAS uses one thread, so that results do not depend on how many there are.
 
@@ -88,13 +105,15 @@ class _OneBlasThread:
         with self._lock:
             self._users += 1
             if self._users == 1:
-                self._limit = _controller().limit(limits=1, user_api=self._user_api)
+                with _in_control():
+                    self._limit = _controller().limit(limits=1, user_api=self._user_api)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                self._limit.restore_original_limits()
+                with _in_control():
+                    self._limit.restore_original_limits()
 
 
 one_blas_thread = _OneBlasThread()

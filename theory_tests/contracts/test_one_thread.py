@@ -59,7 +59,7 @@ def test_four_threads_leave_nothing_behind() -> None:
         for pause in (0.0, 1e-4 * i):
             with one_thread():
                 time.sleep(pause)
-                if _threads.n_threads() != 1:
+                if _threads.n_threads() != 1 or set(numbers()) != {1}:
                     wrong.append("more than one within")
             if _threads.n_threads() != 3:
                 wrong.append("not three after")
@@ -72,6 +72,53 @@ def test_four_threads_leave_nothing_behind() -> None:
             thread.join()
         assert os.environ == environment
     assert wrong == []
+    assert numbers() == before
+
+
+def test_any_thread_can_ask() -> None:
+    """threadpoolctl 3.8 ignores all threads but the one that set a limit first."""
+    before, found = numbers(), []
+
+    def ask() -> None:
+        with one_thread():
+            found.append(numbers())
+
+    ask()
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert [set(each) for each in found] == [{1}, {1}]
+    assert numbers() == before
+
+
+@pytest.mark.parametrize("first_ends_first", [False, True])
+def test_one_blas_thread_is_lifted_by_whichever_thread_ends_last(*, first_ends_first: bool) -> None:
+    before = numbers()
+    entered, may_end = threading.Event(), threading.Event()
+
+    def ask() -> None:
+        with _threads.one_blas_thread:
+            entered.set()
+            assert may_end.wait(60)
+
+    other = threading.Thread(target=ask)
+
+    def end() -> None:
+        may_end.set()
+        other.join()
+
+    if first_ends_first:
+        other.start()
+        assert entered.wait(60)
+        with _threads.one_blas_thread:
+            end()
+            assert set(numbers()) == {1}
+    else:
+        with _threads.one_blas_thread:
+            other.start()
+            assert entered.wait(60)
+        assert set(numbers()) == {1}
+        end()
     assert numbers() == before
 
 
