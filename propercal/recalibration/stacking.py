@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import by_rows, is_numpy, like, namespace, slices, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator, curved
 from propercal.recalibration.descent import Floats, Numbers, descend
 
-#: Mean loss, relative to that of one of the first steps, that a further step may still be worth.
+#: What a further step may still be worth: mean loss relative to that which is left.
 _TOLERANCE = 1e-9
+#: Or relative to the price of a change, which is far below what the choice can tell.
+_OF_PRICE = 5e-4
 #: Of the variance of losses that is seen over that which is to be expected.
 _LARGEST_EXCESS = 2.0
 #: Probabilities of all candidates that stay in cache from one operation to the next.
@@ -74,7 +77,12 @@ def stacking_weights(
         return np.array([-float(slope @ step)]), step[None, :]
 
     even: Floats = np.full((1, m), 1 / m)
-    found = descend(even, evaluate, propose, lambda gain, value: gain <= _TOLERANCE * abs(value))
+    enough = _OF_PRICE * float(prices.max())
+
+    def done(gain: Floats, value: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(gain <= np.maximum(_TOLERANCE * abs(value), enough))
+
+    found = descend(even, evaluate, propose, done)
     return np.asarray(found[0])
 
 
@@ -108,24 +116,40 @@ def _nats(generator: BregmanGenerator, candidates: Array, outcome: Array, weight
     what it would be if the first candidate were right: where that is far off, a nat would be as
     much as there is to save.
     """
-    xp = namespace(candidates)
-    width = _IN_CACHE * int(candidates.shape[2])
-    first = by_rows(generator.loss, candidates[0, ...], outcome, width=width)
-    nats: list[tuple[float, int]] = []
-    for i in range(1, candidates.shape[0]):
-        other = candidates[i, ...]
-        gain = first - by_rows(generator.loss, other, outcome, width=width)
-        away = by_rows(generator.divergence, candidates[0, ...], other, width=width)
-        apart = float(xp.sum(weight * away))
-        variance = float(xp.sum(weight * (gain - xp.sum(weight * gain)) ** 2))
-        if apart > 0 and math.isfinite(variance):
-            nats.append((variance / (2 * apart), i))
+    gain, away = _against_first(generator, candidates, outcome)
+    variances = to_numpy((gain - (gain @ weight)[:, None]) ** 2 @ weight)
+    nats = [
+        (float(variance) / (2 * float(apart)), i)
+        for i, (variance, apart) in enumerate(zip(variances, to_numpy(away @ weight), strict=True))
+        if apart > 0 and math.isfinite(variance)
+    ]
     result = np.zeros(candidates.shape[0])
     if nats:
-        middle = sorted(nats)[(len(nats) - 1) // 2][1]
+        middle = 1 + sorted(nats)[(len(nats) - 1) // 2][1]
         most = _LARGEST_EXCESS * _nat_if_right(generator, candidates, middle, weight)
         result[1:] = min(float(np.median([nat for nat, _ in nats])), most)
     return result
+
+
+def _against_first(
+    generator: BregmanGenerator, candidates: Array, outcome: Array
+) -> tuple[Array, Array]:
+    """(m - 1, n) by how much the first candidate's loss exceeds that of each other, and D_F."""
+    xp = namespace(candidates)
+    m, n, k = candidates.shape
+    own = candidates[0, ...]
+
+    def each(rows: slice) -> Array:
+        other = candidates[1:, rows, :]
+        first, label = (xp.broadcast_to(x[None, rows, :], other.shape) for x in (own, outcome))
+        of_first, of_label, of_other = (xp.reshape(x, (-1, k)) for x in (first, label, other))
+        loss = xp.reshape(generator.loss(of_other, of_label), other.shape[:2])
+        apart = xp.reshape(generator.divergence(of_first, of_other), other.shape[:2])
+        return xp.stack([generator.loss(own[rows, :], outcome[rows, :]) - loss, apart])
+
+    step = max(1, _BLOCK // (m * k)) if is_numpy(candidates) else n
+    found = xp.concat([each(rows) for rows in slices(n, step)], axis=2)
+    return found[0, ...], found[1, ...]
 
 
 def _nat_if_right(generator: BregmanGenerator, candidates: Array, i: int, weight: Array) -> float:
