@@ -16,9 +16,11 @@ rare and a frequent class exchanged, though all are right. Another order is mean
   the other order.
 
 In simulations of models that are right but for 1 or 2 nats added to the rarest class (3, 5 and 10
-classes, 200 and 1000 rows) the probabilities alone doubt up to all of them, and this none. Of models
-that tell classes apart (where accuracy exceeds the share of the largest class by 0.05), orders that
-were found before are still found, but for 5 of 100.
+classes, 200 and 1000 rows, a hundred models each) what is more probable doubts up to all of them,
+and this none. Of orders that are found otherwise nine of ten or more are found if the accuracy of
+the model exceeds the share of the largest class by 0.05, and all if it does so by 0.15. Of a model
+that knows how frequent classes are, and no more, another order is found where the frequencies are
+far apart.
 """
 
 from __future__ import annotations

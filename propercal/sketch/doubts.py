@@ -33,8 +33,8 @@ from propercal._data.reading import USUAL_NAMES, Names
 
 Whole = npt.NDArray[np.int64]
 
-#: Of more classes, what is kept is much beside the rest of a stream: four squares of 8 bytes, 320 kB
-#: of 100 classes and 32 MB of 1000, which bytes hold as text and Dask sends with each partition.
+#: Of more classes, what is kept is much beside the rest of a stream: four squares of 8 bytes each,
+#: 320 kB of 100 classes and 32 MB of 1000, which bytes hold as text and Dask sends from partitions.
 MOST_CLASSES = 100
 #: In one nat.
 _UNITS = 1 << 20
