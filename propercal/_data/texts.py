@@ -118,8 +118,8 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             argument,
             f"the names {numbers[0]!r} and {numbers[1]!r}, which are one number",
             "one text for each class",
-            "write them in one way, such as by pandas.to_numeric, or pass labels=[...] if these are "
-            "two classes",
+            "write them in one way, such as by pandas.to_numeric, or pass labels=[...] if these "
+            "are two classes",
         )
     pair = (alike(words) or _but_for_capitals(words)) if known.isdisjoint(words) else None
     if pair is not None:
