@@ -20,8 +20,15 @@ BOUND, INTERVAL, ERROR = "bound", "_interval", "_standard_error"
 _LONGEST = 60
 #: Signs of which words say the same.
 _SIGNS = {
-    **{"<=": "at most", ">=": "at least", "≤": "at most", "≥": "at least", "!=": "not"},
-    **{"≠": "not", "<": "below", ">": "above", "+": "plus"},
+    "<=": "at most",
+    ">=": "at least",
+    "≤": "at most",
+    "≥": "at least",
+    "!=": "not",
+    "≠": "not",
+    "<": "below",
+    ">": "above",
+    "+": "plus",
 }
 _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 #: Settings that say nothing of the data.
