@@ -40,7 +40,8 @@ class BregmanGenerator(abc.ABC):
     Notes
     -----
     Points are floating-point arrays of shape (..., k): NumPy, torch or another library that follows
-    the array API standard. Tables, lists and whole numbers are refused. They are never renormalised, so F is defined near the simplex too.
+    the array API standard. Tables, lists and whole numbers are refused. Points are never
+    renormalised, so F is defined near the simplex too.
     Results keep the library, dtype and device. Infinite results are infinite, without a warning.
 
     References
