@@ -52,7 +52,7 @@ def _span(time: Any) -> tuple[datetime, datetime] | None:
     if isinstance(time, datetime):
         return _in_utc(time), _in_utc(time)
     if isinstance(time, date):
-        first = datetime(time.year, time.month, time.day)
+        first = datetime.combine(time, datetime.min.time())
         return first, first + timedelta(days=1)
     return None
 
@@ -65,7 +65,8 @@ def is_period(time: Any) -> bool:
 def _in_utc(time: datetime) -> datetime:
     """Return a time of UTC without its zone; one that had none as it is."""
     offset = time.utcoffset()
-    return _to_microseconds(time).replace(tzinfo=None) - (offset or timedelta())
+    plain: datetime = _to_microseconds(time).replace(tzinfo=None)
+    return plain - (offset or timedelta())
 
 
 def written(times: Times | None) -> list[Any] | None:
