@@ -173,6 +173,13 @@ CALLS: dict[str, Callable[..., list[float]]] = {"decompose": decomposed, "test":
 IN_ORDER = {"test", "monitor", "report"}
 #: A report, or a figure, takes a second.
 PAIRS = [(command, form) for command in CALLS for form in FORMS if command not in ("report", "plot") or form in ("csv", "npz")]
+
+
+def timed(pairs: list[tuple[str, str]]) -> list[Any]:
+    """The same, with those marked that draw several figures."""
+    return [pytest.param(*pair, marks=pytest.mark.slow) if pair[0] in ("report", "plot") else pair for pair in pairs]
+
+
 NO_DATA = {"verify": "it takes a generator", "study": "it writes a file of code"}
 
 
@@ -188,7 +195,7 @@ def test_the_number_is_that_of_numpy(capsys: pytest.CaptureFixture[str]) -> None
             assert np.isclose(found, float(each), rtol=1e-9, atol=1e-12).any(), form
 
 
-@pytest.mark.parametrize(("command", "form"), PAIRS)
+@pytest.mark.parametrize(("command", "form"), timed(PAIRS))
 def test_names_that_move_with_the_data_change_no_number(command: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     call, write = CALLS[command], FORMS[form]
     right = call(capsys, FORMS["csv"]("p", ROLES["p"]), FORMS["csv"]("q", ROLES["q"]))

@@ -24,6 +24,7 @@ from theory_tests.contracts.test_commands_by_name import (
     decomposed,
     in_memory,
     numbers,
+    timed,
 )
 from theory_tests.instances import values
 
@@ -56,7 +57,7 @@ def logits(role: str) -> Any:
     return np.log(ROLES[role]) + np.random.default_rng(3).normal(size=(N, 1))
 
 
-@pytest.mark.parametrize(("command", "form"), PAIRS)
+@pytest.mark.parametrize(("command", "form"), timed(PAIRS))
 def test_logits_are_those_of_the_probabilities(command: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     call = CALLS[command]
     right = call(capsys, FORMS["csv"]("p", ROLES["p"]), FORMS["csv"]("q", ROLES["q"]))
@@ -99,7 +100,7 @@ def one(form: str, name: str, role: str, *, of: str = "hit", called: str = "scor
 OF_TABLES = [(command, form) for command, form in PAIRS if form != "npz"]
 
 
-@pytest.mark.parametrize(("command", "form"), OF_TABLES)
+@pytest.mark.parametrize(("command", "form"), timed(OF_TABLES))
 def test_one_column_is_of_the_class_that_is_named(command: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     call, labels = CALLS[command], np.array(PAIR)[IS_HIT]
     flags = ["--pos-label", "hit"]
@@ -125,6 +126,7 @@ def test_numbers_of_classes_are_counted_from_the_one_that_is_named(command: str,
         alike(command, call(capsys, *paths, "--pos-label", positive), right)
 
 
+@pytest.mark.slow
 def test_the_event_of_one_column_has_its_name_or_that_of_its_class(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     path, found = one("csv", "p", "p"), {}
@@ -157,7 +159,7 @@ WEIGHTS = ["--weight-column", "w"]
 TAKES = {"test": [*WEIGHTS, "--group-column", "g"], **dict.fromkeys(("decompose", "compare", "recalibrate", "report", "plot"), WEIGHTS)}
 
 
-@pytest.mark.parametrize(("command", "form"), [pair for pair in PAIRS if pair[0] in TAKES])
+@pytest.mark.parametrize(("command", "form"), timed([pair for pair in PAIRS if pair[0] in TAKES]))
 def test_weights_and_groups_of_files_move_with_their_rows(command: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     call, flags = CALLS[command], TAKES[command]
     more = {"more": {name: each for name, each in MORE.items() if f"--{'weight' if name == 'w' else 'group'}-column" in flags}}
@@ -172,6 +174,7 @@ def test_weights_and_groups_of_files_move_with_their_rows(command: str, form: st
         alike(command, found, right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_groups_of_files_move_with_their_rows(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     flags = [*BRIER, "--notion", "classwise", "--n-folds", "3", "--weight-column", "w", "--group-column", "g"]
