@@ -198,8 +198,7 @@ def read_rows(
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    unsaid = reading.names is None and rows.classes.unsaid and not proba.first
-    doubts = doubts_after(reading.doubts, rows, known=known, unsaid=unsaid)
+    doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first)
     settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)

@@ -206,13 +206,14 @@ def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
 
 
 def doubts_after(
-    before: Doubts | None, rows: Predictions, *, known: bool, unsaid: bool
+    before: Doubts | None, rows: Predictions, *, known: bool, first: bool
 ) -> Doubts | None:
     """Return doubts after rows.
 
-    `known` says that classes of columns are known, `unsaid` that nobody says of which class a
-    single column is.
+    `known` says that classes of columns are known, `first` that a single column is numbered 0 and
+    may be the first of several. Of which class it is, labels that are listed or rows before say.
     """
-    if before is None and (unsaid or (not known and rows.classes.by_order)):
+    classes = rows.classes
+    if before is None and ((classes.unsaid and not first) or (not known and classes.by_order)):
         before = Doubts.empty(rows.n_classes)
     return None if before is None else before.after(rows)

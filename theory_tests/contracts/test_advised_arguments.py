@@ -49,7 +49,7 @@ FAULTS: dict[str, dict[str, Any]] = {
     "rows without a label": {"y": np.where(np.arange(N) == 3, np.nan, CODES), **PROBA},
     "words without a label": {"y": np.where(np.arange(N) == 3, None, ROLES["y"].astype(object)), **PROBA},
     "numbers without a label": {"y": pd.Series(np.where(np.arange(N) == 3, None, CODES)).astype("Int64"), **PROBA},
-    "categories without a label": {"y": pd.Categorical(np.where(np.arange(N) == 3, None, ROLES["y"].astype(object))), **PROBA},
+    "categories without a label": {"y": pd.Series(np.where(np.arange(N) == 3, None, ROLES["y"].astype(object))).astype("category"), **PROBA},
     "labels of one class": {"y": np.zeros(N, dtype=int), **PROBA},
     "labels of three dimensions": {"y": np.zeros((N, 2, 2)), **PROBA},
     "labels that are a fraction": {"y": np.where(np.arange(N) == 3, 1.5, CODES), **PROBA},

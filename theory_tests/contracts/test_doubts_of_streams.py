@@ -211,10 +211,14 @@ def test_labels_1_beside_one_column_miss_no_0() -> None:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_a_bias_for_a_rare_class_is_no_other_order(stream: Stream) -> None:
     rng = np.random.default_rng(5)
-    proba = rng.dirichlet([14, 5, 1], size=N)
+    proba = rng.dirichlet([140, 50, 10], size=N)
     label = (proba.cumsum(axis=1) > rng.random(N)[:, None]).argmax(axis=1)
-    biased = proba * [1, 1, 12]
-    assert not said(lambda: stream(label, biased / biased.sum(axis=1, keepdims=True)))
+    biased = proba * [1, 1, 30]
+    biased /= biased.sum(axis=1, keepdims=True)
+    # With the columns of the first and the last class exchanged, labels are more probable.
+    rows = np.arange(N)
+    assert np.log(biased[:, ::-1][rows, label] / biased[rows, label]).sum() > 20
+    assert not said(lambda: stream(label, biased))
 
 
 def test_sums_do_not_depend_on_how_rows_came() -> None:

@@ -276,12 +276,14 @@ def test_errors_name_no_row_of_tables_in_any_order(fault: str) -> None:
     odd = {"label": polars.lit(None).alias("y"), "probability": polars.lit(1.5).alias("a"), "group": polars.lit(None).alias("half")}[fault]
     kept = polars.when(polars.col("id") == 7).then(odd).otherwise(polars.col(odd.meta.output_name())).alias(odd.meta.output_name())
     query = frame.lazy().with_columns(kept)
-    call = {"groups": query.select("half")} if fault == "group" else {}
+    def options(table: Any) -> dict[str, Any]:
+        own = {"notion": "top-label", "generator": "brier", "kernel": None}
+        return {**own, **({"groups": table.select("half")} if fault == "group" else {})}
+
     with pytest.raises(ValueError, match="at row 7"):
-        decompose(*halves(query), **OPTIONS, **call)
+        decompose(*halves(query), **options(query))
     moved = query.unique("id")
-    call = {"groups": moved.select("half")} if fault == "group" else {}
     with pytest.raises(ValueError, match="at 1 row of a lazy table in any order"):
-        decompose(*halves(moved), **OPTIONS, **call)
+        decompose(*halves(moved), **options(moved))
     with pytest.raises(ValueError, match="at 1 row of a lazy table in any order"):
-        paired_difference(*halves(moved), moved.select("a", "b", "c"), notion="top-label", generator="brier", kernel=None, **call)
+        paired_difference(*halves(moved), moved.select("a", "b", "c"), **options(moved))
