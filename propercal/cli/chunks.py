@@ -43,9 +43,6 @@ class Chunk(NamedTuple):
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
     """Yield the rows of a file; those of standard input as they come."""
     suffix, packed = formats.format_of(path)
-    if path != STANDARD_INPUT and (holds_arrays(path) or suffix not in (*SEPARATORS, ".jsonl")):
-        yield from _of_whole(path, options, size)
-        return
     columns = Columns(
         options.label_column,
         None,
@@ -56,6 +53,9 @@ def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk
         options.id_column,
         tuple(options.classes),
     )
+    if path != STANDARD_INPUT and (holds_arrays(path) or suffix not in (*SEPARATORS, ".jsonl")):
+        yield from _of_whole(path, options, columns, size)
+        return
     lines: Iterable[str]
     if path == STANDARD_INPUT:
         suffix, lines = _standard_input(path)
@@ -65,11 +65,20 @@ def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk
         yield _chunk(path, table, columns)
 
 
-def _of_whole(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
+def _of_whole(
+    path: Path, options: argparse.Namespace, columns: Columns, size: int
+) -> Iterator[Chunk]:
     """Yield the rows of a file that is read as a whole."""
     import pandas as pd
 
     data = read(path, options)
+    if not holds_arrays(path) and len(data.class_names) == 1:
+        # Labels as the file has them, as text has: who reads them is told of the positive class.
+        table, _ = formats.read_parquet(path)
+        for start in range(0, len(table), size):
+            some = table.iloc[start : start + size].reset_index(drop=True)
+            yield _chunk(path, some, columns)
+        return
     y_true, y_proba = data.y_true, data.y_proba
     names = data.class_names
     known = data.labels is not None and len(names) > 1 and y_true.ndim == 1
