@@ -43,12 +43,18 @@ def debiased_terms(
     """Estimate the terms of each generator, which share fits and kernel sums."""
     totals: list[_Total] = []
     for found in _of_each(problems, generators, recipe):
-        if not totals:
+        if totals:
+            _add(totals, found)
+        else:
             totals = [_Total(each) for each in found]
-            continue
-        for total, each in zip(totals, found, strict=True):
-            total.add(each)
+        # What is added up is let go of before the next is made.
+        found.clear()
     return [total.terms(recipe) for total in totals]
+
+
+def _add(totals: Sequence[_Total], found: _Found) -> None:
+    for total, each in zip(totals, found, strict=True):
+        total.add(each)
 
 
 class _Total:
@@ -148,13 +154,18 @@ def _of_each(
 
     checked = _checked(problems, generators)
     first = next(checked)
+    threaded = _in_threads(first, recipe)
     yield estimated(first)
-    if not _in_threads(first, recipe):
+    del first
+    if not threaded:
         yield from map(estimated, checked)
         return
-    # No more at a time than are worked on.
+    # No more at a time than are worked on, and none longer than it is asked for.
     while few := list(islice(checked, n_threads())):
-        yield from map_threads(estimated, few)
+        results = map_threads(estimated, few)
+        few.clear()
+        while results:
+            yield results.pop(0)
 
 
 def _in_threads(problem: Problem, recipe: Recipe) -> bool:
