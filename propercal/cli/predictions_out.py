@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.columns import OtherColumnsError, keys, order_of_columns
+from propercal._data.holders import is_default
 from propercal._files import formats
 from propercal._files.class_names import KEYS
 from propercal._files.columns import numbers_of
@@ -62,7 +63,7 @@ def read_new(
             is_logits = "logits" in path.stem.lower()
             return _Array(path, formats.read_npy(path), said, is_logits), suffix
         if suffix == ".parquet":
-            return _Table(path, formats.read_parquet(path)[0], names, from_logits), suffix
+            return _Table(path, formats.read_parquet(path).table, names, from_logits), suffix
         if suffix not in (*SEPARATORS, ".jsonl"):
             raise ValueError(
                 f"{path}: file type {suffix or 'without a suffix'}: expected .npz, .npy, .csv, "
@@ -97,13 +98,15 @@ class _Table:
         return _Table(self._path, table, names, from_logits=False)
 
     def content(self, suffix: str) -> bytes:
+        # A default index says nothing, and one without a name needs one to be read again.
+        indexed = not is_default(self._table.index)
         if suffix == ".parquet":
             stream = io.BytesIO()
-            self._table.to_parquet(stream, index=False)
+            self._table.to_parquet(stream, index=indexed)
             return stream.getvalue()
         _check_suffix(self._path, suffix, _TABLES)
-        text = self._table.to_csv(sep=SEPARATORS[suffix], index=False, lineterminator="\n")
-        return text.encode()
+        table = self._table.reset_index() if indexed else self._table
+        return table.to_csv(sep=SEPARATORS[suffix], index=False, lineterminator="\n").encode()
 
 
 class _Objects:

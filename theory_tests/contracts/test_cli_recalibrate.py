@@ -222,3 +222,19 @@ def test_usage(arguments: list[str], said: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["recalibrate", *arguments])
     assert said in capsys.readouterr().err
+
+
+def test_the_index_of_a_table_is_kept() -> None:
+    pytest.importorskip("pyarrow")
+    ids = pd.Index([f"i{i}" for i in range(N)], name="image")
+    for index, name in ((ids, "image"), (ids.rename(None), "index")):
+        new_table().set_index(index).to_parquet("new.parquet")
+        done("fit.csv", "--apply", "new.parquet", "-o", "out.parquet", "--force")
+        found = pd.read_parquet("out.parquet")
+        pd.testing.assert_index_equal(found.index, index)
+        np.testing.assert_allclose(found[NAMES], WANTED, rtol=1e-12)
+        done("fit.csv", "--apply", "new.parquet", "-o", "out.csv", "--force")
+        assert pd.read_csv("out.csv")[name].tolist() == ids.tolist()
+    new_table().to_parquet("new.parquet")
+    done("fit.csv", "--apply", "new.parquet", "-o", "out.csv", "--force")
+    assert pd.read_csv("out.csv").columns.tolist() == new_table().columns.tolist()
