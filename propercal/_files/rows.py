@@ -124,14 +124,15 @@ def check_series(
 
     Rows of `other` are brought into the order of the first.
     """
-    if blocks is None:
+    files = (first,) if other is None else (first, other)
+    indexes = [index_of(each) for each in files]
+    ids = [each.ids for each in files if each.ids is not None]
+    if blocks is None or not (ids or any(each is not None for each in indexes)):
         return
     import pandas as pd
 
-    files = (first,) if other is None else (first, other)
-    indexes = [index_of(each) for each in files]
-    if all(each.ids is not None for each in files):
-        by_ids = [pd.Index(each.ids) for each in files if each.ids is not None]
+    if len(ids) == len(files):
+        by_ids = [pd.Index(each) for each in ids]
         # Ids are in any order, unless they are times, or say an order that rows are brought into.
         if times_of(by_ids[0]) or not by_ids[0].equals(by_ids[-1]):
             indexes = list(by_ids)
