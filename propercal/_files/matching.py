@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
@@ -169,6 +169,24 @@ def _check_labels(
             f"{other.path}: labels differ from those of {first.path} in {differ.size} of "
             f"{len(mine)} rows, at {some_rows(differ.tolist(), most=3)} of that file: expected the "
             f"same rows; {fix}."
+        )
+    _check_unnamed(first, other, mine)
+
+
+def _check_unnamed(first: PredictionFile, other: PredictionFile, codes: npt.NDArray[Any]) -> None:
+    """Raise where one file names its columns in an order of its own, and labels do not tell it.
+
+    They do if at most one class does not occur: then each column is beside its own.
+    """
+    names = first.class_names or other.class_names
+    unnamed = not (first.class_names and other.class_names)
+    occurring = int(codes.any(axis=0).sum()) if codes.ndim == 2 else len(np.unique(codes))
+    if unnamed and len(names) > occurring + 1 and is_shuffled(names):
+        raise ValueError(
+            f"{other.path}: class columns {listed(other.class_names)}, and "
+            f"{listed(first.class_names)} in {first.path}: expected names in both, since not all "
+            "of these classes occur, and they may be in another order; name the columns of the "
+            "other file, by an array 'classes' in npz, or by classes (--class on the command line)."
         )
 
 

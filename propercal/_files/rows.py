@@ -5,6 +5,7 @@ A column of ids tells rows apart, and so does the index that pandas writes along
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,13 +18,18 @@ from propercal._data.reading import USUAL_NAMES
 from propercal._data.rows import in_order_of, order_of
 from propercal._data.times import times_of
 from propercal._files.columns import text_of
+from propercal._files.formats import Npz
 from propercal._files.names import listed
-from propercal._files.prediction_file import PredictionFile
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Order = npt.NDArray[np.intp]
+
+#: Arrays that are read, and names of those that number rows of each model in an order of its own.
+_READ = {"labels", *SCORE_KEYS}
+_RANKS = re.compile("rank|order|sort", re.IGNORECASE)
 
 
 class Paired(NamedTuple):
@@ -53,6 +59,7 @@ def paired(first: PredictionFile, other: PredictionFile) -> Paired:
     if first.ids is None and other.ids is None:
         order = _by_index(first, other)
         both = index_of(first) is not None and index_of(other) is not None
+        _check_arrays(first, other)
         return Paired(order, "index" if both else "order")
     own, its = _texts(first), _texts(other)
     # Other names than the ids are of something else, such as of the table that rows are from.
@@ -86,6 +93,35 @@ def _by_index(first: PredictionFile, other: PredictionFile) -> Order:
             "(index=False) if rows stand in one order."
         ) from error
     return np.arange(len(other.y_proba)) if order is None else order
+
+
+def _check_arrays(first: PredictionFile, other: PredictionFile) -> None:
+    """Raise where arrays of one name in two archives tell rows apart, in another order."""
+    if any(each.path.suffix.lower() != ".npz" for each in (first, other)):
+        return
+    with Npz(first.path) as one, Npz(other.path) as two:
+        for name in one.names:
+            kinds = [each.described(name) for each in (one, two)]
+            if (
+                name in _READ
+                or _RANKS.search(name)
+                or any(not _may_be_ids(x, first) for x in kinds)
+            ):
+                continue
+            own, its = one.array(name), two.array(name)
+            same = np.array_equal(np.sort(own), np.sort(its)) and len(np.unique(own)) == len(own)
+            if same and not np.array_equal(own, its):
+                raise ValueError(
+                    f"{other.path}: array {name!r} has the values of that in {first.path} in "
+                    f"another order: expected rows in one order; pass id_column={name!r} "
+                    f"(--id-column {name}) if it tells rows apart, or rename or remove it."
+                )
+
+
+def _may_be_ids(described: Any, first: PredictionFile) -> bool:
+    """Tell whether an array of this shape and type may tell rows apart."""
+    shape, dtype = described or ((), None)
+    return dtype is not None and shape == (len(first.y_proba),) and dtype.kind in "iuSUM"
 
 
 def _is_counted(data: PredictionFile) -> bool:
