@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -129,7 +129,11 @@ class _Objects:
         if lists:
             (key,) = lists
             proba = np.array(found[key], dtype=np.float64)
-            order = _order(self._path, by, self._said)
+            listing = _lists_of_words(self._path, found, by)
+            own = [listing.pop(each) for each in KEYS if each in listing]
+            order = _order(self._path, by, _agreed(self._path, own, self._said))
+            if not own:
+                _check_others(self._path, listing, by, self._said)
             is_logits = key == "logits"
             new = _mapped(self._path, by, proba, from_logits=is_logits, order=order).tolist()
             found = {("probs" if each == "logits" else each): v for each, v in found.items()}
@@ -166,13 +170,9 @@ class _Arrays:
         own = [
             self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
         ]
-        for each in (*own[1:], *([list(self._said)] if self._said else [])):
-            if own and keys(each) != keys(own[0]):
-                raise ValueError(
-                    f"{self._path}: classes {listed(each)}, and {listed(own[0])} as the file has "
-                    "them: expected the same in the same order; leave out those that are wrong."
-                )
-        order = _order(self._path, by, own[0] if own else self._said)
+        order = _order(self._path, by, _agreed(self._path, own, self._said))
+        if not own:
+            _check_others(self._path, _words(self._arrays, by.n_columns), by, self._said)
         found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
         arrays["probs" if key == "logits" else key] = found
@@ -202,6 +202,64 @@ class _Array:
         stream = io.BytesIO()
         np.save(stream, self._array)
         return stream.getvalue()
+
+
+def _agreed(path: Path, own: Sequence[Sequence[str]], said: Sequence[str]) -> Sequence[str]:
+    """Return the classes that a file lists, or else those that a caller says, or raise."""
+    for each in (*own[1:], *([said] if said else [])):
+        if own and keys(each) != keys(own[0]):
+            raise ValueError(
+                f"{path}: classes {listed(each)}, and {listed(own[0])} as the file has them: "
+                "expected the same in the same order; leave out those that are wrong."
+            )
+    return own[0] if own else said
+
+
+def _words(arrays: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, list[str]]:
+    """Return arrays of k words, but for those that are known to list classes."""
+    found = {name: np.ravel(each) for name, each in arrays.items() if name not in KEYS}
+    return {
+        name: each.astype(str).tolist()
+        for name, each in found.items()
+        if each.dtype.kind in "SU" and len(each) == k
+    }
+
+
+def _lists_of_words(
+    path: Path, columns: Mapping[str, list[Any]], by: RecalibrationMap
+) -> dict[str, list[str]]:
+    """Return lists of as many words as the map has classes that all lines have alike, or raise."""
+    found = {}
+    for name, (first, *others) in columns.items():
+        words = isinstance(first, list) and all(isinstance(each, str) for each in first)
+        if not words or len(first) != by.n_columns:
+            continue
+        if all(each == first for each in others):
+            found[name] = first
+        elif name in KEYS:
+            raise ValueError(
+                f"{path}: {name!r} differs from line to line: expected the classes in the order "
+                "of the columns, the same in each; sort the numbers of all lines alike."
+            )
+    return found
+
+
+def _check_others(
+    path: Path, lists: Mapping[str, Sequence[str]], by: RecalibrationMap, said: Sequence[str]
+) -> None:
+    """Raise where words of another name list the classes of the map in another order than is read.
+
+    Labels of as many rows as there are classes are no such list.
+    """
+    wanted = keys(said or by.class_names)
+    for name, words in lists.items():
+        own = keys(words)
+        if name != "labels" and own != wanted and sorted(own) == sorted(map(str, wanted)):
+            raise ValueError(
+                f"{path}: {name!r} lists the classes as {listed(words)}, and columns are read as "
+                f"{listed(wanted)}: expected one of {listed(KEYS)} as its name if that is the "
+                "order of the columns; rename it, or leave it out."
+            )
 
 
 def _mapped(
