@@ -154,32 +154,6 @@ def test_a_comparison_of_files_is_that_of_tables(tmp_path: Path, capsys: pytest.
     assert "paired by their index" in str(propercal.report(paths).html)
 
 
-# ---------------------------------------------------------------- files of arrays
-
-
-def arrays(folder: Path, name: str, proba: Any, rows: Any = slice(None), **more: Any) -> Path:
-    np.savez(folder / name, labels=CODES[rows], probs=proba[rows], **{key: each[rows] for key, each in more.items()})
-    return folder / name
-
-
-@pytest.mark.parametrize("values", [np.array(WORDS), np.arange(N), STAMPS.to_numpy(), np.array(WORDS, dtype="S4")])
-@pytest.mark.parametrize("name", ["index", "filenames", "names"])
-def test_arrays_that_tell_rows_apart_in_another_order_are_refused(name: str, values: Any, tmp_path: Path) -> None:
-    more = {name: values}
-    a, b = arrays(tmp_path, "a.npz", FIRST, **more), arrays(tmp_path, "b.npz", SECOND, WITHIN, **more)
-    with pytest.raises(ValueError, match=rf"b\.npz: array '{name}' has the values of that in .*a\.npz in another order: .*id_column='{name}'"):
-        pair(a, b)
-    np.testing.assert_array_equal(pair(a, b, id_column=name).models["b.npz"], SECOND)
-    np.testing.assert_array_equal(pair(a, arrays(tmp_path, "c.npz", SECOND, **more)).models["c.npz"], SECOND)
-
-
-def test_other_arrays_say_nothing_of_rows(tmp_path: Path) -> None:
-    first = {"pred": FIRST.argmax(1), "rank": np.argsort(FIRST[:, 0]), "score": FIRST[:, 0], "features": FIRST, "fold": np.arange(N) % 5, "seed": np.arange(N)}
-    second = {"pred": SECOND.argmax(1), "rank": np.argsort(SECOND[:, 1]), "score": FIRST[::-1, 0], "features": SECOND, "fold": np.arange(N)[::-1] % 5, "seed": np.arange(N) + 1}
-    a, b = arrays(tmp_path, "a.npz", FIRST, **first), arrays(tmp_path, "b.npz", SECOND, **second)
-    np.testing.assert_array_equal(pair(a, b).models["b.npz"], SECOND)
-
-
 # ---------------------------------------------------------------- rows that are no series
 
 BLOCKS = r"expected the order of the series.*; sort the file by time, or leave its index and its ids out"
