@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data import blocks as series
+from propercal._data.columns import keys
 from propercal._data.holders import Held, is_default
 from propercal._data.layout import USUAL_LAYOUT
 from propercal._data.reading import USUAL_NAMES
@@ -75,7 +76,8 @@ def _texts(data: PredictionFile) -> pd.Index[Any] | None:
     if data.ids is None and (index is None or index.nlevels > 1):
         return None
     texts = [*map(text_of, index)] if data.ids is None else data.ids.tolist()  # type: ignore[arg-type]
-    found: pd.Index[Any] = pd.Index(texts, dtype=object)
+    # A number is its digits, as elsewhere.
+    found: pd.Index[Any] = pd.Index(keys(texts), dtype=object)
     return found
 
 
@@ -113,8 +115,8 @@ def _check_arrays(first: PredictionFile, other: PredictionFile) -> None:
             if same and not np.array_equal(own, its):
                 raise ValueError(
                     f"{other.path}: array {name!r} has the values of that in {first.path} in "
-                    f"another order: expected rows in one order; pass id_column={name!r} "
-                    f"(--id-column {name}) if it tells rows apart, or rename or remove it."
+                    "another order: expected rows in one order; name it by id_column (--id-column "
+                    "on the command line) if it tells rows apart, or rename or remove it."
                 )
 
 

@@ -76,9 +76,9 @@ def test_levels_of_an_index_are_matched_by_their_names(tmp_path: Path) -> None:
     np.testing.assert_array_equal(pair(a, b).models["b.parquet"], SECOND)
 
 
-@pytest.mark.parametrize("name", ["id", None])
-def test_an_index_is_matched_with_ids_of_another_file(name: str | None, tmp_path: Path) -> None:
-    a = written(tmp_path, "a.parquet", table(FIRST, pd.Index(np.arange(N) + 7, name=name)))
+@pytest.mark.parametrize(("name", "kind"), [("id", int), (None, int), (None, float), ("visit", "string")])
+def test_an_index_is_matched_with_ids_of_another_file(name: str | None, kind: Any, tmp_path: Path) -> None:
+    a = written(tmp_path, "a.parquet", table(FIRST, pd.Index(np.arange(N) + 7, name=name).astype(kind)))
     b = written(tmp_path, "b.csv", table(SECOND).assign(id=np.arange(N) + 7).iloc[WITHIN])
     np.testing.assert_array_equal(pair(a, b).models["b.csv"], SECOND)
     np.testing.assert_array_equal(pair(b, a).models["a.parquet"], FIRST[WITHIN])
