@@ -18,7 +18,7 @@ from propercal._data.rows import row_numbers
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
 #: Text that is in the order of time if it is in that of the alphabet, and other text of times.
-_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d|-?[QW]\d)")
+_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _TIME = re.compile(
     rf"\d+([-/. ])\d+\1\d+|\b\d\d?:\d\d|\b{_MONTH}\W+\d|\d\W*{_MONTH}\b", re.IGNORECASE
