@@ -171,8 +171,6 @@ class _Arrays:
             self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
         ]
         order = _order(self._path, by, _agreed(self._path, own, self._said))
-        if not own:
-            _check_others(self._path, _words(self._arrays, by.n_columns), by, self._said)
         found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
         arrays["probs" if key == "logits" else key] = found
@@ -215,16 +213,6 @@ def _agreed(path: Path, own: Sequence[Sequence[str]], said: Sequence[str]) -> Se
     return own[0] if own else said
 
 
-def _words(arrays: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, list[str]]:
-    """Return arrays of k words, but for those that are known to list classes."""
-    found = {name: np.ravel(each) for name, each in arrays.items() if name not in KEYS}
-    return {
-        name: each.astype(str).tolist()
-        for name, each in found.items()
-        if each.dtype.kind in "SU" and len(each) == k
-    }
-
-
 def _lists_of_words(
     path: Path, columns: Mapping[str, list[Any]], by: RecalibrationMap
 ) -> dict[str, list[str]]:
@@ -247,14 +235,11 @@ def _lists_of_words(
 def _check_others(
     path: Path, lists: Mapping[str, Sequence[str]], by: RecalibrationMap, said: Sequence[str]
 ) -> None:
-    """Raise where words of another name list the classes of the map in another order than is read.
-
-    Labels of as many rows as there are classes are no such list.
-    """
+    """Raise where lists of another name have the classes of the map in another order."""
     wanted = keys(said or by.class_names)
     for name, words in lists.items():
         own = keys(words)
-        if name != "labels" and own != wanted and sorted(own) == sorted(map(str, wanted)):
+        if own != wanted and sorted(own) == sorted(map(str, wanted)):
             raise ValueError(
                 f"{path}: {name!r} lists the classes as {listed(words)}, and columns are read as "
                 f"{listed(wanted)}: expected one of {listed(KEYS)} as its name if that is the "
