@@ -60,8 +60,9 @@ class Decomposition(EstimatedTerms):
         Columns of the predictions.
     confidence_level : float
         Default level of :meth:`interval`.
-    infinite_loss_rows : tuple of int
-        Rows, counted from 0, whose loss is infinite.
+    infinite_loss_rows : tuple of int or None
+        Rows, counted from 0, whose loss is infinite; None for each of a lazy table whose rows come
+        in any order, of which no number says which row it is.
     centres : mapping of str to float
         For the terms that have an interval, its centre. That is the term itself, but for the
         uncertainty of the published methods, where it is corrected for the bias −½ tr(∇²F Cov)/n

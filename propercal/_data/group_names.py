@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from propercal._array import is_array
 from propercal._data.holders import Held, hold, index_columns, is_labelled
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.reading import is_missing
-from propercal._data.texts import alike, is_nothing
+from propercal._data.texts import alike, is_nothing, nearly_equal
 from propercal._data.tokens import key
 
 
@@ -162,6 +162,12 @@ def named_alike(
             f"groups {pair[0]!r} and {pair[1]!r}, equal but for blanks or the form of letters",
             "one text for each group",
             "strip them, and bring them into one form by unicodedata.normalize",
+        )
+    near = nearly_equal(sorted({str(key(each)) for each in texts}))
+    if near is not None:
+        warn(
+            f"{argument} has the groups {near[0]!r} and {near[1]!r}, which are {near[2]}: read as "
+            "two groups. Write them in one way if they are one."
         )
     if len({key(each) for each in texts}) == len(texts):
         return values

@@ -24,7 +24,7 @@ from propercal._data.group_names import (
 from propercal._data.holders import Held
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected, step_in_any_order
-from propercal._data.messages import bad_value, some_rows
+from propercal._data.messages import bad_value, in_any_order, some_rows
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
 from propercal._data.rows import check_others, in_order_of
@@ -52,10 +52,11 @@ def validate_groups(
     `argument` is what the caller calls the groups.
     """
     check_groups(groups, blocks, y_true, y_proba)
-    in_any_order = step_in_any_order(y_true, y_proba) is not None
+    unordered = step_in_any_order(y_true, y_proba) is not None
     y_true, y_proba, sample_weight, groups = collected(y_true, y_proba, sample_weight, groups)
-    found = validate(y_true, y_proba, sample_weight=sample_weight, names=names, **options)
-    found = replace(found, in_any_order=in_any_order)
+    with in_any_order(unordered):
+        found = validate(y_true, y_proba, sample_weight=sample_weight, names=names, **options)
+    found = replace(found, in_any_order=unordered)
     if groups is None and blocks is None:
         return found
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
@@ -72,7 +73,9 @@ def validate_groups(
         weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
         assert weight is not None  # noqa: S101
         check_in_one_order(held.weight, weight, argument, names.weight, names)
-    return numbered_groups(found, labels_of_rows(held.weight, n, found, argument), argument)
+    with in_any_order(unordered):
+        labels = labels_of_rows(held.weight, n, found, argument)
+    return numbered_groups(found, labels, argument)
 
 
 def check_groups(groups: object, blocks: object, *data: object) -> None:

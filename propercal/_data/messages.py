@@ -14,6 +14,7 @@ from propercal._data.advice import possible, possible_sentences
 
 _PACKAGE = str(Path(__file__).parents[1])
 _held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
+_unordered: ContextVar[bool] = ContextVar("_unordered", default=False)
 
 
 def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueError:
@@ -63,10 +64,25 @@ def held_warnings() -> Iterator[list[str]]:
         _held.reset(token)
 
 
-def some_rows(rows: Iterable[int], *, most: int = 5) -> str:
-    """Name rows in words, at most `most` of them."""
+@contextmanager
+def in_any_order(unknown: bool) -> Iterator[None]:
+    """Let messages name no rows if nobody knows in which order these were computed."""
+    token = _unordered.set(_unordered.get() or unknown)
+    try:
+        yield
+    finally:
+        _unordered.reset(token)
+
+
+def some_rows(rows: Iterable[int | None], *, most: int = 5) -> str:
+    """Name rows in words, at most `most` of them; those whose number nobody knows have −1, or None.
+
+    Another table would come in another order, so that a number would be of another row.
+    """
     rows = list(rows)
-    names = ", ".join(str(int(row)) for row in rows[:most])
+    if _unordered.get() or any(row is None or row < 0 for row in rows):
+        return f"{len(rows)} row{'s' if len(rows) != 1 else ''} of a lazy table in any order"
+    names = ", ".join(str(int(row)) for row in rows[:most] if row is not None)
     more = f" and {len(rows) - most} more" if len(rows) > most else ""
     return f"row{'s' if len(rows) != 1 else ''} {names}{more}"
 

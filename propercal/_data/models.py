@@ -12,7 +12,7 @@ from propercal._data.group_names import exact
 from propercal._data.groups import check_groups, validate_groups
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected, step_in_any_order
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, in_any_order
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names
 from propercal._data.repetitions import look_for_repetitions
@@ -37,7 +37,7 @@ def validate_models(
     """
     check_groups(groups, blocks, y_true, *y_proba)
     layout = Layout(class_axis, class_dim, sample_dims)
-    in_any_order = step_in_any_order(y_true, *y_proba) is not None
+    unordered = step_in_any_order(y_true, *y_proba) is not None
     y_true, sample_weight, groups, *y_proba = collected(y_true, sample_weight, groups, *y_proba)
     listed = options.get("labels")
     aligned = align_models(
@@ -49,18 +49,19 @@ def validate_models(
         groups = exact("groups", groups)
         held = align_models(y_true, y_proba, groups, layout=layout, called=beside, labels=listed)
         groups = held[0].weight
-    found = [
-        validate_groups(
-            each.labels,
-            each.proba,
-            sample_weight=each.weight,
-            groups=groups,
-            blocks=blocks,
-            names=names,
-            **options,
-        )
-        for each, names in zip(aligned, called, strict=True)
-    ]
+    with in_any_order(unordered):
+        found = [
+            validate_groups(
+                each.labels,
+                each.proba,
+                sample_weight=each.weight,
+                groups=groups,
+                blocks=blocks,
+                names=names,
+                **options,
+            )
+            for each, names in zip(aligned, called, strict=True)
+        ]
     first = found[0]
     for each, names in zip(found[1:], called[1:], strict=True):
         if each.n_classes != first.n_classes:
@@ -71,4 +72,4 @@ def validate_models(
                 "compare models of the same classes",
             )
     repeated = look_for_repetitions(first).repeated
-    return [replace(each, repeated=repeated, in_any_order=in_any_order) for each in found]
+    return [replace(each, repeated=repeated, in_any_order=unordered) for each in found]

@@ -4,6 +4,8 @@ Classes and columns of which one has no names are matched by a convention (colum
 order of the numbers of classes, words in alphabetical order), and so are rows of which one side
 alone has an index. A reading is doubted where another makes what occurred e⁷ times as probable or
 more, and in more rows than by chance. All orders of k columns are compared, so that e⁷ is times k!.
+Of columns, a model that is biased for some classes is told from another order
+(:mod:`propercal._data.biased_classes`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.biased_classes import CHANCE, Columns
 from propercal._data.holders import Held
 from propercal._data.messages import some_names, warn
 from propercal._data.reading import Names
@@ -95,8 +98,20 @@ def doubt_columns(
     order, rows = np.arange(log_prob.shape[1]), np.arange(len(label))
     order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
     own, other = (np.exp(log_prob[rows, each]) for each in (label, order[label]))
-    nats = evidence(own, other, tried=lgamma(len(occurring) + 1))
+    tried = lgamma(len(occurring) + 1)
+    nats = evidence(own, other, tried=tried)
+    if nats:
+        sums = Columns.of(np.maximum(log_prob[:, occurring], FLOOR), np.bincount(number))
+        nats = beyond_bias(nats, sums, np.searchsorted(occurring, order[occurring]), tried=tried)
     warn_of_columns(nats, order, classes, columns, called)
+
+
+def beyond_bias(
+    nats: float, sums: Columns, order: npt.NDArray[np.intp], *, tried: float = 0.0
+) -> float:
+    """Return so many nats of columns in another order, or 0 if predictions may just be biased."""
+    net = nats - sums.explained(order)
+    return nats if net >= LEAST + tried or sums.standardised(order, nats) >= CHANCE else 0.0
 
 
 def warn_of_columns(
@@ -137,9 +152,22 @@ def doubt_class(
 
     Of predictions that are only too large or too small it is not, which rise with what occurs.
     """
-    if occurred.all() or not occurred.any() or prob[occurred].mean() >= prob[~occurred].mean():
+    if occurred.all() or not occurred.any():
         return
     nats = evidence(np.where(occurred, prob, 1 - prob), np.where(occurred, 1 - prob, prob))
+    if nats:
+        log_prob = np.log(np.maximum(np.stack([1 - prob, prob], axis=1), np.exp(FLOOR)))
+        nats = unlike(nats, Columns.of(log_prob, np.bincount(occurred, minlength=2)))
+    warn_of_class(nats, classes, name, called)
+
+
+def unlike(nats: float, sums: Columns) -> float:
+    """Return so many nats of one column, or 0 unless it falls with what occurs."""
+    return nats if sums.standardised(np.array([1, 0]), nats) >= CHANCE else 0.0
+
+
+def warn_of_class(nats: float, classes: Sequence[Any], name: Any, called: Names) -> bool:
+    """Say, and tell, that one column is rather that of the other class of two, if it is."""
     if nats:
         read = "one column" if name is None else f"one column, {name!r}"
         warn(
@@ -147,6 +175,7 @@ def doubt_class(
             f"{called.proba} labels are e^{nats:.0f} times as probable if it is that of "
             f"{classes[0]!r}. Pass pos_label=..., the class that it is the probability of."
         )
+    return bool(nats)
 
 
 def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called: Names) -> None:

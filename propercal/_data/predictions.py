@@ -85,7 +85,12 @@ class Predictions:
     """Whether rows were found to repeat each other, and no groups given."""
 
     def given(self, rows: Any) -> npt.NDArray[np.intp]:
-        """Return the numbers that some of these rows had in the caller's ``y_proba``."""
+        """Return the numbers that some of these rows had in the caller's ``y_proba``.
+
+        They are −1 of rows whose order nobody knows.
+        """
+        if self.in_any_order:
+            return np.full(len(self.rows[rows]), -1)
         return np.sort(as_given(self.rows[rows], self.places))
 
     @property

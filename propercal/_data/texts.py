@@ -6,13 +6,15 @@ each would be a class or a group of its own.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 from propercal._data.messages import bad_value
 from propercal._data.reading import is_missing
-from propercal._data.tokens import distinct, key
+from propercal._data.tokens import distinct
 
 #: What ``pandas.read_csv`` takes for missing, and what Python, R and databases write for it.
 _NOTHING = {
@@ -20,6 +22,7 @@ _NOTHING = {
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "NaT"),
     *("NA_character_", "\\N"),
 }
+_DIGITS = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 
 
 def is_nothing(text: object) -> bool:
@@ -37,10 +40,35 @@ def as_seen(text: str) -> str:
 
 
 def seems_equal(one: object, other: object) -> bool:
-    """Tell whether different texts are equal but for capitals, blanks and the form of letters."""
+    """Tell whether different texts are one number, or equal but for capitals, blanks, letters."""
     if not (isinstance(one, str) and isinstance(other, str)):
         return False
-    return one != other and as_seen(one).casefold() == as_seen(other).casefold()
+    alike = as_seen(one).casefold() == as_seen(other).casefold()
+    return one != other and (alike or as_number(one) == as_number(other))
+
+
+def as_number(text: str) -> Decimal | str:
+    """Return the number that `text` is in digits, such as 01 and 1.0, or the text.
+
+    One with an exponent may as well be a code, such as 1e2.
+    """
+    return Decimal(text) if _DIGITS.fullmatch(text) else text
+
+
+def nearly_equal(texts: Iterable[str]) -> tuple[str, str, str] | None:
+    """Return two of different texts that may well be meant as one, and what they are."""
+    for kind, words in (
+        (as_number, "one number"),
+        (_folded, "equal but for capitals or the form of letters"),
+    ):
+        pair = _two_of(texts, kind)
+        if pair is not None:
+            return *pair, words
+    return None
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", as_seen(text)).casefold()
 
 
 def alike(texts: Iterable[str]) -> tuple[str, str] | None:
@@ -49,13 +77,16 @@ def alike(texts: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _but_for_capitals(texts: Iterable[str]) -> tuple[str, str] | None:
-    """Return two texts that are equal but for capitals; a letter alone may be another small."""
+    """Return two texts that are equal but for capitals.
+
+    A letter alone may be another small one: of an alphabet each is a class, with its own column.
+    """
     return _two_of((text for text in texts if len(text) > 1), lambda text: as_seen(text).casefold())
 
 
 def _one_number(texts: Iterable[str]) -> tuple[str, str] | None:
-    """Return two different texts of one number, such as 1 and 1.0."""
-    return _two_of(texts, key)
+    """Return two different texts of one number, such as 1, 01 and 1.0."""
+    return _two_of(texts, as_number)
 
 
 def _two_of(texts: Iterable[str], kind: Callable[[str], Any]) -> tuple[str, str] | None:
@@ -87,7 +118,8 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             argument,
             f"the names {numbers[0]!r} and {numbers[1]!r}, which are one number",
             "one text for each class",
-            "write them in one way, such as by pandas.to_numeric",
+            "write them in one way, such as by pandas.to_numeric, or pass labels=[...] if these "
+            "are two classes",
         )
     pair = (alike(words) or _but_for_capitals(words)) if known.isdisjoint(words) else None
     if pair is not None:

@@ -88,7 +88,7 @@ def complete(
         n_samples=predictions.n_samples,
         n_groups=predictions.n_groups,
         n_classes=predictions.n_classes,
-        infinite_loss_rows=tuple(int(row) for row in rows),
+        infinite_loss_rows=tuple(None if row < 0 else int(row) for row in rows),
         centres=centres | {"uncertainty": centres["uncertainty"] - bias},
         standard_errors=errors,
         skill_score_error=skill_score_error_of(terms, predictions),

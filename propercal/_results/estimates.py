@@ -52,7 +52,7 @@ class EstimatedTerms(Result):
     n_classes: int
     confidence_level: float
     algorithm: str = "exact"
-    infinite_loss_rows: tuple[int, ...] = ()
+    infinite_loss_rows: tuple[int | None, ...] = ()
     centres: Mapping[str, float] = field(default_factory=dict)
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     lower_bound: float | None = None

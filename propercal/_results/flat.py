@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,19 @@ BOUND, INTERVAL, ERROR = "bound", "_interval", "_standard_error"
 
 #: Letters of a name within a key: MLflow takes 250 in all.
 _LONGEST = 60
+#: Signs of which words say the same.
+_SIGNS = {
+    "<=": "at most",
+    ">=": "at least",
+    "≤": "at most",
+    "≥": "at least",
+    "!=": "not",
+    "≠": "not",
+    "<": "below",
+    ">": "above",
+    "+": "plus",
+}
+_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
 #: Settings that say nothing of the data.
 _OF_FORMAT = {"format_version"}
 
@@ -82,13 +96,39 @@ def labels_of(data: xr.Dataset, dim: Hashable) -> list[str]:
     """Return what the places along a dimension are called in keys, each by another name."""
     if dim not in data.coords:
         return [str(i) for i in range(data.sizes[dim])]
-    return distinct([as_key(each) for each in data[dim].to_numpy().tolist()])
+    return keys_of(data[dim].to_numpy().tolist())
 
 
 def as_key(name: object) -> str:
-    """Return a name of letters, digits, underscores, hyphens, full stops and spaces alone."""
-    words = re.sub(r"[^\w\-. ]", "_", str(name)).strip(" .")
+    """Return a name of letters, digits, underscores, hyphens, full stops and spaces alone.
+
+    Signs that are all that tells names apart, as those of <50 and >50, become words.
+    """
+    text = _SIGN.sub(lambda found: f" {_SIGNS[found[0]]} ", str(name))
+    if text != str(name):
+        text = " ".join(text.split())
+    words = re.sub(r"[^\w\-. ]", "_", text).strip(" .")
     return words[:_LONGEST].strip(" .") or "_"
+
+
+def keys_of(names: Sequence[object]) -> list[str]:
+    """Return keys of names, each by another.
+
+    Names that become one have a number made of the name, which does not depend on what other names
+    there are, nor on their order; one that is written as its key stays.
+    """
+    found = [as_key(each) for each in names]
+    pairs = zip(names, found, strict=True)
+    return distinct(
+        [
+            key if found.count(key) == 1 or str(name) == key else f"{key}_{_digest(name)}"
+            for name, key in pairs
+        ]
+    )
+
+
+def _digest(name: object) -> str:
+    return f"{zlib.crc32(str(name).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def distinct(names: Sequence[str]) -> list[str]:

@@ -38,9 +38,10 @@ class Result(ABC):
             What :meth:`to_xarray` has: ``risk``; the ends of its interval, ``risk_lower`` and
             ``risk_upper``; and settings that are numbers, as ``n_samples``. What there is of each
             group, class, model, pair or bin has these before its name: ``group/a/risk``. In names
-            of these, characters that trackers refuse are underscores. What is infinite or not a
-            number is left out, since trackers would keep another number for it: :meth:`to_json`
-            has it.
+            of these, signs of comparison are words (``group/below 50/risk``), and other characters
+            that trackers refuse are underscores; names that become one have a number made of the
+            name after them. What is infinite or not a number is left out, since trackers would
+            keep another number for it: :meth:`to_json` has it.
         """
         return flat_numbers(self.to_xarray())
 

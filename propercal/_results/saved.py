@@ -56,7 +56,9 @@ def as_mapping(result: EstimatedTerms) -> dict[str, Any]:
         **_given(result, (*_IN_UNITS, *_SHARES)),
         **({} if result.skill_score_error is None else {SKILL_SCORE: number(result.skill_score)}),
         **({} if math.isnan(floor) else {"detection_floor": floor}),
-        "infinite_loss_rows": [int(row) for row in result.infinite_loss_rows],
+        "infinite_loss_rows": [
+            None if row is None else int(row) for row in result.infinite_loss_rows
+        ],
     }
 
 
@@ -160,7 +162,9 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         "standard_errors": errors,
         **{name: values.get(name) for name in (*_IN_UNITS, *_SHARES)},
         "detection_floor": values.get("detection_floor", math.nan),
-        "infinite_loss_rows": tuple(int(row) for row in rows.split(", ")) if rows else (),
+        "infinite_loss_rows": tuple(
+            None if row == "None" else int(row) for row in rows.split(", ") if row
+        ),
     }
 
 

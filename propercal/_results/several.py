@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from propercal._data.messages import bad_value
-from propercal._results.flat import as_key, distinct
+from propercal._results.flat import distinct, keys_of
 from propercal._results.pages import escaped
 from propercal._results.plain import plain_value
 
@@ -103,7 +103,7 @@ class Results(list[One]):
         dict of str to float
             Their keys after where each is: ``generator/log/risk``.
         """
-        prefixes = distinct([as_key(name) for name in self.names])
+        prefixes = keys_of(self.names)
         return {
             f"{self.along}/{prefix}/{key}": value
             for prefix, each in zip(prefixes, self._all(), strict=True)

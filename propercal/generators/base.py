@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
+import inspect
 import math
 from dataclasses import dataclass
 from functools import reduce
 from numbers import Real
 from operator import add
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from propercal._array import by_rows, detached, is_numpy, namespace, sum_last
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
+from propercal.generators.points import METHODS, of_points
 
 # Infinity is a right answer here, and inf - inf is caught where it can arise.
 _infinite = np.errstate(divide="ignore", over="ignore", invalid="ignore")
@@ -38,7 +40,8 @@ class BregmanGenerator(abc.ABC):
     Notes
     -----
     Points are floating-point arrays of shape (..., k): NumPy, torch or another library that follows
-    the array API standard. They are never renormalised, so F is defined near the simplex too.
+    the array API standard. Tables, lists and whole numbers are refused. Points are never
+    renormalised, so F is defined near the simplex too.
     Results keep the library, dtype and device. Infinite results are infinite, without a warning.
 
     References
@@ -52,7 +55,8 @@ class BregmanGenerator(abc.ABC):
     ...     def value(self, p):
     ...         return (p**3).sum(-1) - 1
     ...
-    ...     def gradient(self, p):
+    ...     @of_points
+    def gradient(self, p):
     ...         return 3 * p**2
     >>> p, q = np.asarray([0.5, 0.5]), np.asarray([0.75, 0.25])
     >>> print(Cubic().divergence(p, q))
@@ -67,6 +71,13 @@ class BregmanGenerator(abc.ABC):
 
     ordered: ClassVar[bool] = False
     """Whether F depends on the order of the classes, which must then be known."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in METHODS:
+            own = vars(cls).get(name)
+            if inspect.isfunction(own):
+                setattr(cls, name, of_points(own))
 
     @property
     def name(self) -> str:
@@ -90,6 +101,7 @@ class BregmanGenerator(abc.ABC):
         """
         return autodiff.gradient(self.value, p)
 
+    @of_points
     def hessian(self, p: Array) -> Array:
         """∇²F(p), from shape (..., k) to (..., k, k).
 
@@ -100,19 +112,23 @@ class BregmanGenerator(abc.ABC):
         """
         return autodiff.jacobian(self.gradient, p)
 
+    @of_points
     def hessian_times(self, p: Array, v: Array) -> Array:
         """∇²F(p) v, from shapes (..., k); a subclass may do without the matrix."""
         return namespace(p, v).matmul(self.hessian(p), v[..., None])[..., 0]
 
+    @of_points
     def hessian_diagonal(self, p: Array) -> Array:
         """Diagonal of ∇²F(p), from shape (..., k); a subclass may do without the matrix."""
         return namespace(p).linalg.diagonal(self.hessian(p))
 
+    @of_points
     def gradient_from_log(self, log_p: Array) -> Array:
         """∇F(exp(log_p)); a subclass may keep it exact where exp(log_p) underflows."""
         return self.gradient(namespace(log_p).exp(log_p))
 
     @final
+    @of_points
     @_infinite
     def divergence(self, p: Array, q: Array, *, log_q: Array | None = None) -> Array:
         """Bregman divergence D_F(p, q) = F(p) − F(q) − ⟨∇F(q), p − q⟩.
@@ -147,6 +163,7 @@ class BregmanGenerator(abc.ABC):
         return xp.where(xp.all(p == q, axis=-1), at_zero, result)
 
     @final
+    @of_points
     @_infinite
     def loss(self, q: Array, y: Array, *, log_q: Array | None = None) -> Array:
         """Proper loss L_F(q, y) = −F(q) − ⟨∇F(q), y − q⟩ of the prediction q for the outcome y.

@@ -64,6 +64,20 @@ def check_names_order(
         _refuse(names, generators)
 
 
+def check_order_of_table(names: Sequence[object], generator: BregmanGenerator) -> None:
+    """Do so for the columns of a table of probabilities, beside which nothing says an order."""
+    try:
+        check_names_order([plain(each) for each in names], [generator], said=False)
+    except ValueError as error:
+        raise bad_value(
+            "generator",
+            repr(generator),
+            "columns in the order of their classes, from the least to the greatest, or as the "
+            f"generator names them, not {some_names(names)}",
+            "put the columns in that order, and pass an array if no name says so",
+        ) from error
+
+
 def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """Return a matrix with rows and columns in one order, and the names of their classes."""
     if not (is_labelled(matrix) or hasattr(matrix, "columns") or hasattr(matrix, "column_names")):

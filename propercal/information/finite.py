@@ -14,9 +14,11 @@ import numpy as np
 
 from propercal._array import namespace, scalar, to_numpy
 from propercal._data.coordinates import axis_names
+from propercal._data.holders import named
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
+from propercal.generators.order import check_order_of_table
 from propercal.generators.registry import GeneratorLike
 from propercal.information.tables import (
     check_same_names,
@@ -121,7 +123,8 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     Raises
     ------
     ValueError
-        If an argument cannot be used, or F is infinite at the prior.
+        If an argument cannot be used, F is infinite at the prior, or F depends on an order of
+        classes that names contradict, or leave open.
 
     References
     ----------
@@ -136,8 +139,9 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     """
     (pi,), dtype = read_tables(("prior", prior, 1))
     check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
-    function = _sharpness_function(as_generator(generator), pi)
-    return replace(function, of_classes=axis_names(prior, 0))
+    chosen, classes = as_generator(generator), axis_names(prior, 0)
+    _check_classes(chosen, classes)
+    return replace(_sharpness_function(chosen, pi), of_classes=classes)
 
 
 def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
@@ -166,7 +170,8 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     Raises
     ------
     ValueError
-        If the table is not a distribution, or F is infinite at the probabilities of the classes.
+        If the table is not a distribution, F is infinite at the probabilities of the classes, or F
+        depends on an order of classes that names of columns contradict, or leave open.
 
     References
     ----------
@@ -184,7 +189,9 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     # A class that does not occur has no distribution; F^Y gives it no weight, so any will do.
     occurs = prior > 0
     given_class = xp.where(occurs, table / xp.where(occurs, prior, 1.0), marginal[:, None])
-    function = _sharpness_function(as_generator(generator), prior)
+    chosen = as_generator(generator)
+    _check_classes(chosen, axis_names(joint, -1))
+    function = _sharpness_function(chosen, prior)
     return scalar(_f_divergence(function, given_class.T, marginal), dtype)
 
 
@@ -211,7 +218,8 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     Raises
     ------
     ValueError
-        If the table is not a distribution, or F is infinite at the probabilities of the classes.
+        If the table is not a distribution, F is infinite at the probabilities of the classes, or F
+        depends on an order of classes that names of columns contradict, or leave open.
 
     References
     ----------
@@ -224,6 +232,7 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     """
     table, dtype = joint_table(joint)
     chosen = as_generator(generator)
+    _check_classes(chosen, axis_names(joint, -1))
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     at_prior = _finite_value(chosen, prior)
@@ -280,6 +289,13 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
     check_same_order(("joint", joint, 0), ("kernel", kernel, 0))
     check_sums("kernel", xp.sum(m, axis=1), dtype, "every row must sum to 1")
     return xp.astype(m.T @ table, dtype)
+
+
+def _check_classes(generator: BregmanGenerator, names: tuple[Any, ...] | None) -> None:
+    """Raise where F depends on an order of classes that names contradict, or leave open."""
+    known = None if names is None else named(names)
+    if known is not None:
+        check_order_of_table(known, generator)
 
 
 def _f_divergence(f: Callable[[Array], Array], p: Array, q: Array) -> Array:

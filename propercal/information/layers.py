@@ -18,7 +18,7 @@ from propercal._data.labels import read_labels, read_values
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem
-from propercal._data.reading import Names
+from propercal._data.reading import Names, is_missing
 from propercal._data.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.texts import check_classes, check_columns
 from propercal._data.tokens import is_permutation, plain
@@ -273,12 +273,14 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
             return range(outcomes.shape[1])
         check_columns("y_true", held.columns)
         return held.columns
-    if outcomes.dtype.kind == "O" and not all(
-        isinstance(each, Hashable) for each in outcomes.ravel()
-    ):
+    given_names = outcomes.ravel().tolist()
+    odd = outcomes.dtype.kind in "Of" and any(
+        not isinstance(each, Hashable) or is_missing(each) for each in given_names
+    )
+    if odd or outcomes.ndim != 1:
         # Which the reader of labels explains.
         return range(2)
-    names = _sorted(set(outcomes.ravel().tolist()), held)
+    names = _sorted(set(given_names), held)
     check_classes("y_true", names)
     if NO_LABEL in names:
         raise bad_value(

@@ -77,8 +77,7 @@ class Contents(NamedTuple):
         """Warn, and tell, where labels may count columns from 0 or from 1."""
         names, columns = self.reading.names, self.reading.columns
         counted = names is not None and list(names) == list(range(own.n_classes))
-        several = own.n_classes > 2 or self.reading.unnamed or columns is not None
-        if own.labels is not None or not (counted and several):
+        if own.labels is not None or not counted or self.reading.single(own.n_classes):
             return False
         occurring = {int(i) for i in np.flatnonzero(self.occurred)}
         if not are_in_doubt(occurring, own.n_classes) or are_numbered_from_0(columns):

@@ -186,7 +186,9 @@ class CalibrationMonitor(Result):
         Warns
         -----
         UserWarning
-            If labels 1 to k − 1 are read as numbers from 0, as in :func:`propercal.decompose`.
+            If labels 1 to k − 1 are read as numbers from 0, or predictions go with another order of
+            the columns or the other class of one column, as in :func:`propercal.decompose`. Of more
+            than 100 classes, the order of the columns is not looked at: pass `labels`.
         """
         refuse_weights(sample_weight)
         with self._lock:

@@ -279,8 +279,10 @@ class CalibrationSketch:
             If a term is infinite; published methods: if the nodes may be off by more than 1e-6 of
             a term; debiased: what :func:`propercal.decompose` warns of, and if more than 1/20 of
             the rows are different predictions in one bin; if labels 1 to k − 1 are read as numbers
-            from 0, or no row is of the class of a column of logits, as in
-            :func:`propercal.decompose`.
+            from 0, predictions go with another order of the columns or the other class of one
+            column, or no row is of the class of a column of logits, as in
+            :func:`propercal.decompose`. Of more than 100 classes, the order of the columns is not
+            looked at: pass `labels`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 

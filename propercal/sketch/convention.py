@@ -61,6 +61,10 @@ class Convention(NamedTuple):
     doubts: Doubts | None = None
     """What predictions say of the order of columns, where no name decides it."""
 
+    def single(self, n_classes: int) -> bool:
+        """Whether all predictions were one column."""
+        return n_classes == 2 and not self.unnamed and self.columns is None
+
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
         if separate is None:
@@ -194,7 +198,7 @@ def read_rows(
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    doubts = doubts_after(reading.doubts, rows, known=known)
+    doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first)
     settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)

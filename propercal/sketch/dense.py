@@ -25,7 +25,7 @@ from propercal.result import Decomposition
 from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.contents import Contents
 from propercal.sketch.convention import Convention
-from propercal.sketch.doubts import Doubts
+from propercal.sketch.doubts import PARTS, Doubts
 from propercal.sketch.first_class import check_doubts, check_for_zero
 from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.rows import Pairs, state_of_rows
@@ -40,7 +40,7 @@ _OUTERMOST = int(grid_numbers(np.array([-LOG_FLOOR]))[0])
 #: Bins of the grid.
 N_BINS = 2 * _OUTERMOST + 1
 #: Sums that say whether columns are in another order.
-OF_DOUBTS = ("fit", "better", "worse")
+OF_DOUBTS = PARTS
 #: What is no sum: the least, or the largest, number of all counts.
 LEAST, LARGEST = ("low", "bounds"), ("high", "settled")
 
@@ -72,8 +72,9 @@ class DenseSketch:
             "bounds": totals.bounds,
             "zeros": totals.zeros,
             "rows": totals.rows,
-            # Whether rows were read as of one class, and whether as of separate problems.
-            "settled": np.zeros(2, dtype=np.int64),
+            # Whether rows were read as of one class, whether as of separate problems, and whether
+            # predictions were several columns.
+            "settled": np.zeros(3, dtype=np.int64),
             # Rows of each class where tables do not tell, and how many should be of the first.
             "classes": np.zeros(k, dtype=np.int64),
             "of_first": np.zeros(1),
@@ -115,6 +116,7 @@ class DenseSketch:
                 arrays["squares"][i, at] = table.square_sums
         if reading.separate is not None:
             arrays["settled"][int(reading.separate)] = 1
+        arrays["settled"][2] = not reading.single(self.sketch.n_classes)
         arrays["classes"][sorted(reading.occurred.classes)] = 1
         arrays["of_first"][0] = reading.occurred.of_first
         if reading.doubts is not None:
@@ -134,7 +136,9 @@ class DenseSketch:
         sketch._seen = Contents(state, reading)
         if self.counted:
             found = occurred(state, sketch.notion, of_all)
-            said = check_for_zero(found, sketch.n_classes, reading.names, None, self.called)
+            said = False
+            if not reading.single(sketch.n_classes):
+                said = check_for_zero(found, sketch.n_classes, reading.names, None, self.called)
             if reading.doubts is not None:
                 doubts = Doubts(*(arrays[name] for name in OF_DOUBTS))
                 check_doubts(
@@ -160,10 +164,10 @@ class DenseSketch:
 
     def _reading(self, settled: Any) -> Convention:
         """Return how rows are read after some that settled so much."""
-        one_class, separate = (bool(each) for each in settled)
+        one_class, separate, several = (bool(each) for each in settled)
         names = self.sketch._seen.reading.names
         settled = separate if one_class or separate else None
-        return Convention(names, settled, unnamed=True, doubts=self._doubts())
+        return Convention(names, settled, unnamed=several, doubts=self._doubts())
 
     def _doubts(self) -> Doubts | None:
         """Return those of no rows; None where the caller says what columns are of."""

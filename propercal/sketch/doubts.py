@@ -1,9 +1,10 @@
 """Whether the predictions of a stream go with another order of columns than the one it is read in.
 
 Each chunk by itself may be too small to tell. What it says adds up: of each class and column, the
-logarithms of the probability, and how often it was the larger or the smaller one, in whole numbers,
-whose sums do not depend on how rows came. They are what memory looks at
-(:mod:`propercal._data.other_readings`).
+logarithms of the probability, and how often it was the larger or the smaller one; of each class its
+rows; of each two columns the product of their logarithms. All are whole numbers, whose sums do not
+depend on how rows came. They are what memory looks at (:mod:`propercal._data.other_readings`), for
+one column too, which is read as that of class 1 beside its complement.
 """
 
 from __future__ import annotations
@@ -17,20 +18,41 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
+from propercal._data.biased_classes import Columns
 from propercal._data.from_zero import are_numbered_from_0, warn_of_shift
-from propercal._data.other_readings import FLOOR, beyond_chance, warn_of_columns
+from propercal._data.other_readings import (
+    FLOOR,
+    beyond_bias,
+    beyond_chance,
+    unlike,
+    warn_of_class,
+    warn_of_columns,
+)
 from propercal._data.predictions import Predictions
 from propercal._data.reading import USUAL_NAMES, Names
 
 Whole = npt.NDArray[np.int64]
 
-#: Of more classes, their square would be much beside what a stream keeps.
+#: Of more classes, what is kept is much beside the rest of a stream: four squares of 8 bytes each,
+#: 320 kB of 100 classes and 32 MB of 1000, which bytes hold as text and Dask sends from partitions.
 MOST_CLASSES = 100
 #: In one nat.
 _UNITS = 1 << 20
+#: In one nat, of logarithms that are multiplied. Sums of so many rows are exact in floating point.
+_COARSE, _ROWS = 1 << 12, 1 << 20
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
-_NAMES = ("fit", "better", "worse")
+
+
+def _shapes(k: int) -> dict[str, tuple[int, ...]]:
+    square = dict.fromkeys(("fit", "better", "worse"), (k, k))
+    return {**square, "counts": (k,), "products": (k + 1, k)}
+
+
+#: What is summed up.
+PARTS = tuple(_shapes(1))
+#: What an earlier version wrote, which did not tell bias from another order.
+_EARLIER = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +65,35 @@ class Doubts:
     """Rows in which it was larger than that of the class's own column."""
     worse: Whole
     """Rows in which it was smaller."""
+    counts: Whole
+    """(k,) rows."""
+    products: Whole
+    """(k + 1, k) over all rows, of the logarithms in units of 2⁻¹² (the first row), and of the
+    products of those of two columns (the others)."""
 
     @classmethod
     def empty(cls, k: int) -> Doubts | None:
         """Return those of no rows; None of many classes."""
-        return None if k > MOST_CLASSES else cls(*np.zeros((3, k, k), dtype=np.int64))
+        if k > MOST_CLASSES:
+            return None
+        return cls(*(np.zeros(shape, dtype=np.int64) for shape in _shapes(k).values()))
 
     def after(self, rows: Predictions) -> Doubts:
         """Return those after rows of one class each."""
         label = to_numpy(rows.label).astype(np.intp)
         if rows.multilabel or rows.classes.codes is None or not len(label):
             return self
-        order = np.argsort(label, kind="stable")
+        order, k = np.argsort(label, kind="stable"), len(self.counts)
         log_prob = np.maximum(to_numpy(rows.log_prob)[order], FLOOR)
         units = np.floor(log_prob * _UNITS).astype(np.int64)
         own = np.take_along_axis(units, label[order][:, None], axis=1)
         occurring, starts = np.unique(label[order], return_index=True)
-        new = np.zeros((3, *self.fit.shape), dtype=np.int64)
+        new = np.zeros((3, k, k), dtype=np.int64)
         for sums, values in zip(new, (units, units > own, units < own), strict=True):
             sums[occurring] = np.add.reduceat(values.astype(np.int64), starts, axis=0)
-        return self.plus(Doubts(*new))
+        fit, better, worse = new
+        counts = np.bincount(label, minlength=k)
+        return self.plus(Doubts(fit, better, worse, counts, _products(log_prob)))
 
     def plus(self, other: Doubts | None) -> Doubts:
         """Return those of the rows of both."""
@@ -73,14 +104,24 @@ class Doubts:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Doubts) and np.array_equal(self.sums, other.sums)
+        if not isinstance(other, Doubts):
+            return False
+        return all(map(np.array_equal, self.sums, other.sums))
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def sums(self) -> tuple[Whole, Whole, Whole]:
-        """All three."""
-        return self.fit, self.better, self.worse
+    def sums(self) -> tuple[Whole, ...]:
+        """All of them."""
+        return tuple(getattr(self, name) for name in PARTS)
+
+    def _columns(self, some: Whole) -> Columns:
+        """Return what all rows say of some columns."""
+        n = max(1, int(self.counts.sum()))
+        mean = self.products[0, some] / _COARSE / n
+        products = self.products[1:][np.ix_(some, some)] / _COARSE**2 / n
+        sums = self.fit.sum(axis=0)[some] / _UNITS
+        return Columns(self.counts[some], sums, products - np.outer(mean, mean))
 
     def _nats(self, classes: Whole, columns: Whole, tried: float) -> float:
         """Return by how much these classes are more probable if these columns are theirs."""
@@ -92,7 +133,7 @@ class Doubts:
         self, names: Sequence[Any], columns: Sequence[Any] | None, called: Names = USUAL_NAMES
     ) -> bool:
         """Warn, and tell, as memory does where another reading is more probable."""
-        occurring = np.flatnonzero(self.fit.any(axis=1))
+        occurring = np.flatnonzero(self.counts)
         k, counted = len(names), list(names) == list(range(len(names)))
         if counted and len(occurring) and occurring[0] > 0 and not are_numbered_from_0(columns):
             nats = self._nats(occurring, occurring - 1, 0.0)
@@ -103,10 +144,21 @@ class Doubts:
             return False
         from scipy.optimize import linear_sum_assignment
 
-        order = np.arange(k)
-        order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
-        nats = self._nats(occurring, order[occurring], lgamma(len(occurring) + 1))
+        order, tried = np.arange(k), lgamma(len(occurring) + 1)
+        own = linear_sum_assignment(fit, maximize=True)[1]
+        order[occurring] = occurring[own]
+        nats = self._nats(occurring, order[occurring], tried)
+        if nats:
+            nats = beyond_bias(nats, self._columns(occurring), own, tried=tried)
         return warn_of_columns(nats, order, names, columns, called)
+
+    def check_column(self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES) -> bool:
+        """Warn, and tell, as memory does where one column is rather that of the other class."""
+        both = np.arange(2)
+        nats = self._nats(both, both[::-1], 0.0) if self.counts.all() else 0.0
+        if nats:
+            nats = unlike(nats, self._columns(both))
+        return warn_of_class(nats, names, name, called)
 
     def written(self) -> list[list[int]]:
         """Return what :meth:`restored` reads."""
@@ -117,17 +169,35 @@ class Doubts:
         """Return what was written, or raise a ValueError if it is that of no rows of k classes."""
         if written is None:
             return None
-        if len(written) != len(_NAMES) or k > MOST_CLASSES:
+        if len(written) not in (_EARLIER, len(PARTS)) or k > MOST_CLASSES:
             raise ValueError("doubts")
-        for each in written:
-            if type(each) is not list or len(each) != k * k:
+        sums = []
+        for each, shape in zip(written, _shapes(k).values(), strict=False):
+            if type(each) is not list or len(each) != np.prod(shape):
                 raise ValueError("doubts")
             if not all(type(x) is int and abs(x) < _LARGEST for x in each):
                 raise ValueError("doubts")
-        found = cls(*(np.array(each, dtype=np.int64).reshape(k, k) for each in written))
-        if (found.fit > 0).any() or (found.better < 0).any() or (found.worse < 0).any():
+            sums.append(np.array(each, dtype=np.int64).reshape(shape))
+        signs = (-1, 1, 1, 1)
+        if any((sign * each < 0).any() for sign, each in zip(signs, sums, strict=False)):
             raise ValueError("doubts")
-        return found
+        if len(sums) == _EARLIER:
+            return None
+        first, others = sums[-1][0], sums[-1][1:]
+        if (first > 0).any() or (others < 0).any() or (others != others.T).any():
+            raise ValueError("doubts")
+        return cls(*sums)
+
+
+def _products(log_prob: npt.NDArray[Any]) -> Whole:
+    """(k + 1, k) of rows, of logarithms and of their products."""
+    k = log_prob.shape[1]
+    found = np.zeros((k + 1, k), dtype=np.int64)
+    for start in range(0, len(log_prob), _ROWS):
+        coarse = np.floor(log_prob[start : start + _ROWS] * _COARSE).astype(np.float64)
+        found[0] += coarse.sum(axis=0).astype(np.int64)
+        found[1:] += (coarse.T @ coarse).astype(np.int64)
+    return found
 
 
 def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
@@ -135,8 +205,15 @@ def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
     return other if mine is None else mine.plus(other)
 
 
-def doubts_after(before: Doubts | None, rows: Predictions, *, known: bool) -> Doubts | None:
-    """Return doubts after rows; `known` says that classes of columns are known."""
-    if before is None and not known and rows.classes.by_order:
+def doubts_after(
+    before: Doubts | None, rows: Predictions, *, known: bool, first: bool
+) -> Doubts | None:
+    """Return doubts after rows.
+
+    `known` says that classes of columns are known, `first` that a single column is numbered 0 and
+    may be the first of several. Of which class it is, labels that are listed or rows before say.
+    """
+    classes = rows.classes
+    if before is None and ((classes.unsaid and not first) or (not known and classes.by_order)):
         before = Doubts.empty(rows.n_classes)
     return None if before is None else before.after(rows)

@@ -7,6 +7,7 @@ from typing import Any
 
 from propercal._data.columns import warn_of_absent
 from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal._data.one_column import OneColumn
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, occurred
@@ -21,7 +22,7 @@ def check_absent(
     """Warn as memory does, of rows that were so read, whose classes the caller has not listed."""
     found = occurred(state, notion, reading.occurred)
     said = False
-    if n_classes > 2 or reading.unnamed or reading.columns is not None:
+    if not reading.single(n_classes):
         said = check_for_zero(found, n_classes, reading.names, reading.columns)
     check_doubts(reading, n_classes, said=said)
     if from_logits and reading.separate is not True:
@@ -35,6 +36,11 @@ def check_doubts(
     if said or reading.doubts is None or reading.separate is True:
         return said
     names = list(range(n_classes)) if reading.names is None else reading.names
+    if reading.single(n_classes):
+        name, of_labels = reading.called
+        if OneColumn(None, None, name, called).is_said(of_labels):
+            return False
+        return reading.doubts.check_column(names, name, called)
     return reading.doubts.check(names, reading.columns, called)
 
 

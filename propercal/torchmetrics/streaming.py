@@ -55,7 +55,8 @@ class StreamingCalibrationError(ProperMetric):
     It holds 2975 bins for each class, 310 kilobytes, whatever the number of rows is; class by class
     of 1000 classes that is 310 megabytes, of their top label 310 kilobytes. The estimate differs
     from that of all rows by how these are dealt to folds and put in bins, a fraction of its
-    standard error. The rows of a batch are dealt by a number that is made of their predictions: the
+    standard error. Whether predictions go with another order of the columns is looked at up to 100
+    classes. The rows of a batch are dealt by a number that is made of their predictions: the
     result does not depend on the order of batches, nor on which process saw which.
 
     States are on the device of the metric, and batches have to be there too (``metric.to(device)``,
@@ -211,7 +212,7 @@ class StreamingCalibrationError(ProperMetric):
             name: cast("torch.Tensor", getattr(self, name)).cpu().numpy()
             for name in self._dense.empty()
         }
-        if arrays["settled"].all():
+        if arrays["settled"][:2].all():
             raise bad_value(
                 "target",
                 "indicator matrices of both kinds in batches or processes",

@@ -40,11 +40,11 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def table(proba: Any, columns: Any = range(K), rows: Any = slice(None), names: Any = CLASSES, labels: Any = ROLES["y"]) -> Any:
-    """Class columns in an order of their own, the label between them, and ids."""
-    own = [names[i] for i in columns]
-    found = pd.DataFrame(proba[:, list(columns)], columns=own).assign(label=labels, id=IDS)
-    return found[[own[0], "id", *own[1:], "label"]].iloc[rows]
+def table(proba: Any, columns: Any = range(K), rows: Any = slice(None), names: Any = CLASSES, labels: Any = ROLES["y"], more: Any = None, **_: Any) -> Any:
+    """Class columns in an order of their own, the label and `more` columns between them, and ids."""
+    own, more = [names[i] for i in columns], more or {}
+    found = pd.DataFrame(proba[:, list(columns)], columns=own).assign(label=labels, id=IDS, **more)
+    return found[[own[0], "id", *more, *own[1:], "label"]].iloc[rows]
 
 
 def delimited(end: str) -> Write:
@@ -73,9 +73,10 @@ def parquet(name: str, proba: Any, **ways: Any) -> str:
     return name + ".parquet"
 
 
-def arrays(name: str, proba: Any, columns: Any = range(K), rows: Any = slice(None), names: Any = CLASSES, labels: Any = ROLES["y"]) -> str:
+def arrays(name: str, proba: Any, columns: Any = range(K), rows: Any = slice(None), names: Any = CLASSES, labels: Any = ROLES["y"], more: Any = None, key: str = "probs") -> str:
     own = np.array([names[i] for i in columns])
-    np.savez(name + ".npz", probs=proba[:, list(columns)][rows], labels=np.asarray(labels)[rows], classes=own, id=np.array(IDS)[rows])
+    held = {key: proba[:, list(columns)], "labels": np.asarray(labels), "id": np.array(IDS), **(more or {})}
+    np.savez(name + ".npz", classes=own, **{each: np.asarray(values)[rows] for each, values in held.items()})
     return name + ".npz"
 
 
@@ -98,45 +99,66 @@ def _floats(found: Any) -> Iterator[float]:
         yield float(found)
 
 
-def decomposed(capsys: Any, p: str, _: str) -> list[float]:
-    return numbers(capsys, "decompose", p, *BRIER, *KERNEL, "--id-column", "id")
+def decomposed(capsys: Any, p: str, _: str, *flags: str) -> list[float]:
+    return numbers(capsys, "decompose", p, *BRIER, *KERNEL, "--id-column", "id", *flags)
 
 
-def of_test(capsys: Any, p: str, _: str) -> list[float]:
-    return numbers(capsys, "test", p, *BRIER, "--n-resamples", "9", "--id-column", "id")
+def of_test(capsys: Any, p: str, _: str, *flags: str) -> list[float]:
+    return numbers(capsys, "test", p, *BRIER, "--n-resamples", "9", "--id-column", "id", *flags)
 
 
-def compared(capsys: Any, p: str, q: str) -> list[float]:
-    return numbers(capsys, "compare", p, q, *BRIER, *KERNEL, "--term", "risk", "--n-resamples", "9")
+def compared(capsys: Any, p: str, q: str, *flags: str) -> list[float]:
+    return numbers(capsys, "compare", p, q, *BRIER, *KERNEL, "--term", "risk", "--n-resamples", "9", *flags)
 
 
-def monitored(capsys: Any, p: str, _: str) -> list[float]:
-    return numbers(capsys, "monitor", p, *BRIER, "--id-column", "id")
+def monitored(capsys: Any, p: str, _: str, *flags: str) -> list[float]:
+    return numbers(capsys, "monitor", p, *BRIER, "--id-column", "id", *flags)
 
 
-def recalibrated(capsys: Any, p: str, q: str) -> list[float]:
+def recalibrated(capsys: Any, p: str, q: str, *flags: str) -> list[float]:
     """What q becomes, in the order of its ids and of the classes."""
     end = q[q.index(".") :]
-    assert main(["recalibrate", p, "--apply", q, "-o", f"out{end}", "--force"]) == 0
-    assert main(["recalibrate", p, "--save-map", "map.json", "--force"]) == 0
-    assert main(["recalibrate", "--map", "map.json", "--apply", q, "-o", f"again{end}", "--force"]) == 0
+    assert main(["recalibrate", p, "--apply", q, "-o", f"out{end}", "--force", *flags]) == 0
+    assert main(["recalibrate", p, "--save-map", "map.json", "--force", *flags]) == 0
+    # The map has what rows of its fit weighed.
+    rows = flags if "--weight-column" not in flags else ("--drop", "w")
+    assert main(["recalibrate", "--map", "map.json", "--apply", q, "-o", f"again{end}", "--force", *rows]) == 0
     capsys.readouterr()
     found = []
+    said: dict[str, Any] = {"pos_label": "hit"} if "--pos-label" in flags and end != ".npz" else {}
+    said |= {"weight_column": "w"} if "--weight-column" in flags else {}
     for name in ("out", "again"):
-        read = read_predictions(name + end, find_id=True)
+        read = read_predictions(name + end, find_id=True, **said)
         order = np.argsort(np.asarray(np.load(q)["id"] if end == ".npz" else read.ids))
         columns = np.argsort(np.asarray(read.class_names))
         found += np.asarray(read.y_proba)[order][:, columns].ravel().tolist()
     return found
 
 
-def reported(capsys: Any, p: str, _: str) -> list[float]:
+def reported(capsys: Any, p: str, _: str, *flags: str) -> list[float]:
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    assert main(["report", p, *BRIER, *KERNEL, "-o", "page.html", "--force"]) == 0
+    assert main(["report", p, *BRIER, *KERNEL, "-o", "page.html", "--force", *flags]) == 0
     text = capsys.readouterr().out
     # The loss and its part that is miscalibration; the others depend on what is drawn.
     return [float(each) for each in re.findall(r"-?\d+\.\d+", text)][:2]
+
+
+#: Kinds of figures whose numbers do not depend on what is drawn; of some by their event.
+FIGURES = {"decomposition": [*BRIER, *KERNEL], "murphy": ["--event", "b"], "mcb-dsc": ["--event", "b"]}
+
+
+def plotted(capsys: Any, p: str, q: str, *flags: str) -> list[float]:
+    """All coordinates of what is drawn inside of the axes, as they are written; names of files have other widths."""
+    pytest.importorskip("matplotlib")
+    found = []
+    for kind, own in FIGURES.items():
+        own = own if "--pos-label" not in flags else ["--event", "score"] if "--event" in own else own
+        assert main(["plot", p, *([] if kind == "decomposition" else [q]), "--kind", kind, *own, "-o", "figure.svg", "--force", *flags]) == 0, capsys.readouterr().err
+        text = Path("figure.svg").read_text()
+        found += [float(each) for d in re.findall(r'<path d="([^"]*)" clip-path', text) for each in re.findall(r"-?\d+\.?\d*", d)]
+    capsys.readouterr()
+    return found
 
 
 def in_memory(columns: Any) -> list[float]:
@@ -146,12 +168,19 @@ def in_memory(columns: Any) -> list[float]:
     return [*found.components.values()]
 
 
-CALLS: dict[str, Callable[..., list[float]]] = {"decompose": decomposed, "test": of_test, "compare": compared, "monitor": monitored, "recalibrate": recalibrated, "report": reported}
+CALLS: dict[str, Callable[..., list[float]]] = {"decompose": decomposed, "test": of_test, "compare": compared, "monitor": monitored, "recalibrate": recalibrated, "report": reported, "plot": plotted}
 #: What depends on the order of rows.
 IN_ORDER = {"test", "monitor", "report"}
-#: A report takes a second.
-PAIRS = [(command, form) for command in CALLS for form in FORMS if command != "report" or form in ("csv", "npz")]
-NO_DATA = {"verify": "it takes a generator", "study": "it writes a file of code", "plot": "what it draws is that of functions, which are tried"}
+#: A report, or a figure, takes a second.
+PAIRS = [(command, form) for command in CALLS for form in FORMS if command not in ("report", "plot") or form in ("csv", "npz")]
+
+
+def timed(pairs: list[tuple[str, str]]) -> list[Any]:
+    """The same, with those marked that draw several figures."""
+    return [pytest.param(*pair, marks=pytest.mark.slow) if pair[0] in ("report", "plot") else pair for pair in pairs]
+
+
+NO_DATA = {"verify": "it takes a generator", "study": "it writes a file of code"}
 
 
 def test_every_command_is_tried() -> None:
@@ -166,7 +195,7 @@ def test_the_number_is_that_of_numpy(capsys: pytest.CaptureFixture[str]) -> None
             assert np.isclose(found, float(each), rtol=1e-9, atol=1e-12).any(), form
 
 
-@pytest.mark.parametrize(("command", "form"), PAIRS)
+@pytest.mark.parametrize(("command", "form"), timed(PAIRS))
 def test_names_that_move_with_the_data_change_no_number(command: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     call, write = CALLS[command], FORMS[form]
     right = call(capsys, FORMS["csv"]("p", ROLES["p"]), FORMS["csv"]("q", ROLES["q"]))
@@ -174,15 +203,16 @@ def test_names_that_move_with_the_data_change_no_number(command: str, form: str,
     if command not in IN_ORDER:
         ways.append(({"columns": [1, 2, 0]}, {"rows": ROWS, "columns": [2, 1, 0]}))
     for of_p, of_q in ways:
-        if form == "npz" and command == "compare" and "rows" in of_q:
+        if form == "npz" and command in ("compare", "plot") and "rows" in of_q:
             # Arrays are told by their positions, but for labels that differ.
             of_q = {name: each for name, each in of_q.items() if name != "rows"}
-        found = call(capsys, write("one", ROLES["p"], **of_p), write("two", ROLES["q"], **of_q))
+        found = call(capsys, write("p", ROLES["p"], **of_p), write("q", ROLES["q"], **of_q))
         if command == "test":
             right = in_memory(of_p.get("columns", range(K)))
             found = found[-len(right) :]
         assert len(found) == len(right)
-        np.testing.assert_allclose(found, right, rtol=1e-10, atol=1e-12, err_msg=f"{of_p} {of_q}")
+        # Figures are written to six digits after the point.
+        np.testing.assert_allclose(found, right, rtol=1e-10, atol=2e-6 if command == "plot" else 1e-12, err_msg=f"{of_p} {of_q}")
 
 
 @pytest.mark.parametrize(("command", "form"), PAIRS)
@@ -190,9 +220,9 @@ def test_files_against_their_names_are_refused(command: str, form: str, capsys: 
     call, write = CALLS[command], FORMS[form]
     good = write("good", ROLES["p"]), write("other", ROLES["q"])
     odd = [(write("x", ROLES["p"], names=["a", "b", "d"]), good[1])]
-    if command in ("compare", "recalibrate"):
+    if command in ("compare", "recalibrate", "plot"):
         odd.append((good[0], write("y", ROLES["q"], names=["x", "z", "v"], labels=np.array(list("xzv"))[CODES])))
-    if command == "compare":
+    if command in ("compare", "plot"):
         odd.append((good[0], write("z", ROLES["q"], labels=np.roll(ROLES["y"], 1))))
     for p, q in odd:
         with pytest.raises((AssertionError, SystemExit)) as caught:

@@ -1,4 +1,4 @@
-"""Sketches, monitors, partitions of Dask and streaming metrics doubt the order of columns by all their chunks together."""
+"""Sketches, monitors, partitions of Dask and streaming metrics doubt the order of columns, and the class of a single one, by all their chunks together."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from propercal import CalibrationMonitor, CalibrationSketch, decompose
+from propercal._data.biased_classes import Columns
 from propercal._data.predictions import validate
 from propercal.sketch import encoding
 from propercal.sketch.doubts import MOST_CLASSES, Doubts
@@ -34,8 +35,12 @@ def by_chunks(y: Any, p: Any) -> Any:
     return [(y[i : i + STEP], p[i : i + STEP]) for i in range(0, len(y), STEP)]
 
 
+def n_classes(p: Any) -> int:
+    return 2 if p.ndim == 1 else max(2, int(p.shape[1]))
+
+
 def in_a_sketch(y: Any, p: Any, **options: Any) -> object:
-    sketch = CalibrationSketch(p.shape[1], generator="brier", **options)
+    sketch = CalibrationSketch(n_classes(p), generator="brier", **options)
     for chunk in by_chunks(y, p):
         sketch.update(*chunk)
         sketch = CalibrationSketch.from_bytes(sketch.to_bytes())
@@ -43,14 +48,14 @@ def in_a_sketch(y: Any, p: Any, **options: Any) -> object:
 
 
 def in_merged_sketches(y: Any, p: Any, **options: Any) -> object:
-    one, other = (CalibrationSketch(p.shape[1], generator="brier", notion="top-label", **options) for _ in range(2))
+    one, other = (CalibrationSketch(n_classes(p), generator="brier", notion="top-label", **options) for _ in range(2))
     for i, chunk in enumerate(by_chunks(y, p)):
         (one, other)[i % 2].update(*chunk)
     return one.merge(other).result()
 
 
 def in_a_monitor(y: Any, p: Any, **options: Any) -> object:
-    monitor = CalibrationMonitor(p.shape[1], **options)
+    monitor = CalibrationMonitor(n_classes(p), **options)
     for chunk in by_chunks(y, p):
         monitor.update(*chunk)
     return CalibrationMonitor.from_bytes(monitor.to_bytes())
@@ -58,7 +63,7 @@ def in_a_monitor(y: Any, p: Any, **options: Any) -> object:
 
 def in_partitions(y: Any, p: Any, **options: Any) -> object:
     da = pytest.importorskip("dask.array", reason="needs Dask")
-    return decompose(da.from_array(y, chunks=STEP * 5), da.from_array(p, chunks=(STEP * 5, -1)), notion="classwise", generator="brier", **options)
+    return decompose(da.from_array(y, chunks=STEP * 5), da.from_array(p, chunks=(STEP * 5, *([-1] * (p.ndim - 1)))), notion="classwise", generator="brier", **options)
 
 
 def in_a_metric(y: Any, p: Any, **options: Any) -> object:
@@ -66,7 +71,7 @@ def in_a_metric(y: Any, p: Any, **options: Any) -> object:
     pytest.importorskip("torchmetrics")
     from propercal.torchmetrics import StreamingCalibrationError
 
-    metric = StreamingCalibrationError(p.shape[1], generator="brier", **options)
+    metric = StreamingCalibrationError(n_classes(p), generator="brier", **options)
     for labels, proba in by_chunks(y, p):
         metric.update(torch.as_tensor(proba), torch.as_tensor(labels))
     return metric.compute()
@@ -137,6 +142,85 @@ def test_predictions_that_say_nothing_doubt_nothing(stream: Stream) -> None:
     assert not said(lambda: stream(rng.integers(K, size=N), rng.dirichlet(np.ones(K), N)))
 
 
+BINARY = np.random.default_rng(4).integers(2, size=N)
+#: Of class 1, with the numbers above.
+ONE = np.where(BINARY == 1, OF_OWN, 1 - OF_OWN)
+
+
+@pytest.mark.parametrize("form", ["vector", "column"])
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_column_of_the_other_class_is_told_as_in_memory(stream: Stream, form: str) -> None:
+    right = ONE if form == "vector" else ONE[:, None]
+    (wanted,) = said(lambda: validate(BINARY, 1 - right))
+    assert "is one column, read as the probability of 1" in wanted
+    found = said(lambda: stream(BINARY, 1 - right))
+    if stream is in_a_monitor:
+        assert [re.sub(r"e\^\d+", "", each) for each in found] == [re.sub(r"e\^\d+", "", wanted)]
+    else:
+        assert found == [wanted.replace("y_proba", "preds") if stream is in_a_metric else wanted]
+    assert not said(lambda: stream(BINARY, right))
+    for options in ({"labels": [0, 1]}, {"pos_label": 1}):
+        assert not said(partial(stream, BINARY, 1 - right, **options))
+    # Too large everywhere, and larger where the event occurs.
+    rare = np.arange(N) % 10 == 0
+    assert not said(lambda: stream(rare.astype(int), 0.6 + 0.2 * rare + 0.1 * ONE))
+
+
+@pytest.mark.parametrize("stream", OF_WORDS)
+def test_names_say_the_class_of_a_column(stream: Stream) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    dd = pytest.importorskip("dask.dataframe", reason="needs Dask data frames") if stream is in_partitions else None
+
+    def given(label: Any, name: Any) -> list[str]:
+        both = pd.Series(BINARY, name=label), pd.Series(1 - ONE, name=name)
+        if dd is None:
+            return said(lambda: stream(*both))
+        return said(partial(decompose, *(dd.from_pandas(each, npartitions=3) for each in both), notion="classwise", generator="brier"))
+
+    for name in ("p_1", "prob_pos", "yes"):
+        assert not given(None, name)
+    assert not given("is_fraud", "p_fraud")
+    for name in ("legit", "score"):
+        found = given(None, name)
+        assert found
+        assert all(f"y_proba is one column, {name!r}, read as the probability of 1" in each for each in found)
+
+
+def test_a_name_in_a_later_chunk_says_the_class_too() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    sketch = CalibrationSketch(2, generator="brier")
+    sketch.update(BINARY[:120], 1 - ONE[:120])
+    sketch.update(BINARY[120:], pd.Series(1 - ONE[120:], name="p_1"))
+    assert not said(sketch.result)
+
+
+def test_labels_1_beside_one_column_miss_no_0() -> None:
+    """As in memory: of two classes one may not occur."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torchmetrics")
+    from propercal.torchmetrics import StreamingCalibrationError
+
+    metric = StreamingCalibrationError(2, generator="brier")
+    metric.update(torch.full((60,), 0.3), torch.ones(60, dtype=torch.int64))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        metric.compute()
+    assert not [each for each in found if "no 0" in str(each.message)]
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_a_bias_for_a_rare_class_is_no_other_order(stream: Stream) -> None:
+    rng = np.random.default_rng(5)
+    proba = rng.dirichlet([140, 50, 10], size=N)
+    label = (proba.cumsum(axis=1) > rng.random(N)[:, None]).argmax(axis=1)
+    biased = proba * [1, 1, 30]
+    biased /= biased.sum(axis=1, keepdims=True)
+    # With the columns of the first and the last class exchanged, labels are more probable.
+    rows = np.arange(N)
+    assert np.log(biased[:, ::-1][rows, label] / biased[rows, label]).sum() > 20
+    assert not said(lambda: stream(label, biased))
+
+
 def test_sums_do_not_depend_on_how_rows_came() -> None:
     whole, parts = (CalibrationMonitor(K) for _ in range(2))
     whole.update(CODES, PROBA)
@@ -153,6 +237,28 @@ def test_sums_do_not_depend_on_how_rows_came() -> None:
             assert one.fit[a, b] == np.floor(np.log(rows[:, b]) * 2**20).sum()
             assert one.better[a, b] == other.better[a, b] == (rows[:, b] > rows[:, a]).sum()
             assert one.worse[a, b] == (rows[:, b] < rows[:, a]).sum()
+            coarse = np.floor(np.log(PROBA) * 2**12)
+            assert one.products[0, b] == other.products[0, b] == coarse[:, b].sum()
+            assert one.products[a + 1, b] == (coarse[:, a] * coarse[:, b]).sum()
+    assert (one.counts == np.bincount(CODES)).all()
+    assert one == other
+
+
+def test_what_sums_say_of_columns_is_what_rows_say() -> None:
+    doubts = Doubts.empty(K)
+    assert doubts is not None
+    found = doubts.after(validate(CODES, PROBA))._columns(np.arange(K))
+    wanted = Columns.of(np.log(PROBA), np.bincount(CODES))
+    # Each logarithm is rounded by 2⁻¹², and is at most 2.4 here.
+    np.testing.assert_allclose(found.covariance, wanted.covariance, atol=2 * 2.4 * 2**-12)
+    np.testing.assert_allclose(found.sums, wanted.sums, atol=N * 2**-20)
+
+
+def test_doubts_of_an_earlier_version_are_dropped() -> None:
+    doubts = Doubts.empty(K)
+    assert doubts is not None
+    assert Doubts.restored(doubts.written()[:3], K) is None
+    assert Doubts.restored(doubts.written(), K) == doubts
 
 
 def test_many_classes_are_not_kept() -> None:
@@ -186,7 +292,7 @@ def test_bytes_of_the_last_format_are_read(kind: Any, monkeypatch: pytest.Monkey
     assert found.to_bytes() == stream.to_bytes()
 
 
-@pytest.mark.parametrize("change", [lambda x: x[:2], lambda x: [x[0], x[1], x[2][:-1]], lambda x: [x[0], x[1], 7], lambda x: [[1] * 9, *x[1:]], lambda x: [x[0], [-1] * 9, x[2]], lambda x: [[0.5] * 9, *x[1:]], lambda x: [[-(1 << 70)] * 9, *x[1:]]])
+@pytest.mark.parametrize("change", [lambda x: x[:2], lambda x: [x[0], x[1], x[2][:-1]], lambda x: [x[0], x[1], 7], lambda x: [[1] * 9, *x[1:]], lambda x: [x[0], [-1] * 9, x[2]], lambda x: [[0.5] * 9, *x[1:]], lambda x: [[-(1 << 70)] * 9, *x[1:]], lambda x: [*x[:3], [-1] * 3, x[4]], lambda x: [*x[:4], [1] * 12], lambda x: [*x[:4], [0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]]])
 def test_doubts_that_rows_cannot_come_to_are_refused(change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (CalibrationSketch, CalibrationMonitor):
         stream = kind(K)

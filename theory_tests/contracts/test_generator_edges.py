@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -24,8 +25,79 @@ def test_arrays_of_two_libraries_are_refused(generator: BregmanGenerator) -> Non
     other_p, other_q = strict.asarray(P), strict.asarray(Q)
     for function in (generator.divergence, generator.loss, generator.hessian_times):
         for pair in ((P, other_q), (other_p, Q)):
-            with pytest.raises(TypeError):
+            with pytest.raises(ValueError, match=r"^[qyv] = a(n)? .*: expected a(n)? .*, as [pq] is"):
                 function(*pair)
+
+
+def frames(values: Any) -> dict[str, Any]:
+    pd, xr, pl = (pytest.importorskip(name) for name in ("pandas", "xarray", "polars"))
+    return {
+        "a DataFrame": pd.DataFrame(values, columns=["b", "a"]),
+        "a DataArray": xr.DataArray(values, dims=("row", "class")),
+        "a DataFrame of polars": pl.DataFrame(values, schema=["b", "a"]),
+        "a Series": pd.Series(values[0]),
+    }
+
+
+NO_POINTS: dict[str, Any] = {
+    "a list": P.tolist(),
+    "a tuple": tuple(P[0].tolist()),
+    # The class warns that it is no longer recommended.
+    "a matrix": P.view(np.matrix),
+    "a float": 0.5,
+    "a NoneType": None,
+    "a str": "x",
+    "one number": np.array(0.5),
+    "masked entries": np.ma.masked_array(P, P > 0.6),
+    "values of type int64": np.eye(2, dtype=np.int64),
+    "values of type uint8": np.eye(2, dtype=np.uint8),
+    "values of type bool": np.eye(2, dtype=bool),
+    "values of type object": P.astype(object),
+    "values of type complex128": P + 0j,
+}
+
+
+@pytest.mark.parametrize("generator", [*GENERATORS, NoHessian()], ids=repr)
+def test_what_is_no_array_of_points_is_refused_by_every_method(generator: BregmanGenerator) -> None:
+    """A list is repeated where it is multiplied, uint8 wraps around, and masked entries are left out of sums."""
+    for found, odd in {**NO_POINTS, **frames(P)}.items():
+        said = re.escape(found.removesuffix(" of polars"))
+        for name in ("value", "gradient", "hessian", "hessian_diagonal", "gradient_from_log"):
+            with pytest.raises(ValueError, match=rf"^(log_)?p = {said}"):
+                getattr(generator, name)(odd)
+        for name, others in (("divergence", "pq"), ("loss", "q"), ("hessian_times", "pv")):
+            method = getattr(generator, name)
+            for i, argument in enumerate(others):
+                with pytest.raises(ValueError, match=f"^{argument} = {said}"):
+                    method(*((odd, Q) if i == 0 else (P, odd)))
+        if not found.startswith(("values of type int", "values of type uint", "values of type bool")):
+            with pytest.raises(ValueError, match=f"^y = {said}"):
+                generator.loss(P, odd)
+        if odd is not None:
+            with pytest.raises(ValueError, match=f"^log_q = {said}"):
+                generator.loss(P, Q, log_q=odd)
+
+
+def test_a_table_says_in_which_order_its_columns_have_to_be() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"pass q\.to_numpy\(\), with its last axis in the order of the classes"):
+        Log().loss(pd.DataFrame(P), np.eye(2))
+
+
+def test_outcomes_are_one_hot_rows() -> None:
+    right = Log().loss(P, np.eye(2))
+    for kind in (bool, int, np.uint8, np.float32):
+        np.testing.assert_array_equal(Log().loss(P, np.eye(2, dtype=kind)), right)
+    square = np.full((3, 3), 1 / 3)
+    # Class numbers of as many rows as there are classes would be taken for one outcome of all.
+    with pytest.raises(ValueError, match="y = whole numbers such as 2: expected one-hot rows"):
+        Log().loss(square, np.array([0, 2, 1]))
+    with pytest.raises(ValueError, match=r"y = an array of shape \(5,\): expected as many classes .* as q has, 3"):
+        Log().loss(np.full((5, 3), 1 / 3), np.ones(5))
+    with pytest.raises(ValueError, match=r"q = an array of shape \(2, 3\): expected as many classes .* as p has, 2"):
+        Log().divergence(P, np.full((2, 3), 1 / 3))
+    # Points broadcast.
+    assert Log().divergence(P[:, None], Q[0]).shape == (2, 1)
 
 
 @pytest.mark.parametrize("number", [1, 1.0, -2, True])

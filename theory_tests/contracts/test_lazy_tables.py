@@ -241,3 +241,49 @@ def test_lazy_tables_of_probabilities_beside_others_have_an_order() -> None:
         divergence(table.unique("id").select("q"))
     # χ², Σ (p − q)² / q.
     assert divergence(table.select("q")) == pytest.approx(0.09 / 0.2 + 0.01 / 0.3 + 0.04 / 0.5)
+
+
+def test_rows_in_any_order_have_no_numbers() -> None:
+    """Of three rows the loss is infinite. Which these are, no number says: computed again they stand elsewhere."""
+    polars = pytest.importorskip("polars")
+    zero = np.isin(np.arange(N), [5, 17, 900])
+    values = np.where(zero[:, None], (np.eye(3)[(NUMBERS + 1) % 3] + np.eye(3)[(NUMBERS + 2) % 3]) / 2, VALUES)
+    table = polars.DataFrame({"id": np.arange(N), "y": np.array(list("abc"))[NUMBERS], **dict(zip("abc", values.T, strict=True))}).lazy()
+    options: dict[str, Any] = {"generator": "log", "notion": "canonical", "kernel": None}
+    with pytest.warns(UserWarning, match="the loss is infinite at rows 5, 17, 900"):
+        known = decompose(*halves(table), **options)
+    assert known.infinite_loss_rows == (5, 17, 900)
+    y, p = halves(table.unique("id"))
+    with pytest.warns(UserWarning, match="the loss is infinite at 3 rows of a lazy table in any order: an outcome"):
+        found = decompose(y, p, **options)
+    assert found.infinite_loss_rows == (None,) * 3
+    assert found.to_dict()["n_infinite_loss_rows"] == 3
+    assert "infinite loss at 3 rows of a lazy table in any order" in str(found)
+    for again in (propercal.Decomposition.from_json(found.to_json()), propercal.Decomposition.from_xarray(found.to_xarray())):
+        assert again.infinite_loss_rows == found.infinite_loss_rows
+        assert again.risk == np.inf
+    with pytest.warns(UserWarning, match="at 3 rows of a lazy table in any order"):
+        compared = paired_difference(y, p, p, term="risk", **options)
+    assert compared.a.infinite_loss_rows == (None,) * 3
+    with pytest.warns(UserWarning, match="probability 0, at 3 rows of a lazy table in any order"):
+        propercal.calibration_test(y, p, n_resamples=9)
+
+
+@pytest.mark.parametrize("fault", ["label", "probability", "group"])
+def test_errors_name_no_row_of_tables_in_any_order(fault: str) -> None:
+    polars = pytest.importorskip("polars")
+    frame = query_of(polars).collect()
+    odd = {"label": polars.lit(None).alias("y"), "probability": polars.lit(1.5).alias("a"), "group": polars.lit(None).alias("half")}[fault]
+    kept = polars.when(polars.col("id") == 7).then(odd).otherwise(polars.col(odd.meta.output_name())).alias(odd.meta.output_name())
+    query = frame.lazy().with_columns(kept)
+    def options(table: Any) -> dict[str, Any]:
+        own = {"notion": "top-label", "generator": "brier", "kernel": None}
+        return {**own, **({"groups": table.select("half")} if fault == "group" else {})}
+
+    with pytest.raises(ValueError, match="at row 7"):
+        decompose(*halves(query), **options(query))
+    moved = query.unique("id")
+    with pytest.raises(ValueError, match="at 1 row of a lazy table in any order"):
+        decompose(*halves(moved), **options(moved))
+    with pytest.raises(ValueError, match="at 1 row of a lazy table in any order"):
+        paired_difference(*halves(moved), moved.select("a", "b", "c"), **options(moved))

@@ -9,7 +9,7 @@ import pytest
 
 from propercal import CalibrationMonitor, decompose
 from propercal.generators import Quadratic
-from propercal.monitor.times import read
+from propercal.monitor.times import read, written
 from theory_tests.instances import unrelated
 
 pd = pytest.importorskip("pandas")
@@ -23,7 +23,7 @@ def _monitor_of(index: Any, rows: slice) -> CalibrationMonitor:
     return monitor
 
 
-@pytest.mark.parametrize("times", ["stamps", "zone", "dates", "text", "steps", "periods"])
+@pytest.mark.parametrize("times", ["stamps", "zone", "dates", "text", "steps", "periods", "weeks", "quarters"])
 def test_bytes_hold_the_time_of_the_last_row(times: str) -> None:
     stamps = pd.date_range("2024-01-01 00:00:00.123456789", periods=60, freq="h")
     index = {
@@ -33,13 +33,12 @@ def test_bytes_hold_the_time_of_the_last_row(times: str) -> None:
         "text": stamps.astype(str),
         "steps": stamps - stamps[0],
         "periods": stamps.to_period("h"),
+        "weeks": pd.period_range("2024-01-01", periods=60, freq="W-WED"),
+        "quarters": pd.period_range("1990Q1", periods=60, freq="Q-MAR"),
     }[times]
     first, later = slice(30), slice(30, 60)
     monitor = CalibrationMonitor.from_bytes(_monitor_of(index[later], first).to_bytes())
     assert monitor.to_bytes() == CalibrationMonitor.from_bytes(monitor.to_bytes()).to_bytes()
-    if times == "periods":
-        # They have a frequency too, which bytes do not hold.
-        return
     with pytest.raises(ValueError, match="rows of the time"):
         monitor.update(pd.Series(CODES[later], index[first]), PROBA[later])
     with pytest.raises(ValueError, match="rows of the time"):
@@ -59,11 +58,42 @@ def test_times_with_and_without_a_zone_are_compared_where_no_zone_matters() -> N
 
 
 @pytest.mark.parametrize(
-    "saved", [[], "time", ["time", "2024"], ["time", "2024-01-01", 3], ["date", "x", "y"], ["microseconds", "1", 2], [[], 1, 2], ["text", 1, "a"], ["microseconds", 1e300, 1]]
+    "saved", [[], "time", ["time", "2024"], ["time", "2024-01-01", 3], ["date", "x", "y"], ["microseconds", "1", 2], [[], 1, 2], ["text", 1, "a"], ["microseconds", 1e300, 1], ["period", "1", "2"], ["period", "1 x", "2 x"], ["period", "a D", "2 D"], ["period", 1, 2], ["text", "a", "odd", "b"], ["period", "01 D", "period", "2 D"]]
 )
 def test_times_that_no_monitor_wrote(saved: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # whoever reads bytes says what is wrong with them
         read(saved)
+
+
+def test_times_of_two_kinds_are_kept() -> None:
+    days = pd.period_range("2024-01-01", periods=60, freq="D")
+    monitor = _monitor_of(days[:30], slice(30))
+    monitor.update(pd.Series(CODES[30:40], days[30:40].to_timestamp()), PROBA[30:40])
+    again = CalibrationMonitor.from_bytes(monitor.to_bytes())
+    assert again._seen.times == (days[0], days[39].to_timestamp().to_pydatetime())
+    with pytest.raises(ValueError, match="rows of the time 2024-01-01, after those of 2024-02-09"):
+        again.update(pd.Series(CODES[:30], days[:30]), PROBA[:30])
+
+
+def test_periods_of_two_lengths_are_compared_where_they_do_not_meet() -> None:
+    days, months = pd.period_range("2024-03-01", periods=30, freq="D"), pd.period_range("2024-01", periods=30, freq="M")
+    monitor = _monitor_of(days, slice(30))
+    # The last day is in this month.
+    monitor.update(pd.Series(CODES[:28], months[2:]), PROBA[:28])
+    monitor = _monitor_of(days, slice(30))
+    for before in (months[:2], months[:2].to_timestamp(), pd.Index(months[:2].to_timestamp().date)):
+        with pytest.raises(ValueError, match="rows of the time 2024-01"):
+            monitor.update(pd.Series(CODES[:2], before), PROBA[:2])
+
+
+def test_bytes_of_times_of_one_kind_are_read_as_an_earlier_version_wrote_them() -> None:
+    assert read(["text", "a", "b"]) == ("a", "b")
+    assert read(["date", "2024-01-01", "2024-01-02"]) == read(["date", "2024-01-01", "date", "2024-01-02"])
+
+
+def test_times_that_bytes_cannot_hold_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"rows whose last time is 7, of type int: expected times that bytes can hold"):
+        written((7, 7))
 
 
 def test_a_monitor_of_costs_is_saved_and_merged() -> None:

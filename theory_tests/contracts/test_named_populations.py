@@ -10,8 +10,15 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from propercal.generators import Quadratic
-from propercal.information import apply_markov_map, f_divergence, layer_sharpness
+from propercal.generators import Quadratic, Tsallis
+from propercal.information import (
+    apply_markov_map,
+    f_divergence,
+    layer_sharpness,
+    sharpness_divergence,
+    sharpness_function,
+    statistical_information,
+)
 
 rng = np.random.default_rng(0)
 GIVEN = pd.DataFrame(rng.dirichlet(np.ones(3), 2), index=list("ab"), columns=list("xyz"))
@@ -55,6 +62,59 @@ def test_values_that_are_counted_by_frequency_are_not_those_of_a_table() -> None
         f_divergence(chi_squared, given, reference)
     right = f_divergence(chi_squared, given.to_numpy(), [0.2, 0.3, 0.5])
     assert f_divergence(chi_squared, given, reference.sort_index()) == pytest.approx(right, rel=1e-12)
+
+
+# ---------------------------------------------------------------- classes of a population
+
+WORDS = ["low", "mid", "high"]
+POPULATION = pd.DataFrame(rng.dirichlet(np.ones(12)).reshape(4, 3), columns=WORDS)
+TURNED = ["mid", "low", "high"]
+TABLES: dict[str, Callable[[Any], Any]] = {**HOLDERS, "polars": lambda each: pytest.importorskip("polars").DataFrame(each.to_dict("list"))}
+COSTS = pd.DataFrame([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]], WORDS, WORDS)
+
+
+def information(generator: Any, joint: Any) -> list[float]:
+    return [function(generator, joint) for function in (sharpness_divergence, statistical_information)]
+
+
+@pytest.mark.parametrize("holder", TABLES)
+def test_classes_and_values_in_another_order_have_the_same_information(holder: str) -> None:
+    held = TABLES[holder]
+    for generator in ("log", "brier", "spherical", Tsallis(1.5)):
+        right = information(generator, POPULATION.to_numpy())
+        assert right[0] == pytest.approx(right[1], rel=1e-9)
+        for joint in (POPULATION, POPULATION[TURNED], POPULATION.loc[[2, 0, 3, 1]], POPULATION.loc[[1, 0, 2, 3], TURNED]):
+            assert information(generator, held(joint)) == pytest.approx(right, rel=1e-9)
+            prior = joint.sum()
+            function = sharpness_function(generator, prior)
+            given = (joint / prior).T
+            given = given.set_axis([f"value {i}" for i in given.columns], axis=1)
+            assert f_divergence(function, held(given), joint.sum(axis=1).to_numpy()) == pytest.approx(right[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("holder", TABLES)
+@pytest.mark.parametrize("generator", ["rps", Quadratic(COSTS)], ids=["rps", "costs with names"])
+def test_classes_of_a_generator_that_tells_them_apart_have_their_order(generator: Any, holder: str) -> None:
+    held = TABLES[holder]
+    right = information(generator, POPULATION.to_numpy())
+    assert information(generator, POPULATION[TURNED].to_numpy()) != pytest.approx(right, rel=0.01)
+    numbers = POPULATION.set_axis([1, 2, 3] if holder != "polars" else ["1", "2", "3"], axis=1)
+    if generator == "rps":
+        assert information(generator, held(POPULATION)) == pytest.approx(right, rel=1e-9)
+        assert information(generator, held(numbers)) == pytest.approx(right, rel=1e-9)
+        odd = [numbers.iloc[:, [1, 0, 2]], numbers.iloc[:, [2, 0, 1]], POPULATION.set_axis(list("abc"), axis=1)]
+    else:
+        assert information(generator, held(POPULATION)) == pytest.approx(right, rel=1e-9)
+        odd = [POPULATION[TURNED], POPULATION[WORDS[::-1]], POPULATION.set_axis(list("abc"), axis=1)]
+    for joint in odd:
+        for function in (sharpness_divergence, statistical_information):
+            with pytest.raises(ValueError, match=r"^generator = .*: expected columns in the order of their classes"):
+                function(generator, held(joint))
+        if holder != "polars":
+            with pytest.raises(ValueError, match=r"^generator = .*: expected columns in the order of their classes"):
+                sharpness_function(generator, held(joint.sum()))
+        # An array has the order that its caller gave it.
+        assert np.isfinite(information(generator, joint.to_numpy())).all()
 
 
 # ---------------------------------------------------------------- classes of layers

@@ -9,6 +9,7 @@ import pickle
 import posixpath
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -18,8 +19,8 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal import decompose
-from propercal._results.flat import as_key, distinct
+from propercal import decompose, decompose_groups
+from propercal._results.flat import as_key, distinct, keys_of
 from propercal._results.forms import Result
 from propercal._results.pages import escaped
 from propercal.result import TERMS, Decomposition
@@ -217,7 +218,7 @@ def test_places_come_before_names() -> None:
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [("a/b", "a_b"), ("..", "_"), ("", "_"), (" x. ", "x"), ("a\nb", "a_b"), ("é-1.5", "é-1.5"), (("a", 1), "__a__ 1_"), ("x" * 99, "x" * 60)],
+    [("a/b", "a_b"), ("..", "_"), ("", "_"), (" x. ", "x"), ("a\nb", "a_b"), ("é-1.5", "é-1.5"), (("a", 1), "__a__ 1_"), ("x" * 99, "x" * 60), ("<50", "below 50"), (">50", "above 50"), ("age<=50", "age at most 50"), ("≥ 50", "at least 50"), ("65+", "65 plus"), ("a  b", "a  b")],
 )
 def test_names_in_keys(name: Any, key: str) -> None:
     assert as_key(name) == key
@@ -226,6 +227,26 @@ def test_names_in_keys(name: Any, key: str) -> None:
 def test_names_that_become_one_are_told_apart() -> None:
     assert distinct(["a", "b"]) == ["a", "b"]
     assert distinct(["a", "a", "a_2", "a"]) == ["a", "a_3", "a_2", "a_4"]
+    # Keys are those of the names, in whatever order and company.
+    names = ["a/b", "a_b", "a:b", "x" * 61 + "1", "x" * 61 + "2", "<50", ">50", "c"]
+    found = dict(zip(names, keys_of(names), strict=True))
+    assert len(set(found.values())) == len(names)
+    assert (found["a_b"], found["<50"], found[">50"], found["c"]) == ("a_b", "below 50", "above 50", "c")
+    assert found["a/b"] == f"a_b_{zlib.crc32(b'a/b'):08x}"
+    assert found == dict(zip(names[::-1], keys_of(names[::-1]), strict=True))
+    assert keys_of(["a:b", "a/b"]) == [found["a:b"], found["a/b"]]
+    # Of equal texts nothing but the order tells.
+    assert keys_of([1, "1"]) == ["1", "1_2"]
+
+
+def test_groups_of_signs_are_told_apart() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.1, 0.9, 200)
+    y, old = (rng.uniform(size=200) < p).astype(int), np.arange(200) % 2 == 0
+    result = decompose_groups(y, p, groups=np.where(old, ">50", "<50"), generator="brier")
+    found = result.to_dict()
+    for name, key in (("<50", "below 50"), (">50", "above 50")):
+        assert found[f"group/{key}/risk"] == result[name].risk
 
 
 # ---------------------------------------------------------------- tables

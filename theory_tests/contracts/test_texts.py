@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose
+from propercal import decompose, decompose_groups
 from propercal._data.groups import validate_groups
 from propercal._data.texts import alike, as_seen, is_nothing
 
@@ -75,8 +75,53 @@ def test_groups_that_seem_equal_are_refused(form: str) -> None:
 def test_numbers_as_text_are_the_same_group_however_they_are_written() -> None:
     texts = [f"{i}.0" if j % 2 else f"{i}" for j, i in enumerate(PAIR)]
     assert n_groups(texts) == n_groups(np.array(texts)) == n_groups(np.array(texts, dtype=object)) == 20
-    # Zeros before a number are part of a name.
-    assert n_groups([f"0{i}" if j % 2 else f"{i}" for j, i in enumerate(PAIR)]) is not None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [("01", "1", "one number"), ("1.5", "1.50", "one number"), ("+2", "2", "one number"), ("F", "f", "capitals"), ("Ward 1", "ward 1", "capitals"), ("ﬁt", "fit", "form of letters"), ("１", "1", "one number")],
+)
+def test_groups_that_are_nearly_equal_are_told(one: str, other: str, words: str) -> None:
+    """They are two groups, as they are written, or else one that a table has in two ways: a warning."""
+    names = np.array([f"g{i}" for i in PAIR])
+    near = np.where(PAIR == 0, one, np.where(PAIR == 1, other, names))
+    for groups in (near, near.astype(object), near.tolist()):
+        with pytest.warns(UserWarning, match=f"groups has the groups .* which are .*{words}.*: read as two groups"):
+            assert n_groups(groups) == n_groups(names) == 20
+    with pytest.warns(UserWarning, match="read as two groups"):
+        assert len(decompose_groups(CODES, VALUES, groups=np.where(CODES == 0, one, other), generator="brier").groups) == 2
+    # Numbers as such are read so beside text.
+    if one == "01":
+        mixed = [1 if each == other else each for each in near.tolist()]
+        with pytest.warns(UserWarning, match="'01' and '1', which are one number"):
+            n_groups(mixed)
+
+
+def test_groups_that_are_not_alike_are_not_told() -> None:
+    for names in (["e", "é"], ["<50", ">50"], ["a-b", "a_b"], ["1e2", "100"], ["f1", "f01"], ["1", "10"], ["-1.5", "1.5"]):
+        n_groups(np.where(PAIR == 0, names[0], np.where(PAIR == 1, names[1], np.array([f"g{i}" for i in PAIR]))))
+
+
+@pytest.mark.parametrize(("one", "other"), [("01", "1"), ("1", "1.00"), ("+1", "1"), ("0.50", ".5"), ("１", "1")])
+def test_classes_that_are_one_number_are_refused(one: str, other: str) -> None:
+    y = np.where(CODES == 0, "z", np.where(np.arange(40) < 9, one, other))
+    with pytest.raises(ValueError, match=r"which are one number: .* or pass labels="):
+        decompose(y, VALUES, **SETTINGS)
+    right = decompose(np.where(CODES == 0, 2, np.where(np.arange(40) < 9, 0, 1)), VALUES, labels=[0, 1, 2], **SETTINGS).risk
+    assert decompose(y, VALUES, labels=[one, other, "z"], **SETTINGS).risk == pytest.approx(right, rel=1e-12)
+    pd = pytest.importorskip("pandas")
+    # Columns of both say that they are two.
+    assert decompose(y, pd.DataFrame(VALUES, columns=[one, other, "z"]), **SETTINGS).risk == pytest.approx(right, rel=1e-12)
+    # Against columns that have the other text alone, no class is found.
+    with pytest.raises(ValueError, match="y_true = "):
+        decompose(np.where(CODES == 0, "z", one), pd.DataFrame(VALUES, columns=[other, "y", "z"]), **SETTINGS)
+
+
+def test_a_class_and_a_label_to_ignore_that_are_one_number() -> None:
+    with pytest.raises(ValueError, match="pos_label = '01': expected a label that occurs in y_true"):
+        decompose(["1"] * 40, VALUES[:, 0], pos_label="01", **SETTINGS)
+    with pytest.raises(ValueError, match="ignore_index = '03': expected a label of y_true, which has '3'"):
+        decompose(np.where(np.arange(40) < 4, "3", np.array(["0", "1"])[CODES]), VALUES, ignore_index="03", **SETTINGS)
 
 
 @pytest.mark.parametrize(("dtype", "first"), [("float64", 2**53), ("float32", 2**24), ("float16", 2**11)])

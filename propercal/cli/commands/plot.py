@@ -152,10 +152,14 @@ def _event(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
     names = data.class_names
     if options.event in names and len(names) > 1:
         return {"event": names.index(options.event)}
+    # The only column is of class 1, whatever it is called.
+    if len(names) == 1 and options.event in (*names, options.pos_label):
+        return {"event": 1}
     k = 2 if data.y_proba.ndim == 1 else max(2, data.y_proba.shape[1])
     if options.event.isdecimal() and int(options.event) < k:
         return {"event": int(options.event)}
     expected = f"one of {listed(names)}" if names else f"a number from 0 to {k - 1}"
+    expected += ", or 0 for the other class" if len(names) == 1 else ""
     raise ValueError(f"{data.path}: event = {options.event!r}: expected {expected}; name one.")
 
 

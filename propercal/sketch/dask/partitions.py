@@ -81,6 +81,13 @@ class Blocks:
             return not (both or (labels.numbered and proba.numbered))
         return counted if proba.columns is not None else not (proba.numbered and counted)
 
+    def leaves_positive(self, labels_given: Any, pos_label: Any) -> bool:
+        """Tell whether a convention alone says which class one column is of."""
+        labels, proba = self.said
+        naming = Naming.of(proba, self.n_classes, labels_given, pos_label, USUAL_NAMES)
+        named = labels.columns is not None or proba.first
+        return naming.leaves_positive(labels.name) and not named
+
     def needs_all_labels(self) -> bool:
         """Tell whether no part of the labels tells which class each of them means."""
         labels, proba = self.said

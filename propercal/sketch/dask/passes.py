@@ -23,6 +23,7 @@ from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
 from propercal.result import TERMS, Decomposition
+from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.dask.partitions import Blocks, read_blocks
 from propercal.sketch.dask.row_order import check_fixed, check_in_place
@@ -146,7 +147,8 @@ def decompose_blocks(
         )
     # What is wrong with settings is said before any data are read.
     columns = blocks.columns(plan.labels, plan.pos_label)
-    plan = replace(plan, n_classes=blocks.n_classes, columns=columns)
+    unsaid = blocks.leaves_positive(plan.labels, plan.pos_label)
+    plan = replace(plan, n_classes=blocks.n_classes, columns=columns, unsaid=unsaid)
     if blocks.marked:
         plan = replace(plan, labels=list(range(blocks.n_classes)), pos_label=None)
     elif plan.labels is not None or plan.pos_label is not None:
@@ -190,7 +192,7 @@ def _summed(
     """Decompose the risk of collections whose classes are known."""
     chosen: list[str] = []
     if not plan.listed and plan.labels is not None:
-        plan = replace(plan, by_order=blocks.by_order(plan.labels))
+        plan = replace(plan, by_order=plan.unsaid or blocks.by_order(plan.labels))
     if plan.bandwidths is None:
         bandwidths, chosen = _choose(blocks, plan)
         plan = replace(plan, bandwidths=bandwidths)
@@ -264,7 +266,9 @@ def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> Non
         said = check_for_zero(found, plan.n_classes, plan.labels, columns)
     if True not in whole.separate:
         named = None if columns is None else list(columns)
-        reading = Convention(list(plan.labels or ()) or None, None, named, doubts=whole.doubts)
+        called, several = Called(blocks.said[1].name), not blocks.single
+        classes = list(plan.labels or ()) or None
+        reading = Convention(classes, None, named, several, called, doubts=whole.doubts)
         check_doubts(reading, plan.n_classes, said=said)
     if not plan.from_logits or plan.listed or columns is None or True in whole.separate:
         return

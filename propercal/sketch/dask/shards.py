@@ -84,6 +84,9 @@ class Plan:
     by_order: bool = False
     """Whether no name decides which class a column is of."""
 
+    unsaid: bool = False
+    """Whether nobody says of which class a single column is."""
+
     def sketches(self) -> list[CalibrationSketch]:
         """Return an empty sketch for each generator."""
         found = [
