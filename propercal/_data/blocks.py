@@ -15,7 +15,7 @@ from propercal._data.layout import Layout
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import some_of
-from propercal._data.times import is_ordered, run_back, times_of
+from propercal._data.times import is_ordered, kept, run_back, times_of
 
 
 def block_length(blocks: object, n: int) -> int:
@@ -114,5 +114,4 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
                 f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or "
                 "pass arrays without an index if rows are in order",
             )
-    # Texts that have to be read are not compared with those of other rows.
-    return next((each for each in found if any(x is each for x in times_of(each))), None)
+    return next((times for times in map(kept, found) if times is not None), None)

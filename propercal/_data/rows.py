@@ -8,9 +8,11 @@ which.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -249,7 +251,7 @@ def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: 
 def row_numbers(index: Any) -> Order | None:
     """Return the values of an index as whole numbers, whatever their type; None if they are not."""
     numbers = []
-    for value in index.tolist():
+    for value in _only_level(index).tolist():
         number = _whole_number(value)
         if number is None:
             return None
@@ -257,13 +259,25 @@ def row_numbers(index: Any) -> Order | None:
     return np.array(numbers, dtype=np.intp)
 
 
+def _only_level(index: Any) -> Any:
+    """Return the only level of an index that differs from row to row, where it has several."""
+    if not hasattr(index, "levels"):
+        return index
+    levels = [index.get_level_values(i) for i in range(index.nlevels)]
+    levels = [each for each in levels if each.nunique() > 1]
+    return levels[0] if len(levels) == 1 else index
+
+
 def _whole_number(value: Any) -> int | None:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
     if isinstance(value, str):
+        value = re.sub(r"\.0+$", "", value.strip())
         return int(value) if value.isdecimal() and len(value) < 16 else None
-    if isinstance(value, int):
-        return value if 0 <= value < 2**53 else None
-    if isinstance(value, float) and 0 <= value < 2**53:
-        return int(value) if value.is_integer() else None
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None
+    if isinstance(value, int | float | Decimal) and 0 <= value < 2**53:
+        return int(value) if value == int(value) else None
     return None
 
 

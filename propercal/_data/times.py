@@ -18,15 +18,19 @@ from propercal._data.rows import row_numbers
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
 #: Text that is in the order of time if it is in that of the alphabet, and other text of times.
-_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d|-?[QW]\d)")
+_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _TIME = re.compile(
     rf"\d+([-/. ])\d+\1\d+|\b\d\d?:\d\d|\b{_MONTH}\W+\d|\d\W*{_MONTH}\b", re.IGNORECASE
 )
+#: Text that says a year too, without which those of two days, or of two years, are not compared.
+_DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
+_ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 
 
 def times_of(index: Any) -> list[Any]:
     """Return the times of an index, in each way that it may be read; none for other values."""
+    index = _without_categories(index)
     if index.inferred_type in _TIMES:
         return [index]
     if index.inferred_type != "string":
@@ -36,20 +40,62 @@ def times_of(index: Any) -> list[Any]:
         return [index]
     if not all(map(_TIME.search, texts)):
         return []
+    return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
+
+
+def _without_categories(index: Any) -> Any:
+    categories = getattr(index, "categories", None)
+    return index if categories is None else index.astype(categories.dtype)
+
+
+def _read(texts: list[str], day_first: bool) -> Any:
+    """Return text as times, without a zone where none has one."""
     import pandas as pd
 
     with warnings.catch_warnings():
         # That a form was not found, or has two meanings.
         warnings.simplefilter("ignore")
-        found = [
-            pd.to_datetime(texts, errors="coerce", dayfirst=day_first, utc=True)
-            for day_first in (False, True)
-        ]
-    return [each for each in found if not each.hasnans]
+        found = pd.to_datetime(texts, errors="coerce", dayfirst=day_first, utc=True)
+    return found if any(map(_ZONE.search, texts)) else found.tz_localize(None)
+
+
+def kept(index: Any) -> Any:
+    """Return the times of rows that are in order, to compare with those of other rows; or None.
+
+    Text is read where one way has rows in order; else it remains, to be read beside the other.
+    """
+    index = _without_categories(index)
+    times = times_of(index)
+    if not times or any(each is index for each in times):
+        return index if times else None
+    if not all(map(_DATED.search, index.tolist())):
+        return None
+    forward = [each for each in times if each.is_monotonic_increasing]
+    alike = bool(forward) and all(each.equals(forward[0]) for each in forward)
+    return forward[0] if alike else index
+
+
+def read_alike(first: Any, second: Any) -> list[tuple[Any, Any]]:
+    """Return two times in each way that both may be read, where they are text."""
+    if not (isinstance(first, str) or isinstance(second, str)):
+        return [(first, second)]
+    pairs = [tuple(_one(each, way) for each in (first, second)) for way in (False, True)]
+    found = [(one, other) for one, other in pairs if one == one and other == other]
+    if not found and all(isinstance(x, str) and _YEAR_FIRST.match(x) for x in (first, second)):
+        # What pandas does not read, such as weeks, is in the order of the alphabet.
+        return [(first, second)]
+    return found
+
+
+def _one(time: Any, day_first: bool) -> Any:
+    if not isinstance(time, str):
+        return time
+    return _read([time], day_first and not _YEAR_FIRST.match(time))[0]
 
 
 def is_ordered(index: Any) -> bool | None:
     """Tell whether an index goes up, or down, all the way; None if it has no order of its own."""
+    index = _without_categories(index)
     times = times_of(index)
     if times or index.inferred_type in _ORDERED:
         found = times or [index]

@@ -55,6 +55,18 @@ class Columns:
         found = [name for name in names if name.lower() in _IDS and name not in self.classes]
         return found[0] if len(found) == 1 else None
 
+    def with_levels(self, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Index[Any] | None]:
+        """Return a table with those levels of its index as columns that are named, and the rest.
+
+        The rest is None where no level is left.
+        """
+        levels = [name for name in table.index.names if name not in (None, *table.columns)]
+        said = {self.label, self.weight, self.group, *self.drop, *self.classes}
+        said.add(self.id_among([*table.columns, *map(str, levels)]))
+        named: Any = [name for name in levels if name in said]
+        rows = None if len(named) == table.index.nlevels else table.index.droplevel(named)
+        return table.reset_index(named), rows
+
     def check_named(self, path: Path, names: Sequence[str]) -> None:
         """Raise if a class column, or that of ids, is none of the file."""
         missing = [name for name in self.classes if name not in names]
@@ -217,7 +229,9 @@ def codes_of(
             f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
             "from 0 below the header): expected a label in every row; remove those rows."
         )
-    held = Held(values_of(labels)) if column is None else _as_in_table(labels, column)
+    held = Held(values_of(labels))
+    if column is not None:
+        held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
     try:
         found = _read(held, class_names, columns)
     except ValueError as error:
@@ -274,18 +288,18 @@ def _warn_of_absent(
         )
 
 
-def _as_in_table(labels: list[str], column: pd.Series[Any]) -> Held:
+def in_table(labels: list[str], column: pd.Series[Any]) -> pd.Series[Any]:
     """Return labels under the name, and in the order of categories, that a table has for them."""
     import pandas as pd
 
     dtype: Any = column.dtype
     if not hasattr(dtype, "categories"):
-        return Held(values_of(labels), name=column.name)
+        return pd.Series(values_of(labels), name=column.name, index=column.index)
     names = [text_of(each) for each in dtype.categories]
     # Of one type with categories that do not occur.
     values = values_of([*labels, *names]).tolist()
-    categories = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
-    return replace(hold("labels", pd.Series(categories)), name=column.name)
+    categories: Any = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
+    return pd.Series(categories, name=column.name, index=column.index)
 
 
 def values_of(labels: Sequence[str]) -> npt.NDArray[Any]:

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -230,8 +230,18 @@ def check_distinct(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def read_parquet(path: Path) -> tuple[pd.DataFrame, set[str]]:
-    """Return the columns of a parquet file, and those of categories that it does not keep."""
+class Parquet(NamedTuple):
+    """What a parquet file holds."""
+
+    table: pd.DataFrame
+    lost: set[str]
+    """Columns of categories that it does not keep."""
+    indexed: bool
+    """Whether rows have an index that pandas wrote."""
+
+
+def read_parquet(path: Path) -> Parquet:
+    """Return the columns of a parquet file, under the index that pandas wrote."""
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
@@ -248,8 +258,9 @@ def read_parquet(path: Path) -> tuple[pd.DataFrame, set[str]]:
         table = pd.read_parquet(path, engine="pyarrow")
         names = [str(column).strip() for column in table.columns]
         lost = _lost_categories(metadata.metadata, file.schema_arrow)
+        indexed = bool((file.schema_arrow.pandas_metadata or {}).get("index_columns"))
     check_distinct(path, names)
-    return table.set_axis(names, axis="columns"), lost
+    return Parquet(table.set_axis(names, axis="columns"), lost, indexed)
 
 
 def _lost_categories(metadata: Mapping[bytes, bytes] | None, schema: Any) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import OtherColumnsError, order_of_columns
+from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
@@ -18,6 +18,7 @@ from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal._files.names import listed, shortened
 from propercal._files.prediction_file import PredictionFile
+from propercal._files.rows import check_series, paired
 
 _CALLED = Names(labels="labels", proba="the file")
 #: Characters of the name of a model in a table.
@@ -36,23 +37,35 @@ class Matched(NamedTuple):
     """In words, how rows were paired."""
 
 
-def matched(files: Sequence[PredictionFile]) -> Matched:
-    """Match files, or raise a ValueError that names the first that does not fit."""
+def matched(files: Sequence[PredictionFile], blocks: object = None) -> Matched:
+    """Match files, or raise a ValueError that names the first that does not fit.
+
+    With `blocks`, rows have to stand in the order of one series.
+    """
     files = _alike(files)
     first, *others = files
-    proba = [first.y_proba, *(_in_order_of(first, other) for other in others)]
+    pairs = [paired(first, other) for other in others]
+    for other in files:
+        check_series(blocks, first, other)
+    proba = [
+        first.y_proba,
+        *(
+            _in_order_of(first, other, pair.order)
+            for other, pair in zip(others, pairs, strict=True)
+        ),
+    ]
     says = {
         "from_logits": first.from_logits,
         "sample_weight": first.sample_weight,
         "groups": first.groups,
         "labels": first.labels,
     }
-    by_ids = all(each.ids is not None for each in files)
+    ways = {pair.by for pair in pairs}
     return Matched(
         first.y_true,
         dict(zip(names_of([each.path for each in files]), proba, strict=True)),
         {name: value for name, value in says.items() if value is not None},
-        "by their ids" if by_ids else "by their order",
+        "by their order" if "order" in ways else f"by their {' and '.join(sorted(ways))}",
     )
 
 
@@ -67,9 +80,10 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     return [f"{i}: {shortened(path.name, _NAME)}" for i, path in enumerate(paths, start=1)]
 
 
-def _in_order_of(first: PredictionFile, other: PredictionFile) -> npt.NDArray[Any]:
-    """Return the predictions of `other` in the order of `first`, or raise."""
-    rows = _rows(first, other)
+def _in_order_of(
+    first: PredictionFile, other: PredictionFile, rows: npt.NDArray[np.intp]
+) -> npt.NDArray[Any]:
+    """Return the predictions of `other` in the order of `first`, of `rows` there, or raise."""
     columns = _columns(first, other)
     _check_labels(first, other, rows, columns)
     for what, mine, its in (
@@ -105,39 +119,6 @@ def _as_logits(data: PredictionFile) -> PredictionFile:
     if data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1:
         scores = scores[:, 1] - scores[:, 0]
     return dataclasses.replace(data, y_proba=scores, from_logits=True)
-
-
-def _rows(first: PredictionFile, other: PredictionFile) -> npt.NDArray[np.intp]:
-    """Return where each row of `first` is in `other`."""
-    n, m = len(first.y_proba), len(other.y_proba)
-    if first.ids is None or other.ids is None:
-        if n != m:
-            raise ValueError(
-                f"{other.path}: {m} rows, and {n} in {first.path}: expected the same rows; name a "
-                "column that tells them apart by id_column (--id-column on the command line)."
-            )
-        return np.arange(n)
-    place: dict[str, int] = {}
-    for data in (first, other):
-        assert data.ids is not None  # noqa: S101  # both have some
-        place = {each: row for row, each in enumerate(data.ids.tolist())}
-        if len(place) < len(data.ids):
-            seen: set[str] = set()
-            twice = sorted({x for x in data.ids.tolist() if x in seen or seen.add(x)})  # type: ignore[func-returns-value]
-            raise ValueError(
-                f"{data.path}: ids {listed(twice, most=3)} occur more than once: expected one row "
-                "each; remove the others, or name another column."
-            )
-    mine = first.ids.tolist()
-    missing = [each for each in mine if each not in place]
-    if missing or n != m:
-        extra = sorted(set(place) - set(mine))
-        where, which = (other.path, missing) if missing else (first.path, extra)
-        raise ValueError(
-            f"{other.path}: ids {listed(which, most=3)} are not in {where}: expected the same rows "
-            f"as in {first.path}; keep those that both have."
-        )
-    return np.array([place[each] for each in mine], dtype=np.intp)
 
 
 def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
@@ -188,6 +169,24 @@ def _check_labels(
             f"{other.path}: labels differ from those of {first.path} in {differ.size} of "
             f"{len(mine)} rows, at {some_rows(differ.tolist(), most=3)} of that file: expected the "
             f"same rows; {fix}."
+        )
+    _check_unnamed(first, other, mine)
+
+
+def _check_unnamed(first: PredictionFile, other: PredictionFile, codes: npt.NDArray[Any]) -> None:
+    """Raise where one file names its columns in an order of its own, and labels do not tell it.
+
+    They do if at most one class does not occur: then each column is beside its own.
+    """
+    names = first.class_names or other.class_names
+    unnamed = not (first.class_names and other.class_names)
+    occurring = int(codes.any(axis=0).sum()) if codes.ndim == 2 else len(np.unique(codes))
+    if unnamed and len(names) > occurring + 1 and is_shuffled(names):
+        raise ValueError(
+            f"{other.path}: class columns {listed(other.class_names)}, and "
+            f"{listed(first.class_names)} in {first.path}: expected names in both, since not all "
+            "of these classes occur, and they may be in another order; name the columns of the "
+            "other file, by an array 'classes' in npz, or by classes (--class on the command line)."
         )
 
 

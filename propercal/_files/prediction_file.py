@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What arrays of predictions are called, and lists in objects of JSON.
 SCORE_KEYS = ("probs", "logits", "confidence")
@@ -38,6 +41,8 @@ class PredictionFile:
         labels count columns, perhaps from 1.
     ids : numpy.ndarray or None
         What tells rows apart, as text, where a column or an array was named.
+    rows : pandas.Index or None
+        The index that pandas wrote along with a parquet file, but for columns that were named.
     """
 
     path: Path
@@ -49,3 +54,4 @@ class PredictionFile:
     groups: npt.NDArray[Any] | None = None
     labels: tuple[Any, ...] | None = None
     ids: npt.NDArray[Any] | None = None
+    rows: pd.Index[Any] | None = None

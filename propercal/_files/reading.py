@@ -72,7 +72,8 @@ def read_predictions(
     group_column : str, optional
         The same for groups of rows that may depend on each other.
     id_column : str, optional
-        The same for what tells rows apart.
+        The same for what tells rows apart. Levels of the index that pandas wrote into a parquet
+        file may be named here, and as other columns, too.
     drop : sequence of str
         Columns of a table that are none of these.
     classes : sequence of str
@@ -165,8 +166,8 @@ def _read_separated(path: Path, packed: bool, columns: Columns) -> PredictionFil
 
 
 def _read_parquet(path: Path, _: bool, columns: Columns) -> PredictionFile:
-    table, lost = formats.read_parquet(path)
-    return of_table(path, table, columns, lost=lost)
+    found = formats.read_parquet(path)
+    return of_table(path, found.table, columns, lost=found.lost, indexed=found.indexed)
 
 
 def _read_objects(path: Path, packed: bool, columns: Columns) -> PredictionFile:

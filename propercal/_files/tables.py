@@ -36,8 +36,13 @@ def of_table(
     *,
     in_order: bool = True,
     lost: Collection[str] = (),
+    indexed: bool = False,
 ) -> PredictionFile:
-    """Read a table; `lost` are columns whose categories the file has not kept."""
+    """Read a table; `lost` are columns whose categories the file has not kept.
+
+    `indexed` says that it has an index of its own.
+    """
+    table, rows = columns.with_levels(table) if indexed else (table, None)
     names = list(table.columns)
     columns.check_drop(path, names)
     columns.check_named(path, names)
@@ -68,6 +73,7 @@ def of_table(
         groups=groups_of(path, table, columns.group),
         labels=tuple(range(len(class_names))) if known and len(class_names) > 1 else None,
         ids=ids_of(path, table, own),
+        rows=rows,
     )
 
 

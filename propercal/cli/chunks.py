@@ -6,21 +6,25 @@ import argparse
 import csv
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from propercal._data.holders import is_default
+from propercal._data.times import times_of
 from propercal._files import formats
 from propercal._files.columns import (
     Columns,
+    check_categories,
     check_classes,
     find_label_column,
+    in_table,
     numbers_of,
     text_of,
-    values_of,
 )
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
@@ -43,6 +47,10 @@ class Chunk(NamedTuple):
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
     """Yield the rows of a file; those of standard input as they come."""
     suffix, packed = formats.format_of(path)
+    whole = suffix not in (*SEPARATORS, ".jsonl", ".parquet")
+    if path != STANDARD_INPUT and (holds_arrays(path) or whole):
+        yield from _of_arrays(path, options, size)
+        return
     columns = Columns(
         options.label_column,
         None,
@@ -53,40 +61,63 @@ def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk
         options.id_column,
         tuple(options.classes),
     )
-    if path != STANDARD_INPUT and (holds_arrays(path) or suffix not in (*SEPARATORS, ".jsonl")):
-        yield from _of_whole(path, options, columns, size)
-        return
     lines: Iterable[str]
     if path == STANDARD_INPUT:
         suffix, lines = _standard_input(path)
+    elif suffix == ".parquet":
+        yield from _of_parquet(path, columns, size)
+        return
     else:
         lines = io.StringIO(formats.read_text(path, packed=packed))
     for table in _tables(path, suffix, lines, size):
         yield _chunk(path, table, columns)
 
 
-def _of_whole(
-    path: Path, options: argparse.Namespace, columns: Columns, size: int
-) -> Iterator[Chunk]:
-    """Yield the rows of a file that is read as a whole."""
+def _of_parquet(path: Path, columns: Columns, size: int) -> Iterator[Chunk]:
+    """Yield the rows of a parquet file, which is read as a whole."""
+    with formats.damage_said(path, "parquet"):
+        found = formats.read_parquet(path)
+        table, rows = columns.with_levels(found.table) if found.indexed else (found.table, None)
+        rows = None if rows is None or is_default(rows) else rows
+        for start in range(0, len(table), size):
+            part = slice(start, start + size)
+            own = None if rows is None else rows[part]
+            yield _chunk(path, table.iloc[part], columns, own, found.lost)
+
+
+def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
+    """Yield the rows of a file of arrays, under the names of classes that it has."""
     import pandas as pd
 
     data = read(path, options)
-    if not holds_arrays(path) and len(data.class_names) == 1:
-        # Labels as the file has them, as text has: who reads them is told of the positive class.
-        table, _ = formats.read_parquet(path)
-        for start in range(0, len(table), size):
-            some = table.iloc[start : start + size].reset_index(drop=True)
-            yield _chunk(path, some, columns)
-        return
-    y_true, y_proba = data.y_true, data.y_proba
-    names = data.class_names
-    known = data.labels is not None and len(names) > 1 and y_true.ndim == 1
-    labels = np.array(names)[y_true] if known else y_true
+    names, y_proba = list(data.class_names), data.y_proba
+    labels: Any = data.y_true
+    if len(names) == 1:
+        # What labels mean beside one column is settled by all files together.
+        with formats.Npz(path) as archive:
+            labels = archive.array("labels")
+    elif data.labels is not None:
+        labels = np.array(names)[labels] if labels.ndim == 1 else labels
+    ids = None if data.ids is None else pd.Index(data.ids)
+    index = None if ids is None or not times_of(ids) else ids
     for start in range(0, len(y_proba), size):
-        rows = slice(start, start + size)
-        proba = pd.DataFrame(y_proba[rows], columns=list(names)) if known else y_proba[rows]
-        yield Chunk(labels[rows], proba, data.from_logits)
+        part = slice(start, start + size)
+        rows = None if index is None else index[part]
+        proba = _table(y_proba[part], names, rows)
+        # The columns of marks are those of predictions.
+        own = names if labels.ndim == 2 and data.labels is not None else []
+        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits)
+
+
+def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
+    """Return values under the names of columns and of rows, where there are some."""
+    import pandas as pd
+
+    if not names and rows is None:
+        return values
+    if values.ndim == 1:
+        return pd.Series(values, rows, name=names[0] if names else None)
+    return pd.DataFrame(values, rows, list(names) or None)
 
 
 def _standard_input(path: Path) -> tuple[str, Iterator[str]]:
@@ -145,8 +176,18 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
             )
 
 
-def _chunk(path: Path, table: pd.DataFrame, columns: Columns) -> Chunk:
-    """Return rows of a table with names of classes; what labels mean is for others to settle."""
+def _chunk(
+    path: Path,
+    table: pd.DataFrame,
+    columns: Columns,
+    rows: Any = None,
+    lost: Collection[str] = (),
+) -> Chunk:
+    """Return rows of a table with names of classes; what labels mean is for others to settle.
+
+    `rows` are an index of their own, unless ids are times. `lost` are columns whose categories the
+    file has not kept.
+    """
     import pandas as pd
 
     names = list(table.columns)
@@ -158,22 +199,30 @@ def _chunk(path: Path, table: pd.DataFrame, columns: Columns) -> Chunk:
             f"{path}: no label in row {labels.index('')}: expected one in every row; leave out "
             "rows whose outcome is not known yet."
         )
+    own = columns.id_among(names)
+    ids = pd.Index([text_of(value) for value in table[own]]) if own in names else None
+    rows = rows if ids is None or not times_of(ids) else ids
+    # Under the name of their column, and in the order of its categories.
+    y_true = in_table(labels, table[label])
+    y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
     lists = [key for key in ("probs", "logits") if key in names and _is_list(table[key].iloc[0])]
     if lists:
         numbers = np.array(table[lists[0]].tolist(), dtype=np.float64)
         named = list(columns.classes) or [str(i) for i in range(numbers.shape[1])]
-        proba: Any = pd.DataFrame(numbers, columns=named)
-        return Chunk(values_of(labels), proba, lists[0] == "logits")
+        proba: Any = pd.DataFrame(numbers, rows, named)
+        return Chunk(y_true, proba, lists[0] == "logits")
     columns.check_named(path, names)
-    apart = (label, columns.id_among(names), *columns.drop)
+    apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
     check_classes(path, classes, labels)
+    if label in lost:
+        check_categories(path, label, labels, classes)
     found = {name: numbers_of(path, table, name) for name in classes}
     if len(classes) == 1:
-        proba = pd.Series(found[classes[0]], name=classes[0])
+        proba = pd.Series(found[classes[0]], rows, name=classes[0])
     else:
-        proba = pd.DataFrame(found)
-    return Chunk(values_of(labels), proba, columns.from_logits)
+        proba = pd.DataFrame(found, rows)
+    return Chunk(y_true, proba, columns.from_logits)
 
 
 def _is_list(value: object) -> bool:

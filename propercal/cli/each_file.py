@@ -42,7 +42,10 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
 
 
 def data_of(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a file says beside labels and predictions, as arguments."""
+    """Return what a file says beside labels and predictions, as arguments, or raise."""
+    from propercal._files.rows import check_series
+
+    check_series(getattr(options, "blocks", None), data)
     found = {
         "from_logits": data.from_logits,
         "sample_weight": data.sample_weight,

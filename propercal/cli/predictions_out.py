@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.columns import OtherColumnsError, keys, order_of_columns
+from propercal._data.holders import is_default
 from propercal._files import formats
 from propercal._files.class_names import KEYS
 from propercal._files.columns import numbers_of
@@ -62,7 +63,7 @@ def read_new(
             is_logits = "logits" in path.stem.lower()
             return _Array(path, formats.read_npy(path), said, is_logits), suffix
         if suffix == ".parquet":
-            return _Table(path, formats.read_parquet(path)[0], names, from_logits), suffix
+            return _Table(path, formats.read_parquet(path).table, names, from_logits), suffix
         if suffix not in (*SEPARATORS, ".jsonl"):
             raise ValueError(
                 f"{path}: file type {suffix or 'without a suffix'}: expected .npz, .npy, .csv, "
@@ -97,13 +98,15 @@ class _Table:
         return _Table(self._path, table, names, from_logits=False)
 
     def content(self, suffix: str) -> bytes:
+        # A default index says nothing, and one without a name needs one to be read again.
+        indexed = not is_default(self._table.index)
         if suffix == ".parquet":
             stream = io.BytesIO()
-            self._table.to_parquet(stream, index=False)
+            self._table.to_parquet(stream, index=indexed)
             return stream.getvalue()
         _check_suffix(self._path, suffix, _TABLES)
-        text = self._table.to_csv(sep=SEPARATORS[suffix], index=False, lineterminator="\n")
-        return text.encode()
+        table = self._table.reset_index() if indexed else self._table
+        return table.to_csv(sep=SEPARATORS[suffix], index=False, lineterminator="\n").encode()
 
 
 class _Objects:
@@ -126,7 +129,11 @@ class _Objects:
         if lists:
             (key,) = lists
             proba = np.array(found[key], dtype=np.float64)
-            order = _order(self._path, by, self._said)
+            listing = _lists_of_words(self._path, found, by)
+            own = [listing.pop(each) for each in KEYS if each in listing]
+            order = _order(self._path, by, _agreed(self._path, own, self._said))
+            if not own:
+                _check_others(self._path, listing, by, self._said)
             is_logits = key == "logits"
             new = _mapped(self._path, by, proba, from_logits=is_logits, order=order).tolist()
             found = {("probs" if each == "logits" else each): v for each, v in found.items()}
@@ -163,13 +170,7 @@ class _Arrays:
         own = [
             self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
         ]
-        for each in (*own[1:], *([list(self._said)] if self._said else [])):
-            if own and keys(each) != keys(own[0]):
-                raise ValueError(
-                    f"{self._path}: classes {listed(each)}, and {listed(own[0])} as the file has "
-                    "them: expected the same in the same order; leave out those that are wrong."
-                )
-        order = _order(self._path, by, own[0] if own else self._said)
+        order = _order(self._path, by, _agreed(self._path, own, self._said))
         found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
         arrays["probs" if key == "logits" else key] = found
@@ -199,6 +200,51 @@ class _Array:
         stream = io.BytesIO()
         np.save(stream, self._array)
         return stream.getvalue()
+
+
+def _agreed(path: Path, own: Sequence[Sequence[str]], said: Sequence[str]) -> Sequence[str]:
+    """Return the classes that a file lists, or else those that a caller says, or raise."""
+    for each in (*own[1:], *([said] if said else [])):
+        if own and keys(each) != keys(own[0]):
+            raise ValueError(
+                f"{path}: classes {listed(each)}, and {listed(own[0])} as the file has them: "
+                "expected the same in the same order; leave out those that are wrong."
+            )
+    return own[0] if own else said
+
+
+def _lists_of_words(
+    path: Path, columns: Mapping[str, list[Any]], by: RecalibrationMap
+) -> dict[str, list[str]]:
+    """Return lists of as many words as the map has classes that all lines have alike, or raise."""
+    found = {}
+    for name, (first, *others) in columns.items():
+        words = isinstance(first, list) and all(isinstance(each, str) for each in first)
+        if not words or len(first) != by.n_columns:
+            continue
+        if all(each == first for each in others):
+            found[name] = first
+        elif name in KEYS:
+            raise ValueError(
+                f"{path}: {name!r} differs from line to line: expected the classes in the order "
+                "of the columns, the same in each; sort the numbers of all lines alike."
+            )
+    return found
+
+
+def _check_others(
+    path: Path, lists: Mapping[str, Sequence[str]], by: RecalibrationMap, said: Sequence[str]
+) -> None:
+    """Raise where lists of another name have the classes of the map in another order."""
+    wanted = keys(said or by.class_names)
+    for name, words in lists.items():
+        own = keys(words)
+        if own != wanted and sorted(own) == sorted(map(str, wanted)):
+            raise ValueError(
+                f"{path}: {name!r} lists the classes as {listed(words)}, and columns are read as "
+                f"{listed(wanted)}: expected one of {listed(KEYS)} as its name if that is the "
+                "order of the columns; rename it, or leave it out."
+            )
 
 
 def _mapped(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -29,6 +30,8 @@ from propercal._data.tokens import numberings
 from propercal._data.weights import normalised, weights_given
 
 Floats = npt.NDArray[np.float64]
+
+_PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 @dataclass(frozen=True)
@@ -233,6 +236,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
             "list the level of every column, in the order of the columns",
         )
     taus = taus.astype(np.float64)
+    named = _per_cent_beside(held, taus) if named is None else named
     if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-6):
         found = some_names(held.columns or ())
         raise bad_value(
@@ -248,12 +252,35 @@ def _named_levels(held: Held) -> Floats | None:
     """Return the levels that names of columns say, all between 0 and 1; None if they do not."""
     if held.columns is None:
         return None
-    for numbers in ([_number(each) for each in held.columns], *numberings(held.columns)):
+    per_cent = [_PER_CENT.search(str(each)) for each in held.columns]
+    said = [None if each is None else float(each[1]) / 100 for each in per_cent]
+    for numbers in (said, *_numbers(held.columns)):
         if all(each is not None and 0 < each < 1 for each in numbers):
             found = np.array([float(cast("float", each)) for each in numbers])
             if len(np.unique(found)) == len(found):
                 return found
     return None
+
+
+def _per_cent_beside(held: Held, taus: Floats) -> Floats | None:
+    """Return levels that names say in per cent without a sign; None where they may say others.
+
+    They do if they are those of the caller in some order, or as far below 50 as above.
+    """
+    for numbers in () if held.columns is None else _numbers(held.columns):
+        if None in numbers or len(numbers) < 2:
+            continue
+        found = np.array([float(cast("float", each)) for each in numbers]) / 100
+        ascending = np.sort(found)
+        usual = (ascending, np.sort(taus)), (ascending, 1 - ascending[::-1])
+        if any(np.allclose(*pair, rtol=0, atol=1e-6) for pair in usual):
+            return found
+    return None
+
+
+def _numbers(columns: Sequence[Any]) -> list[Sequence[float | None]]:
+    """Return the numbers that names may say, in each way."""
+    return [[_number(each) for each in columns], *numberings(columns)]
 
 
 def _number(name: Any) -> float | None:

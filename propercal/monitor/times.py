@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from propercal._data.messages import bad_value
+from propercal._data.times import read_alike
 
 Times = tuple[Any, Any]
 """Of the first and the last row that have one."""
@@ -22,7 +23,8 @@ def joined(before: Times | None, after: Times | None) -> Times | None:
     """Return the first and the last time of rows, or raise if later ones are earlier ones."""
     if before is None or after is None:
         return after if before is None else before
-    if _is_earlier(after[0], before[1]):
+    pairs = read_alike(after[0], before[1])
+    if pairs and all(_is_earlier(one, other) for one, other in pairs):
         raise bad_value(
             "y_proba",
             f"rows of the time {after[0]}, after those of {before[1]}",

@@ -207,7 +207,7 @@ def read_files(
     known = {name: reading.get(name) for name in _OF_FILES}
     read = [_read(path, known, columns) for path in paths]
     first, subgroups = read[0]
-    found = matched([each for each, _ in read])
+    found = matched([each for each, _ in read], beside["blocks"])
     models = found.models if several else {"": next(iter(found.models.values()))}
     said = dict(found.arguments)
     groups = said.pop("groups", None)

@@ -77,6 +77,53 @@ def test_tables_keep_all_but_the_predictions(name: str) -> None:
     np.testing.assert_allclose(found[NAMES], WANTED, rtol=1e-9)
 
 
+def test_the_index_of_a_table_is_kept() -> None:
+    pytest.importorskip("pyarrow")
+    ids = pd.Index([f"i{i}" for i in range(N)], name="image")
+    for index, name in ((ids, "image"), (ids.rename(None), "index")):
+        new_table().set_index(index).to_parquet("new.parquet")
+        done("fit.csv", "--apply", "new.parquet", "-o", "out.parquet", "--force")
+        found = pd.read_parquet("out.parquet")
+        pd.testing.assert_index_equal(found.index, index)
+        np.testing.assert_allclose(found[NAMES], WANTED, rtol=1e-12)
+        done("fit.csv", "--apply", "new.parquet", "-o", "out.csv", "--force")
+        assert pd.read_csv("out.csv")[name].tolist() == ids.tolist()
+    new_table().to_parquet("new.parquet")
+    done("fit.csv", "--apply", "new.parquet", "-o", "out.csv", "--force")
+    assert pd.read_csv("out.csv").columns.tolist() == new_table().columns.tolist()
+
+
+OTHER = [2, 0, 1]
+
+
+def lines(name: str, proba: Any, **more: Any) -> str:
+    rows = [json.dumps({"probs": row.tolist(), **{key: each[i] for key, each in more.items()}}) for i, row in enumerate(proba)]
+    Path(name).write_text("\n".join(rows), encoding="utf-8")
+    return name
+
+
+def applied(name: str) -> Any:
+    done("fit.csv", "--recalibrator", "isotonic", "--apply", name, "-o", f"out.{name}", "--force")
+    return np.array([json.loads(line)["probs"] for line in Path(f"out.{name}").read_text(encoding="utf-8").splitlines()])
+
+
+def test_lists_of_classes_in_lines_of_json_are_heeded(capsys: Captured) -> None:
+    others = [NAMES[i] for i in OTHER]
+    wanted = ClasswiseIsotonic().fit(P[:N], Y[:N]).predict_proba(P[N:])
+    np.testing.assert_allclose(applied(lines("new.jsonl", P[N:, OTHER], classes=[others] * N)), wanted[:, OTHER], rtol=1e-9)
+    np.testing.assert_allclose(applied(lines("new.jsonl", P[N:], classes=[NAMES] * N)), wanted, rtol=1e-9)
+    flags = ["--recalibrator", "isotonic", "--apply", "new.jsonl", "-o", "x.jsonl"]
+    lines("new.jsonl", P[N:, OTHER], columns=[others] * N)
+    assert "'columns' lists the classes as 'emu', 'cat', 'dog'" in refused(capsys, "fit.csv", *flags)
+    lines("new.jsonl", P[N:], classes=[NAMES, *[others] * (N - 1)])
+    assert "'classes' differs from line to line" in refused(capsys, "fit.csv", *flags)
+    lines("new.jsonl", P[N:], classes=[["cat", "dog", "elk"]] * N)
+    assert "expected 'cat', 'dog', 'emu', which the map was fitted to" in refused(capsys, "fit.csv", *flags)
+    # The classes of each line from the most probable one on, and words of something else.
+    ranked = [[NAMES[i] for i in np.argsort(-row)] for row in P[N:]]
+    np.testing.assert_allclose(applied(lines("new.jsonl", P[N:], best=ranked, tags=[["a", "b", "c"]] * N)), wanted, rtol=1e-9)
+
+
 def test_arrays_keep_all_but_the_predictions() -> None:
     np.savez("new.npz", logits=np.log(P[N:]) + 2.0, extra=np.arange(3))
     done("fit.npz", "--apply", "new.npz", "-o", "out.npz")

@@ -51,6 +51,27 @@ def test_levels_in_names_of_columns(form: str) -> None:
         assert same(crps_decomposition(Y, quantiles=table[columns]), wanted)
 
 
+def test_levels_in_per_cent() -> None:
+    pd = pytest.importorskip("pandas")
+    wanted = crps_decomposition(Y, quantiles=Q, levels=LEVELS)
+    signed = pd.DataFrame(Q, columns=[f"{100 * level:g}%" for level in LEVELS])
+    assert same(crps_decomposition(Y, quantiles=signed.iloc[:, ::-1]), wanted)
+    for form in ("{}%", "q{} %", "{}", "p{}"):
+        table = pd.DataFrame(Q, columns=[form.format(number) for number in (10, 30, 50, 70, 90)])
+        assert same(crps_decomposition(Y, quantiles=table, levels=LEVELS), wanted)
+        for columns, levels in ((table.columns[::-1], LEVELS), (table.columns, [0.15, 0.3, 0.5, 0.7, 0.85])):
+            with pytest.raises(ValueError, match="expected those that the columns of quantiles are named after"):
+                crps_decomposition(Y, quantiles=table.set_axis(columns, axis=1), levels=levels)
+    numbers = pd.DataFrame(Q, columns=[10, 30, 50, 70, 90])
+    with pytest.raises(ValueError, match="expected those that the columns of quantiles are named after"):
+        crps_decomposition(Y, quantiles=numbers, levels=[0.15, 0.3, 0.5, 0.7, 0.85])
+    with pytest.raises(ValueError, match="levels = None: expected 5 levels"):
+        crps_decomposition(Y, quantiles=numbers)
+    # Ranks among nine values, places, and names that say no number.
+    for names in ([1, 3, 5, 7, 9], [f"q{i}" for i in range(1, 6)], [f"x{i}" for i in (12, 24, 36, 48, 60)], list("abcde")):
+        assert same(crps_decomposition(Y, quantiles=pd.DataFrame(Q, columns=names), levels=LEVELS), wanted)
+
+
 def test_every_holder() -> None:
     pd, xr, pl, torch = (pytest.importorskip(name) for name in ("pandas", "xarray", "polars", "torch"))
     order = RNG.permutation(60)

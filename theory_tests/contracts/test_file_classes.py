@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from propercal import decompose
+from propercal._files.matching import matched
 from propercal.cli.command import main
 from propercal.cli.files import read_predictions
 from theory_tests.contracts.test_file_columns import risk
@@ -212,3 +213,29 @@ def test_numbers_do_not_count_the_keys_of_objects(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text("\n".join(lines))
     found = read_predictions(tmp_path / "q.jsonl")
     assert decompose(found.y_true, found.y_proba, generator="brier", kernel=None).risk == pytest.approx(THREE)
+
+
+# ---------------------------------------------------------------- files of which one names its columns
+
+
+def test_names_in_their_own_order_beside_none_need_labels_that_tell_it(tmp_path: Path) -> None:
+    """Of four classes two occur: the others' columns are c, d in one file, and nobody knows in which order in the other."""
+    codes = np.arange(30) % 2
+    proba = np.full((30, 4), [0.3, 0.3, 0.3, 0.1])
+    np.savez(tmp_path / "a.npz", labels=codes, probs=proba)
+    np.savez(tmp_path / "named.npz", labels=codes, probs=proba, classes=list("abdc"))
+
+    def models(names: str, labels: Any, other: str = "a.npz") -> Any:
+        pd.DataFrame(proba, columns=list(names)).assign(label=np.array(list(names))[labels]).to_csv(tmp_path / "b.csv", index=False)
+        return matched([read_predictions(tmp_path / each) for each in ("b.csv", other)]).models
+
+    with pytest.raises(ValueError, match=r"a\.npz: class columns none, and 'a', 'b', 'd', 'c' in .*b\.csv: expected names in both"):
+        models("abdc", codes)
+    with pytest.raises(ValueError, match=r"expected names in both"):
+        matched([read_predictions(tmp_path / each) for each in ("a.npz", "b.csv")])
+    np.testing.assert_array_equal(models("abdc", codes, "named.npz")["named.npz"], proba)
+    # In the order that columns without names have, and where labels tell which column is which.
+    np.testing.assert_array_equal(models("abcd", codes)["a.npz"], proba)
+    occurring = np.arange(30) % 3
+    np.savez(tmp_path / "a.npz", labels=occurring, probs=proba)
+    np.testing.assert_array_equal(models("abdc", occurring)["a.npz"], proba)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import CalibrationMonitor
+from propercal import CalibrationMonitor, decompose
 from propercal.generators import Quadratic
 from propercal.monitor.times import read, written
 from theory_tests.instances import unrelated
@@ -111,3 +111,69 @@ def test_a_monitor_of_costs_is_saved_and_merged() -> None:
         CalibrationMonitor.from_bytes(whole.to_bytes(), generator=Quadratic(2 * costs))
     with pytest.raises(ValueError, match="later = a monitor with generator"):
         whole.merge(CalibrationMonitor(3, generator=Quadratic(2 * costs), first_row=60))
+
+
+TEXTS = ["%d.%m.%Y %H:%M", "%m/%d/%Y %H:%M", "%d %b %Y %H:%M", "%d.%m.%Y %H:%M+02:00", "%Y-%m-%d %H:%M", "%Y/%m/%d", "%Y-W%V"]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("form", [*TEXTS, "category"])
+def test_text_and_categories_do_not_go_back_from_one_update_to_the_next(form: str, saved: bool) -> None:
+    stamps = pd.date_range("2024-01-20", periods=60, freq="D")
+    index = pd.CategoricalIndex(stamps) if form == "category" else pd.Index(stamps.strftime(form))
+    first, later = slice(30), slice(30, 60)
+
+    def seen(rows: slice) -> CalibrationMonitor:
+        monitor = _monitor_of(index[rows], rows)
+        return CalibrationMonitor.from_bytes(monitor.to_bytes()) if saved else monitor
+
+    with pytest.raises(ValueError, match="rows of the time"):
+        seen(later).update(pd.Series(CODES[first], index[first]), PROBA[first])
+    monitor = seen(first)
+    monitor.update(pd.Series(CODES[later], index[later]), PROBA[later])
+    assert monitor.n_samples == 60
+
+
+def test_text_is_compared_with_times() -> None:
+    stamps = pd.date_range("2024-01-20", periods=60, freq="D")
+    kinds = [stamps, pd.Index(stamps.strftime("%d.%m.%Y")), pd.Index(stamps.strftime("%Y-%m-%d"))]
+    for one in kinds:
+        for other in kinds:
+            with pytest.raises(ValueError, match="rows of the time"):
+                _monitor_of(one[30:], slice(30)).update(pd.Series(CODES[30:], other[:30]), PROBA[30:])
+            monitor = _monitor_of(one[:30], slice(30))
+            monitor.update(pd.Series(CODES[30:], other[30:]), PROBA[30:])
+            assert monitor.n_samples == 60
+
+
+def test_text_that_may_go_on_is_not_refused() -> None:
+    """Times of a day come again the next day, months without a year the next year, and 3/4/2024 is one of two days."""
+    clock = pd.Index(pd.date_range("2024-01-01 09:00", periods=30, freq="min").strftime("%H:%M"))
+    month = pd.Index(pd.date_range("2024-11-01", periods=30, freq="D").strftime("%b %d %H:%M"))
+    pairs = [
+        (clock, clock),
+        (month, pd.Index(pd.date_range("2025-01-01", periods=30, freq="D").strftime("%b %d %H:%M"))),
+        # March 4 and April 3 if months come first; April 3 and March 4 if days do.
+        (pd.Index(["03/04/2024"] * 30), pd.Index(["04/03/2024"] * 30)),
+        (pd.Index([f"r{i}" for i in range(30)]), pd.Index([f"a{i}" for i in range(30)])),
+    ]
+    for first, later in pairs:
+        for saved in (False, True):
+            monitor = _monitor_of(first, slice(30))
+            monitor = CalibrationMonitor.from_bytes(monitor.to_bytes()) if saved else monitor
+            monitor.update(pd.Series(CODES[30:], later), PROBA[30:])
+            assert monitor.n_samples == 60
+    # Both ways it is before.
+    with pytest.raises(ValueError, match="rows of the time 01/02/2024, after those of 03/04/2024"):
+        _monitor_of(pairs[2][0], slice(30)).update(pd.Series(CODES[30:], ["01/02/2024"] * 30), PROBA[30:])
+
+
+def test_blocks_of_categories_of_times_are_in_their_order() -> None:
+    times = pd.CategoricalIndex(pd.date_range("2024-01-01", periods=60, freq="D"))
+    for rows, fine in ((np.arange(60), True), (np.arange(60)[::-1], True), (np.random.default_rng(0).permutation(60), False)):
+        data = pd.Series(CODES[rows], times[rows]), pd.DataFrame(PROBA[rows], times[rows])
+        if fine:
+            decompose(*data, blocks=2)
+            continue
+        with pytest.raises(ValueError, match="beside rows of the index"):
+            decompose(*data, blocks=2)

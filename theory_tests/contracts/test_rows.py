@@ -8,6 +8,7 @@ weights that are given to other rows, change it.
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 import xarray as xr
 
 from propercal import decompose, paired_difference
+from propercal._data.rows import row_numbers
 from propercal.information import layer_sharpness
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
@@ -76,9 +78,28 @@ def test_row_numbers_of_any_type_in_another_order_are_refused_beside_a_default_i
     check(labels.iloc[ORDER], PLAIN.set_axis(labels.index))
 
 
+NUMBERED = {
+    "text of floats": pd.Index([f"{i}.0" for i in range(N)]),
+    "bytes": pd.Index([str(i).encode() for i in range(N)]),
+    "decimals": pd.Index([Decimal(i) for i in range(N)]),
+    "one level": pd.MultiIndex.from_arrays([np.arange(N)]),
+    "beside a constant": pd.MultiIndex.from_arrays([["run"] * N, np.arange(N)]),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_row_numbers_in_other_words_are_refused_too(kind: str) -> None:
+    labels = pd.Series(LABELS, NUMBERED[kind])
+    check(labels, PLAIN)
+    refused(r"y_true = rows of the index .*\.sort_index\(\)", labels.iloc[ORDER], PLAIN)
+
+
 def test_an_index_of_other_values_says_nothing_beside_a_default_one() -> None:
-    for index in (IDS, pd.Index(np.arange(N) / 2), pd.date_range("2026-01-01", periods=N), pd.Index(["x", *range(1, N)])):
+    levels = pd.MultiIndex.from_arrays([np.arange(N) // 7, np.arange(N)])
+    odd = pd.Index([Decimal(1) / 2, *map(Decimal, range(1, N))])
+    for index in (IDS, pd.Index(np.arange(N) / 2), pd.date_range("2026-01-01", periods=N), pd.Index(["x", *range(1, N)]), levels, odd):
         check(pd.Series(LABELS[ORDER], index=index), PLAIN.iloc[ORDER].reset_index(drop=True))
+    assert row_numbers(pd.Index([Decimal(1), Decimal("NaN")])) is None
 
 
 def test_an_index_of_another_name_is_not_of_the_same_rows() -> None:

@@ -26,8 +26,9 @@ Compare the predictions of two models or more for the same rows, a file each. Wh
 hard cancels, so that small differences show.
 
 Rows are matched by a column of ids where all files have one (--id-column, or a column called id,
-row_id, sample_id, example_id, uid or uuid), else by their order; files whose labels differ in some
-row are refused. Class columns are matched by their names.
+row_id, sample_id, example_id, uid or uuid) or by the index that pandas wrote into parquet files,
+else by their order; files whose labels differ in some row are refused. Class columns are matched by
+their names.
 
 {flags.FILES}"""
 _EXAMPLES = """\
@@ -97,7 +98,8 @@ def _compared(options: argparse.Namespace) -> tuple[list[ModelComparison], str]:
     import propercal
     from propercal._files.matching import matched
 
-    data = matched([read(path, options, find_id=True) for path in options.files])
+    files = [read(path, options, find_id=True) for path in options.files]
+    data = matched(files, options.blocks)
     found = propercal.compare_models(
         data.y_true,
         data.models,
