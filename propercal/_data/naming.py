@@ -80,8 +80,8 @@ class Naming:
                 f"{called.proba} is one column numbered 0, as tables number their first: it is "
                 "taken for the probability of class 1. Pass pos_label=1, or 0, to say which."
             )
-        names = check_names(labels, n_classes, called)
         columns = None if single else proba.columns
+        names = check_names(labels, n_classes, called, columns)
         numbered = proba.numbered and not single
         return cls(n_classes, names, columns, numbered, proba.name, single, pos_label, called)
 
