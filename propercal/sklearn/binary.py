@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propercal._data.columns import names_of
 from propercal._data.coordinates import selected
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, hold, is_labelled, is_table
 from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
 from propercal._data.reading import Names
@@ -114,7 +114,8 @@ def read_rows(
 
 def _held(argument: str, values: Any) -> Held | None:
     """Return a table or a labelled array as it is read; None for what has no names."""
-    return hold(argument, values) if hasattr(type(values), "iloc") or is_labelled(values) else None
+    named = hasattr(type(values), "iloc") or is_labelled(values) or is_table(values)
+    return hold(argument, values) if named else None
 
 
 def _check_name(
