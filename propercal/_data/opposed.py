@@ -53,23 +53,33 @@ _OF_SIDES = frozenset(("left", "right"))
 _CLASS = {"class", "cls", "label", "category"}
 
 
-def are_opposed(first: Any, second: Any, *, of_parts: bool = False) -> bool:
-    """Tell whether the second name is of the other class of two than the first.
-
-    With `of_parts` they are of parts of the data: names that have a word in common, as died_men and
-    died_women, may say in others which part it is, and numbers may count parts.
-    """
+def are_opposed(first: Any, second: Any) -> bool:
+    """Tell whether the second name is of the other class of two than the first."""
     numbers = {content(first), content(second)}
     differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
     # The labels of a survey or a fold may have a number too.
     differ = differ and {x[0] for x in numbers} == {0, 1}
     differ = differ or (_is_of_class_0(second) and bool(content(first)) and not of_class_0(first))
-    differ = differ or negates(second, first)
-    if of_parts and (_number_two(first, second) or not _words(first).isdisjoint(_words(second))):
-        return differ
-    differ = differ or are_of_two_classes(first, second)
+    differ = differ or negates(second, first) or are_of_two_classes(first, second)
     differ = differ or _OF_SIDES in _pairs(first, second) or _is_denied(second, first)
     return differ or _are_of_others(second, first)
+
+
+def are_opposed_in_parts(first: Any, second: Any) -> bool:
+    """Tell whether labels of two parts of the data have names of two classes.
+
+    Names that have a word in common, as died_may and died_june, may say in others which part it is,
+    and numbers may count parts.
+    """
+    for one, other in ((first, second), (second, first)):
+        denied = _is_of_class_0(one) or bool(COMPLEMENT.search(str(one)))
+        if (denied and not of_class_0(other)) or negates(one, other):
+            return True
+    if _number_two(first, second):
+        return False
+    if _words(first).isdisjoint(_words(second)):
+        return are_opposed(first, second)
+    return are_of_two_classes(first, second)
 
 
 def are_of_two_classes(first: Any, second: Any) -> bool:

@@ -20,9 +20,9 @@ import numpy as np
 Token = str | int | float
 
 #: Words, and numbers, whose minus is not a hyphen between words; signs at the end of a word, or of
-#: the name; comparisons but for arrows.
+#: the name; comparisons but for arrows. A bar over a letter makes it another one.
 _TOKEN = re.compile(
-    r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|(?<=[^\W_])[+#]+(?![^\W_])"
+    r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+[\u0304\u0305]?|(?<=[^\W_])[+#]+(?![^\W_])"
     r"|[-+](?=[\s)\]}]*$)|(?<!-)>|<(?!-)"
 )
 _SIGNS = str.maketrans({"−": "-", "≤": "<", "≦": "<", "⩽": "<", "≥": ">", "≧": ">", "⩾": ">"})

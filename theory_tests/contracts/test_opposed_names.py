@@ -279,22 +279,47 @@ def test_a_recalibrator_is_not_applied_to_the_column_of_the_other_class() -> Non
     assert np.array_equal(right, fitted.predict_proba(SCORE))
 
 
-def chunks(*names: str) -> CalibrationSketch:
+def chunks(*names: str, of_columns: bool = False) -> CalibrationSketch:
+    """Add two chunks whose labels, or columns, have names."""
     sketch = CalibrationSketch(2, bandwidth=0.1, generator="brier")
     for name in names:
-        sketch.update(pd.Series(HARD, name=name), SCORE)
+        if of_columns:
+            sketch.update(HARD, pd.Series(SCORE, name=name))
+        else:
+            sketch.update(pd.Series(HARD, name=name), SCORE)
     return sketch
 
 
-@pytest.mark.parametrize("names", [(">50K", "<=50K"), ("spam", "ham"), ("+", "ER-"), ("fraud", "no_fraud")])
+def check_chunks(sketch: CalibrationSketch) -> None:
+    assert sketch.result().risk == pytest.approx((17 * RIGHT + 3 * 2 * 0.9**2) / 20, rel=1e-9)
+
+
+@pytest.mark.parametrize("names", [(">50K", "<=50K"), ("≥5", "<5"), ("spam", "ham"), ("ER+", "ER-"), ("+", "ER-"), ("fraud", "no_fraud"), ("y", "n"), ("y", "no"), ("score", "p_no"), ("x", "1-x"), ("home_win", "away_win"), ("sex_Male", "sex_Female")])
 def test_labels_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"^y_true = labels named"):
-        chunks(*names)
+    for first, second in (names, names[::-1]):
+        with pytest.raises(ValueError, match=r"^y_true = labels named"):
+            chunks(first, second)
+        with pytest.raises(ValueError, match=r"^other = labels named"):
+            chunks(first).merge(chunks(second))
+        check_chunks(chunks(first, first))
 
 
-@pytest.mark.parametrize("names", [("died_men", "died_women"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_home", "win_away")])
+@pytest.mark.parametrize("names", [("died_may", "died_june"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_a", "win_b"), ("y", "label"), ("fraud", "is_fraud")])
 def test_labels_of_parts_of_the_data_are_read(names: tuple[str, str]) -> None:
-    assert chunks(*names).result().risk == pytest.approx((17 * RIGHT + 3 * 2 * 0.9**2) / 20, rel=1e-9)
+    check_chunks(chunks(*names))
+    check_chunks(chunks(*names[::-1]))
+
+
+@pytest.mark.parametrize("names", [(">50K", "<=50K"), ("≥5", "<5"), ("p", "p̄"), ("ER+", "p(ER+) x"), ("q", "1-q")])
+def test_columns_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"^y_proba = a column named"):
+        chunks(*names, of_columns=True)
+    check_chunks(chunks(names[0], names[0], of_columns=True))
+
+
+@pytest.mark.parametrize("names", [(">50K", "p(>50K)"), ("≥5", "p_>=5"), ("p", "p̂"), ("p", "score"), ("ER+", "p_ER+")])
+def test_columns_of_one_class_in_chunks_are_read(names: tuple[str, str]) -> None:
+    check_chunks(chunks(*names, of_columns=True))
 
 
 # ---------------------------------------------------------------- booleans that are all true
