@@ -114,8 +114,10 @@ def read_rows(
 
 def _held(argument: str, values: Any) -> Held | None:
     """Return a table or a labelled array as it is read; None for what has no names."""
-    named = hasattr(type(values), "iloc") or is_labelled(values) or is_table(values)
-    return hold(argument, values) if named else None
+    # An index of pandas may be a column that became one; rows may be series of one value each.
+    first = values[0] if isinstance(values, list | tuple) and len(values) else values
+    named = is_labelled(first) or any(hasattr(type(first), each) for each in ("iloc", "nlevels"))
+    return hold(argument, values) if named or is_table(values) else None
 
 
 def _check_name(
@@ -125,6 +127,8 @@ def _check_name(
     proba, of_labels = _held("y_prob", y_prob), _held("y_true", y_true)
     found = sorted({*labels}, key=str)
     if proba is not None and is_labelled(y_prob):
+        if y_prob.ndim == 2 and y_prob.shape[1] == 1:
+            y_prob = y_prob[:, 0]
         name = selected("y_prob", y_prob, found)
         proba = proba if name is None else replace(proba, name=name)
     if proba is None or (pos_label is None and any(isinstance(each, str) for each in found)):

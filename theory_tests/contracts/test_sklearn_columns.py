@@ -207,6 +207,27 @@ def test_names_of_columns_are_read_in_tables_of_any_library(library: str) -> Non
             ReliabilityDisplay.from_predictions(EVENT, of_0)
 
 
+COLUMNS_OF_A_CLASS = {
+    "index": lambda name: pd.Index(PROBA, name=name),
+    "labelled column": lambda name: xr.DataArray(PROBA[:, None], {"class": [name]}, ("row", "class")),
+    "list of rows": lambda name: [pd.Series({name: each}) for each in PROBA],
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS_OF_A_CLASS)
+def test_other_holders_of_one_column_say_its_class_too(kind: str) -> None:
+    make = COLUMNS_OF_A_CLASS[kind]
+    words = np.where(EVENT, "yes", "no")
+    right = float(decompose(EVENT, PROBA, **FAST).risk)
+    assert drawn(words, make("yes"), pos_label="yes") == pytest.approx(right, rel=1e-9)
+    assert drawn(EVENT, make("p_1")) == pytest.approx(right, rel=1e-9)
+    for display in (DecompositionDisplay, ReliabilityDisplay):
+        with pytest.raises(ValueError, match=r"^pos_label = 'yes': expected 'no', the name of y_prob"):
+            display.from_predictions(words, make("no"), pos_label="yes")
+        with pytest.raises(ValueError, match=r"^y_prob = a column named 'p_0'"):
+            display.from_predictions(EVENT, make("p_0"))
+
+
 def test_two_orders_of_one_index_are_refused() -> None:
     order = np.random.default_rng(0).permutation(N)
     labels, table, weight = pd.Series(Y, ROWS), pd.DataFrame(P, ROWS), pd.Series(np.arange(1.0, N + 1), ROWS)
