@@ -60,8 +60,8 @@ OF_NO_CLASS = SETS_OF_ROWS | set(
         "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
         "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
         "temperature risk confidence conf certainty likelihood chance output outputs estimate "
-        "estimated forecast forecasts phat ypred yprob yproba ytrue column col oof fold new "
-        "old final mean avg average",
+        "estimated forecast forecasts phat yhat ypred yprob yproba yscore ytrue column col oof "
+        "fold new old final mean avg average",
     )
 )
 #: What the second of two columns is called that is the rest of the first.

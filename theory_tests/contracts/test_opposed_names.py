@@ -130,6 +130,7 @@ ONE = [
     ("a->b", "p_a->b"),
     ("class_1", "p_1"),
     ("label", "p_m"),
+    ("fraud", "yhat"),
     ("fraudulent", "model_a"),
     ("y", "g"),
     ("y", "x"),
