@@ -20,6 +20,7 @@ from propercal._array import like, namespace, to_numpy
 from propercal._data.columns import (
     OtherColumnsError,
     check_one_beside_two,
+    check_single_columns,
     keys,
     name_columns,
     order_of_columns,
@@ -161,6 +162,8 @@ def align_models(
     for (one, names), (two, others_names) in permutations(zip((a, *rest), called, strict=True), 2):
         if not _are_listed(two.proba, labels):
             check_one_beside_two(one.proba, two.proba, two.labels, (names, others_names))
+    for (one, names), (two, others_names) in combinations(zip((a, *rest), called, strict=True), 2):
+        check_single_columns(one.proba, two.proba, one.labels, (names, others_names))
     return [
         a,
         *(

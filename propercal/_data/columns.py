@@ -13,6 +13,7 @@ from propercal._array import to_numpy
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import bad_value, some_names, warn
+from propercal._data.opposed import are_of_two_classes
 from propercal._data.other_words import say_another_order
 from propercal._data.reading import Names
 from propercal._data.tokens import are_alike_but_for_numbers, key, numberings
@@ -159,6 +160,28 @@ def check_one_beside_two(one: Held, two: Held, labels: Held, called: tuple[Names
             f"the probability of class 1, which is that of {columns[1]!r} in {called[1].proba}",
             f"pass the column {columns[1]!r}, or the names of the classes as {called[0].labels}",
         )
+
+
+def check_single_columns(one: Held, two: Held, labels: Held, called: tuple[Names, Names]) -> None:
+    """Raise if single columns of two tables are named after two classes, of which labels say none.
+
+    Columns may be named after models as well, so that other names are no two classes.
+    """
+    single = all(tuple(each.values.shape)[1:] in ((), (1,)) for each in (one, two))
+    if not single or None in (one.name, two.name) or _have_text(labels):
+        return
+    if are_of_two_classes(one.name, two.name):
+        raise bad_value(
+            called[1].proba,
+            f"a column named {two.name!r}",
+            f"the class that {called[0].proba}, named {one.name!r}, is the probability of",
+            "pass the probability of one class in both, under one name or without names",
+        )
+
+
+def _have_text(labels: Held) -> bool:
+    values = to_numpy(labels.values)
+    return values.dtype.kind not in "biuf" and any(isinstance(x, str) for x in values.flat)
 
 
 def _hashable(values: Sequence[Any]) -> set[Any]:

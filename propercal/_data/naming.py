@@ -21,9 +21,9 @@ from propercal._data.one_column import OneColumn
 from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
 from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
 from propercal._data.settings import check_names
+from propercal._data.short_names import bearers
 from propercal._data.texts import check_classes, check_columns
 from propercal._data.tokens import (
-    bearers,
     content,
     is_negation,
     is_number,
@@ -80,8 +80,8 @@ class Naming:
                 f"{called.proba} is one column numbered 0, as tables number their first: it is "
                 "taken for the probability of class 1. Pass pos_label=1, or 0, to say which."
             )
-        names = check_names(labels, n_classes, called)
         columns = None if single else proba.columns
+        names = check_names(labels, n_classes, called, columns)
         numbered = proba.numbered and not single
         return cls(n_classes, names, columns, numbered, proba.name, single, pos_label, called)
 
@@ -212,7 +212,8 @@ class Naming:
         booleans = all(isinstance(each, bool) for each in uniques)
         keys = [key(column, booleans=booleans) for column in self.columns]
         of_key = {key(each): each for each in uniques}
-        if not set(of_key) <= set(keys):
+        if not set(of_key) <= set(keys) or (booleans and not {"0", "-1"} & set(keys)):
+            # Rows that are all true are no rows of a class 1 beside a class 2.
             return None
         if len(set(keys)) != len(keys):
             raise bad_value(
@@ -294,7 +295,8 @@ class Naming:
         ]
         if all(agree):
             return counted
-        known = set(uniques) <= set(found[0]) and held.categories is None
+        needed = {0, 1} if all(isinstance(each, bool) for each in uniques) else set(uniques)
+        known = needed <= set(found[0]) and held.categories is None
         return found[0] if len(found) == 1 and known and None not in found[0] else None
 
     # ------------------------------------------------------------ indicator matrices

@@ -12,17 +12,14 @@ from typing import Any
 
 from propercal._data.counting import Given
 from propercal._data.messages import bad_value, some_names
+from propercal._data.opposed import are_opposed, are_other_letters, contradicts
 from propercal._data.reading import Names
 from propercal._data.texts import seems_equal
 from propercal._data.tokens import (
-    are_of_others,
-    are_other_letters,
     content,
-    contradicts,
     is_negation,
     is_number,
     key,
-    negates,
     of_class_0,
     plain,
 )
@@ -222,22 +219,6 @@ class OneColumn:
             f"0 and 1, or to know of which class {self.called.proba} is the probability",
             fix,
         )
-
-
-def are_opposed(first: Any, second: Any) -> bool:
-    """Tell whether the second name is of the other class of two than the first."""
-    numbers = {content(first), content(second)}
-    differ = len(numbers) == 2 and all(len(x) == 1 and is_number(x[0]) for x in numbers)
-    # The labels of a survey or a fold may have a number too.
-    differ = differ and {x[0] for x in numbers} == {0, 1}
-    differ = differ or (_is_of_class_0(second) and bool(content(first)) and not of_class_0(first))
-    return differ or negates(second, first) or are_of_others(second, first)
-
-
-def _is_of_class_0(name: Any) -> bool:
-    """Tell whether a name says that, and nothing else, in a word."""
-    said = content(name)
-    return len(said) == 1 and isinstance(said[0], str) and of_class_0(name)
 
 
 def _is_numbered_beyond_1(name: Any) -> bool:

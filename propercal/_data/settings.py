@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
+from propercal._data.holders import is_labelled
+from propercal._data.messages import bad_value, some_names
 from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
+from propercal._data.tokens import key, plain
 
 
 def check_flag(argument: str, value: object) -> None:
@@ -63,17 +66,58 @@ def check_confidence_level(confidence_level: object) -> float:
 
 
 def names_given(labels: Any) -> npt.NDArray[Any]:
-    """Return names of classes in NumPy; arrays of pyarrow copy no text unless they are asked to."""
-    return read_numpy("labels", labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
+    """Return names of classes in NumPy, or raise if their index numbers them in another order.
+
+    Arrays of pyarrow copy no text unless they are asked to.
+    """
+    values = read_numpy("labels", labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
+    index = _index_of(labels)
+    numbers = [plain(each) for each in index or ()]
+    if all(isinstance(each, int) for each in numbers) and numbers != sorted(numbers):
+        first, k = min(numbers), len(numbers)
+        # Numbers of the rows that names were found in say nothing.
+        if first in (0, 1) and sorted(numbers) == list(range(first, first + k)):
+            raise bad_value(
+                "labels",
+                f"{values.tolist()} under the numbers {index}",
+                "the class of every column, in the order of the columns",
+                "call .sort_index() if these are numbers of columns, and .to_numpy() if they "
+                "say nothing",
+            )
+    return values
+
+
+def _index_of(labels: Any) -> list[Any] | None:
+    """Return what a series, or a labelled array, calls the places of its values."""
+    if is_labelled(labels):
+        return labels.indexes[labels.dims[0]].tolist() if len(labels.indexes) == 1 else None
+    index = getattr(labels, "index", None) if hasattr(type(labels), "iloc") else None
+    return None if index is None else list(index.tolist())
 
 
 def check_names(
-    labels: object, n_classes: int, called: Names = USUAL_NAMES
+    labels: object,
+    n_classes: int,
+    called: Names = USUAL_NAMES,
+    columns: Sequence[Any] | None = None,
 ) -> tuple[Any, ...] | None:
-    """Return the names of classes as a tuple, or raise."""
+    """Return the names of classes as a tuple, or raise.
+
+    `columns` are the names of the columns, which an index of `labels` may have in another order.
+    """
     if labels is None:
         return None
     values = names_given(labels)
+    own, names_of_columns = (
+        [key(each) for each in given or ()] for given in (_index_of(labels), columns)
+    )
+    if own != names_of_columns and set(own) == set(names_of_columns):
+        raise bad_value(
+            "labels",
+            f"{values.tolist()} of the columns {some_names(own)}",
+            f"the order of those of {called.proba}, {some_names(names_of_columns)}",
+            "bring both into one order",
+        )
     names = tuple(np.atleast_1d(values).tolist())
     hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
     if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):

@@ -19,19 +19,27 @@ import numpy as np
 
 Token = str | int | float
 
-#: Words, and numbers, whose minus is not a hyphen between words; signs at the end of a word.
+#: Words, and numbers, whose minus is not a hyphen between words; signs at the end of a word, or of
+#: the name; comparisons but for arrows. A bar over a letter makes it another one.
 _TOKEN = re.compile(
-    r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+|(?<=[^\W_])(?:[+#]+(?![^\W_])|[-−]$)"
+    r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+[\u0304\u0305]?|(?<=[^\W_])[+#]+(?![^\W_])"
+    r"|[-+](?=[\s)\]}]*$)|(?<!-)>|<(?!-)"
 )
+_SIGNS = str.maketrans({"−": "-", "≤": "<", "≦": "<", "⩽": "<", "≥": ">", "≧": ">", "⩾": ">"})
+#: Words that compare with the number that follows, such as gt50 and over_50k.
+_COMPARISONS = {
+    sign: re.compile(rf"(?<![^\W_])(?:{words})(?:[\W_]*than)?[\W_]*(?=\d)")
+    for sign, words in (("<", "lte?|le|under|below|less"), (">", "gte?|ge|over|above|more|greater"))
+}
 #: A word that the probability of class 0 may bear.
 _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
     r"(?:neg.*|no|false|zero|zeroth|without|complement|absent|absence|not.*|non.*)"
 )
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
-_COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−]\s*$")
+COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−][\s)\]}]*$")
 #: Words of what a column is for, which say nothing of the class.
-_OF_USE = set(
+OF_USE = set(
     re.findall(
         r"\w+",
         "y p pr prob probs proba probability pred predicted prediction score scores class logit "
@@ -39,9 +47,9 @@ _OF_USE = set(
     )
 )
 #: Words in the name of a column that say which rows it holds.
-_SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
+SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
 #: Other words of labels and models, which name no class.
-_OF_NO_CLASS = _SETS_OF_ROWS | set(
+OF_NO_CLASS = SETS_OF_ROWS | set(
     re.findall(
         r"\w+",
         "outcome outcomes event events truth true actual actuals ground gt classes observed obs "
@@ -52,13 +60,13 @@ _OF_NO_CLASS = _SETS_OF_ROWS | set(
         "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
         "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
         "temperature risk confidence conf certainty likelihood chance output outputs estimate "
-        "estimated forecast forecasts phat ypred yprob yproba ytrue column col oof fold new "
-        "old final mean avg average",
+        "estimated forecast forecasts phat yhat ypred yprob yproba yscore ytrue column col oof "
+        "fold new old final mean avg average",
     )
 )
 #: What the second of two columns is called that is the rest of the first.
 _REST = {"rest", "other", "others", "else", "none"}
-_PAIRS = {("y", "n"), ("t", "f")}
+LETTERS_OF_TWO = {("y", "n"), ("t", "f")}
 #: Beginnings and ends that make a word its opposite.
 _PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free", "less")
 
@@ -106,7 +114,9 @@ def tokens(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name."""
     # Digits in circles, and above or below the line, are digits.
     text = unicodedata.normalize("NFKC", str(plain(name)))
-    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower().translate(_SIGNS)
+    for sign, words in _COMPARISONS.items():
+        text = words.sub(sign, text)
     return tuple(_token(each) for each in _TOKEN.findall(text))
 
 
@@ -123,7 +133,7 @@ def distinct(names: Sequence[Any]) -> list[tuple[Token, ...]]:
 
 def content(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name but for those of what a column is for."""
-    return tuple(each for each in tokens(name) if each not in _OF_USE)
+    return tuple(each for each in tokens(name) if each not in OF_USE)
 
 
 def numberings(names: Sequence[Any]) -> list[tuple[float | None, ...]]:
@@ -165,7 +175,7 @@ def count_up(names: Sequence[Any]) -> bool:
 
 def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0, or −1, may have."""
-    if _COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
+    if COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
         return True
     return any(
         bool(_OF_CLASS_0.fullmatch(each)) if isinstance(each, str) else each in (0, -1)
@@ -181,7 +191,7 @@ def is_negation(first: Any, second: Any) -> bool:
     opposite = any(
         word(second) in _opposites(word(first)) for word in (_letters, _word) if word(first)
     )
-    return opposite or own[1] in _REST or tuple(own) in _PAIRS
+    return opposite or own[1] in _REST or tuple(own) in LETTERS_OF_TWO
 
 
 def _opposites(word: str) -> set[str]:
@@ -199,78 +209,16 @@ def negates(name: Any, other: Any) -> bool:
     return bool(word) and "".join(map(str, content(name))) in _opposites(word)
 
 
-def contradicts(name: Any, positive: Any, negative: Any) -> bool:
-    """Tell whether the name of a column says that it is of `negative` rather than `positive`."""
-    if isinstance(positive, bool) or isinstance(negative, bool):
-        # A name may have them in digits or in words.
-        pairs = ([form(each) for each in (positive, negative)] for form in (plain, str))
-        return any(contradicts(name, *pair) for pair in pairs)
-    own, yes, no = (set(tokens(each)) for each in (name, positive, negative))
-    words = no - yes or no
-    if yes <= own and words <= own:
-        # Of classes y and n, p(y=n) has words of both.
-        own = set(_after_use(tokens(name)))
-    of_negative = bool(words) and words <= own and not yes <= own
-    if not (yes <= own or words <= own):
-        of_negative = bool(words) and _fit(words, own) and not _fit(yes, own)
-    reversed_ = bool(_COMPLEMENT.search(str(name))) or negates(name, negative)
-    return negates(name, positive) or (of_negative and not reversed_)
-
-
-def _after_use(said: Sequence[Token]) -> Sequence[Token]:
+def after_use(said: Sequence[Token]) -> Sequence[Token]:
     """Return the words of a name without those that it begins with that are of use alone."""
-    first = next((i for i, each in enumerate(said) if each not in _OF_USE), len(said) - 1)
+    first = next((i for i, each in enumerate(said) if each not in OF_USE), len(said) - 1)
     return said[first:]
 
 
 def said_beside(name: Any, positive: Any) -> set[Token]:
     """Return what a name says but for the positive class, uses, and sets of rows."""
-    of_class, words = set(tokens(positive)), set(content(name)) - _SETS_OF_ROWS
+    of_class, words = set(tokens(positive)), set(content(name)) - SETS_OF_ROWS
     return words - of_class if of_class <= set(tokens(name)) else words
-
-
-def are_of_others(first: Any, second: Any) -> bool:
-    """Tell whether two names are in words of classes, and have none in common."""
-    own, other = (_words_of_class(each) for each in (first, second))
-    alike = any(a == b or are_alike(a, b) for a in own for b in other)
-    return bool(own and other) and not alike
-
-
-def are_other_letters(name: Any, other: Any) -> bool:
-    """Tell whether two names are different letters, such as P(y=N) beside Y."""
-    found = [_after_use(tokens(each)) for each in (name, other)]
-    if any(len(each) != 1 or len(str(*each)) > 1 or is_number(*each) for each in found):
-        return False
-    (first,), (second,) = found
-    return first != second and (first not in _OF_USE or (first, second) in _PAIRS)
-
-
-def _words_of_class(name: Any) -> set[str]:
-    """Return the words of a name that may be of a class; a letter says that only by itself."""
-    words = {each for each in content(name) if isinstance(each, str) and each.isalpha()}
-    words -= _OF_NO_CLASS
-    return {each for each in words if len(each) > 1 or len(content(name)) == 1}
-
-
-def _fit(words: set[Token], own: set[Token]) -> bool:
-    return all(any(a == b or are_alike(a, b) for b in own) for a in words)
-
-
-def bearers(columns: Sequence[Any], name: Any) -> list[int]:
-    """Return the places of columns that `name` speaks of.
-
-    Those are the columns with words or numbers of their own that it has; else, with one like them.
-    """
-    own = [set(said) for said in distinct(columns)]
-    words = set(content(name))
-    for found in (
-        [i for i, each in enumerate(own) if each & words],
-        [i for i, each in enumerate(own) if each & set(tokens(name))],
-        [i for i, each in enumerate(own) if any(are_alike(a, b) for a in each for b in words)],
-    ):
-        if found:
-            return found
-    return []
 
 
 def are_alike(first: Token, second: Token) -> bool:
@@ -278,7 +226,7 @@ def are_alike(first: Token, second: Token) -> bool:
     if not (isinstance(first, str) and isinstance(second, str)):
         return False
     short, long = sorted((first, second), key=len)
-    used = long.endswith(short) and long.removesuffix(short) in _OF_USE | {*_PREFIXES}
+    used = long.endswith(short) and long.removesuffix(short) in OF_USE | {*_PREFIXES}
     return len(short) > 3 and (short[:4] == long[:4] or used)
 
 

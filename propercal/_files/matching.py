@@ -14,6 +14,7 @@ from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_col
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
+from propercal._data.opposed import are_of_two_classes
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal._files.names import listed, shortened
@@ -130,7 +131,15 @@ def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
             "classes; add those that are missing, or name them by classes (--class on the command "
             "line)."
         )
-    if k != its or k == 1 or not (first.class_names and other.class_names):
+    if k != its or not (first.class_names and other.class_names):
+        return None
+    if k == 1:
+        (mine,), (name,) = first.class_names, other.class_names
+        if are_of_two_classes(mine, name):
+            raise ValueError(
+                f"{other.path}: a class column {name!r}, and {mine!r} in {first.path}: expected "
+                "the probability of one class in both; name the same column of both."
+            )
         return None
     try:
         return order_of_columns(first.class_names, other.class_names)

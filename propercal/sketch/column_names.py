@@ -17,7 +17,8 @@ import numpy as np
 from propercal._data.columns import keys
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value
-from propercal._data.one_column import OneColumn, are_opposed
+from propercal._data.one_column import OneColumn
+from propercal._data.opposed import are_opposed_in_parts
 from propercal._data.reading import USUAL_NAMES
 from propercal._data.tokens import is_number, said_beside
 
@@ -56,7 +57,7 @@ class Called(NamedTuple):
         if (
             not said
             and None not in (self.label, other.label)
-            and are_opposed(self.label, other.label)
+            and are_opposed_in_parts(self.label, other.label)
         ):
             raise bad_value(
                 argument or "y_true",

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propercal._data.columns import names_of
 from propercal._data.coordinates import selected
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.holders import Held, hold, is_labelled, is_table
 from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
 from propercal._data.reading import Names
@@ -114,7 +114,10 @@ def read_rows(
 
 def _held(argument: str, values: Any) -> Held | None:
     """Return a table or a labelled array as it is read; None for what has no names."""
-    return hold(argument, values) if hasattr(type(values), "iloc") or is_labelled(values) else None
+    # An index of pandas may be a column that became one; rows may be series of one value each.
+    first = values[0] if isinstance(values, list | tuple) and len(values) else values
+    named = is_labelled(first) or any(hasattr(type(first), each) for each in ("iloc", "nlevels"))
+    return hold(argument, values) if named or is_table(values) else None
 
 
 def _check_name(
@@ -124,6 +127,8 @@ def _check_name(
     proba, of_labels = _held("y_prob", y_prob), _held("y_true", y_true)
     found = sorted({*labels}, key=str)
     if proba is not None and is_labelled(y_prob):
+        if y_prob.ndim == 2 and y_prob.shape[1] == 1:
+            y_prob = y_prob[:, 0]
         name = selected("y_prob", y_prob, found)
         proba = proba if name is None else replace(proba, name=name)
     if proba is None or (pos_label is None and any(isinstance(each, str) for each in found)):

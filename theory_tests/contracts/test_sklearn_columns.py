@@ -177,6 +177,57 @@ def test_a_column_of_another_class_is_not_that_of_the_positive_one(y_true: Any, 
         assert drawn(np.asarray(y_true), column, **positive) == pytest.approx(right, rel=1e-9)
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "narwhals", "pandas"])
+def test_names_of_columns_are_read_in_tables_of_any_library(library: str) -> None:
+    module = pytest.importorskip(library)
+
+    def column(name: str, values: Any) -> list[Any]:
+        if library == "polars":
+            return [module.Series(name, values), module.DataFrame({name: values})]
+        if library == "pyarrow":
+            return [module.table({name: values})]
+        if library == "narwhals":
+            return [module.from_native(pd.DataFrame({name: values}), eager_only=True)]
+        return [module.Series(values, name=name), module.DataFrame({name: values})]
+
+    words = np.where(EVENT, "yes", "no")
+    right = float(decompose(EVENT, PROBA, **FAST).risk)
+    for good, bad, fraud, yes, plain in zip(*(column(name, PROBA) for name in ("fraud", "legit", "p_fraud", "yes", "score")), strict=True):
+        for y in column("fraud", EVENT):
+            for display in (DecompositionDisplay, ReliabilityDisplay):
+                with pytest.raises(ValueError, match=r"^y_true = \[0, 1\], named 'fraud'"):
+                    display.from_predictions(y, bad)
+                with pytest.raises(ValueError, match=r"^pos_label = 'no': expected 'yes', the name of y_prob"):
+                    display.from_predictions(words, yes, pos_label="no")
+            for named in (good, fraud, plain):
+                assert drawn(y, named) == pytest.approx(right, rel=1e-9)
+        assert drawn(words, yes, pos_label="yes") == pytest.approx(right, rel=1e-9)
+    for of_0 in column("p_0", 1 - PROBA):
+        with pytest.raises(ValueError, match=r"^y_prob = a column named 'p_0'"):
+            ReliabilityDisplay.from_predictions(EVENT, of_0)
+
+
+COLUMNS_OF_A_CLASS = {
+    "index": lambda name: pd.Index(PROBA, name=name),
+    "labelled column": lambda name: xr.DataArray(PROBA[:, None], {"class": [name]}, ("row", "class")),
+    "list of rows": lambda name: [pd.Series({name: each}) for each in PROBA],
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS_OF_A_CLASS)
+def test_other_holders_of_one_column_say_its_class_too(kind: str) -> None:
+    make = COLUMNS_OF_A_CLASS[kind]
+    words = np.where(EVENT, "yes", "no")
+    right = float(decompose(EVENT, PROBA, **FAST).risk)
+    assert drawn(words, make("yes"), pos_label="yes") == pytest.approx(right, rel=1e-9)
+    assert drawn(EVENT, make("p_1")) == pytest.approx(right, rel=1e-9)
+    for display in (DecompositionDisplay, ReliabilityDisplay):
+        with pytest.raises(ValueError, match=r"^pos_label = 'yes': expected 'no', the name of y_prob"):
+            display.from_predictions(words, make("no"), pos_label="yes")
+        with pytest.raises(ValueError, match=r"^y_prob = a column named 'p_0'"):
+            display.from_predictions(EVENT, make("p_0"))
+
+
 def test_two_orders_of_one_index_are_refused() -> None:
     order = np.random.default_rng(0).permutation(N)
     labels, table, weight = pd.Series(Y, ROWS), pd.DataFrame(P, ROWS), pd.Series(np.arange(1.0, N + 1), ROWS)

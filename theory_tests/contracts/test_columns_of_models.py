@@ -1,0 +1,68 @@
+"""Models whose single columns are of two classes are not compared, and models under names of their own are.
+
+As in the tests of misleading names, the Brier score of two classes is 2 · 0.1² = 0.02; that of chance is 0.5.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from propercal import compare_models, murphy, paired_difference
+from propercal._data.opposed import are_of_two_classes
+from propercal.cli.command import main
+from theory_tests.contracts.test_opposed_names import EVENT, RIGHT, SCORE
+
+#: Names of columns of two classes.
+OF_TWO = [("spam", "ham"), ("p_spam", "p_ham"), (">50K", "<=50K"), ("home_win", "away_win"), ("p_male", "p_female"), ("class_1", "class_2"), ("y", "n")]
+#: Names of columns of two models.
+OF_MODELS = [("lasso", "ridge"), ("churn_a", "churn_b"), ("spam_lasso", "spam_ridge"), ("cam_left", "cam_right"), ("p_low", "p_high"), ("p1", "p2"), ("f", "g"), ("class_1_lr", "class_1_rf")]
+
+
+def of_class(name: str, values: Any) -> Any:
+    return pd.Series(values, name=name)
+
+
+@pytest.mark.parametrize(("first", "second"), OF_TWO)
+def test_models_whose_columns_are_of_two_classes_are_refused(first: str, second: str) -> None:
+    a, b = of_class(first, SCORE), of_class(second, 1 - SCORE)
+    for one, two in ((a, b), (b, a)):
+        with pytest.raises(ValueError, match=f"^y_proba_b = a column named '{two.name}': .*y_proba_a, named"):
+            paired_difference(EVENT, one.to_frame(), two, generator="brier", term="risk")
+    with pytest.raises(ValueError, match=r"^models\['c'\] = a column named"):
+        compare_models(EVENT, {"a": a, "b": SCORE, "c": b}, generator="brier", term="risk")
+    with pytest.raises(ValueError, match=r"^predictions\['b'\] = a column named"):
+        murphy(EVENT, {"a": a, "b": b})
+    assert are_of_two_classes(first, second)
+
+
+@pytest.mark.parametrize(("first", "second"), OF_MODELS)
+def test_models_under_their_own_names_are_compared(first: str, second: str) -> None:
+    # The second model is that of chance: 2 · 0.5² less 2 · 0.1².
+    found = paired_difference(EVENT, of_class(second, np.full(20, 0.5)), of_class(first, SCORE), generator="brier", term="risk")
+    assert found.difference == pytest.approx(0.5 - RIGHT, rel=1e-12)
+    assert not are_of_two_classes(first, second)
+
+
+def test_beside_words_each_column_is_read_by_itself() -> None:
+    words = np.where(EVENT == 1, "died", "survived")
+    # Here male and female are those whom the models were fitted to.
+    found = paired_difference(words, of_class("male", SCORE), of_class("female", SCORE), pos_label="died", generator="brier", term="risk")
+    assert found.difference == 0
+
+
+@pytest.mark.parametrize(("first", "second"), [("spam", "ham"), (">50K", "<=50K")])
+def test_files_of_single_columns_of_two_classes_are_refused(first: str, second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, column, values in (("a", first, SCORE), ("b", second, 1 - SCORE), ("c", "lasso", SCORE)):
+        pd.DataFrame({"label": EVENT, column: values}).to_csv(tmp_path / f"{name}.csv", index=False)
+        np.savez(tmp_path / f"{name}.npz", labels=EVENT, probs=values, classes=np.array([column]))
+    for kind in ("csv", "npz"):
+        a, b, c = (str(tmp_path / f"{name}.{kind}") for name in "abc")
+        assert main(["compare", a, b]) == 1
+        assert f"a class column '{second}', and '{first}' in" in capsys.readouterr().err
+        assert main(["compare", a, c, "--term", "risk"]) == 0
+        capsys.readouterr()
