@@ -38,6 +38,8 @@ class Classes(NamedTuple):
     """Whether names are words in alphabetical order, and nobody said that it means something."""
     order: tuple[Any, ...] = ()
     """The classes in the order that the caller, or the type of the labels, says; empty for none."""
+    columns: tuple[Any, ...] = ()
+    """What columns are called, which labels may count; empty if they have no names."""
 
     @property
     def n_samples(self) -> int:
@@ -168,7 +170,8 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
-    alphabetical = not order and are_alphabetical(names)
+    # Numbers of columns are in the order that these have.
+    alphabetical = not order and are_alphabetical(naming.columns or names)
     named, unsaid = naming.columns is not None, not (naming.numbered and counted)
     return Classes(
         codes[inverse.ravel()],
@@ -179,6 +182,7 @@ def _read(
         unsaid=naming.leaves_positive(held.name),
         alphabetical=alphabetical,
         order=tuple(order),
+        columns=tuple(naming.columns or ()),
     )
 
 

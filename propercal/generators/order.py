@@ -30,9 +30,12 @@ def check_order(
     if not notion.whole:
         return
     names = classes.names
-    _check_named(names, generators)
-    if n_classes > 2 and (classes.alphabetical or _in_disorder(names)):
-        _refuse(names, generators)
+    # Numbers count columns, which may have names of classes.
+    called = classes.columns if all(map(is_number, names)) and classes.columns else names
+    _check_named(called, generators)
+    alphabetical = classes.alphabetical and not _are_numbered(called)
+    if n_classes > 2 and (alphabetical or _in_disorder(names)):
+        _refuse(called if alphabetical else names, generators)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))
@@ -56,12 +59,29 @@ def _tells_apart(generator: BregmanGenerator, k: int) -> bool:
 
 
 def check_names_order(
-    names: Sequence[object], generators: Iterable[BregmanGenerator], *, said: bool
+    names: Sequence[object],
+    generators: Iterable[BregmanGenerator],
+    *,
+    said: bool,
+    by: str = "labels",
 ) -> None:
     """Do so for names of classes, of which the caller `said` the order, or did not."""
     _check_named(names, generators)
-    if len(names) > 2 and ((not said and are_alphabetical(names)) or _in_disorder(names)):
-        _refuse(names, generators)
+    alphabetical = not said and are_alphabetical(names) and not _are_numbered(names)
+    if len(names) > 2 and (alphabetical or _in_disorder(names)):
+        _refuse(names, generators, by=by)
+
+
+def check_columns_order(
+    columns: Sequence[object] | None,
+    generators: Iterable[BregmanGenerator],
+    notion: Notion,
+    *,
+    by: str = "labels",
+) -> None:
+    """Do so for names of columns, if any, whose order the caller could say `by` an argument."""
+    if notion.whole and columns:
+        check_names_order(columns, generators, said=False, by=by)
 
 
 def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
@@ -100,11 +120,22 @@ def _check_named(names: Sequence[Any], generators: Iterable[BregmanGenerator]) -
 
 def _in_disorder(names: Sequence[object]) -> bool:
     """Tell whether names are numbers, or have some, that neither rise nor fall."""
+    found = _numbers_of(names)
+    return bool(found) and all(map(_turns, found))
+
+
+def _are_numbered(names: Sequence[object]) -> bool:
+    """Tell whether names are numbers, or have some, that rise, as those of classes do."""
+    found = _numbers_of(names)
+    return bool(found) and all(list(each) == sorted(set(each)) for each in found)
+
+
+def _numbers_of(names: Sequence[object]) -> list[Sequence[Any]]:
+    """Return each way in which all names are numbered."""
     try:
-        return _turns([float(each) for each in names])  # type: ignore[arg-type]
+        return [[float(each) for each in names]]  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        found = [each for each in (*numberings(names), *spelt(names)) if None not in each]
-        return bool(found) and all(map(_turns, found))
+        return [each for each in (*numberings(names), *spelt(names)) if None not in each]
 
 
 def _turns(numbers: Sequence[Any]) -> bool:
@@ -114,7 +145,11 @@ def _turns(numbers: Sequence[Any]) -> bool:
 
 
 def _refuse(
-    names: Sequence[object], generators: Iterable[BregmanGenerator], said: Sequence[object] = ()
+    names: Sequence[object],
+    generators: Iterable[BregmanGenerator],
+    said: Sequence[object] = (),
+    *,
+    by: str = "labels",
 ) -> None:
     for generator in generators:
         if not depends_on_order(generator):
@@ -127,16 +162,17 @@ def _refuse(
                 repr(generator),
                 f"columns in the order of their classes, which have the numbers "
                 f"{some_names(names)}",
-                "put the columns in ascending order; name classes in words, by labels=[...], if "
+                f"put the columns in ascending order; name classes in words, by {by}=[...], if "
                 "their numbers are no order",
             )
+        typed = ", or an ordered categorical" if by == "labels" else ""
         raise bad_value(
             "generator",
             repr(generator),
             "classes in the order that they have, from the least to the greatest, not words in "
             f"alphabetical order, {some_names(names)}",
-            "put the columns in that order and pass labels=[...] to name them, or an ordered "
-            "categorical; if the alphabet has it right, labels says so too",
+            f"put the columns in that order and pass {by}=[...] to name them{typed}; pass "
+            f"{by}=[...] too if the alphabet has it right",
         )
 
 

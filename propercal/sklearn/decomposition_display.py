@@ -16,7 +16,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._results.estimates import number
 from propercal.decomposition import decompose
-from propercal.generators.order import check_names_order
+from propercal.generators.order import check_columns_order, check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike
 from propercal.plotting.axes import axes_for, literal, units_of
@@ -338,6 +338,8 @@ class DecompositionDisplay:
         if held.values.ndim == 2 and held.values.shape[1] > 1:
             rows_of = {"sample_weight": sample_weight, "groups": groups}
             check_in_one_order(y_true=y_true, y_prob=y_prob, **rows_of)
+            if labels is None:
+                check_columns_order(held.columns, [as_generator(generator)], as_notion(notion))
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
