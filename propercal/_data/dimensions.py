@@ -312,6 +312,22 @@ class Dimensions:
             )
 
 
+def of_rows(argument: str, values: Any, called: Names, labels: object = None) -> Held:
+    """Return what any holder says of rows that are told by their positions.
+
+    Those of a labelled array are its first dimension, and classes the second; `labels` are those of
+    the rows, where they are known.
+    """
+    if not is_labelled(values) or values.ndim not in (1, 2):
+        return hold(argument, values)
+    rows, *others = values.dims
+    if not others and labels is None:
+        return hold(argument, values)
+    classes = others[0] if others else None
+    dimensions = Dimensions((rows,), classes, called, values, labels)
+    return dimensions._held(argument, values, (rows,), classes)
+
+
 def _values(argument: str, values: object) -> list[Any]:
     """Return the different values of labels, of any that can be told apart, or their columns."""
     held = hold(argument, values)
