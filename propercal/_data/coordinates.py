@@ -133,16 +133,14 @@ def scalars_of(values: Any) -> dict[Hashable, Any]:
 def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
     """Return the class that a vector was selected by; None for none, or raise for several.
 
-    A number is that of a class where these are 0 and 1, or −1 and 1; others may number anything.
+    A number is that of a class where these are 0 and 1; others may number anything.
     """
     known = {key(each) for each in classes}
     usual = known <= {"0", "1"}
-    numbers = known if known <= {"-1", "1"} else set()
     found = {
         name: value
         for name, value in scalars_of(values).items()
-        if (key(value) in known or of_class_0(value))
-        and (usual or key(value) in numbers or not is_number(value))
+        if (key(value) in known or of_class_0(value)) and (usual or not is_number(value))
     }
     if len({key(each) for each in found.values()}) > 1:
         raise bad_value(

@@ -121,15 +121,6 @@ def test_a_number_that_was_selected_is_no_class_but_of_0_and_1(number: int) -> N
 # ---------------------------------------------------------------- which dimension is that of classes
 
 
-@pytest.mark.parametrize("said", [-1, 1])
-def test_minus_one_and_one_are_selected_as_columns_are_named(said: int) -> None:
-    signs = 2 * FRAUD - 1
-    pair = xr.DataArray(np.c_[1 - SCORE, SCORE], {"k": [-1, 1]}, ("s", "k"))
-    for other in ({}, {"fold": 0}, {"lag": -2}):
-        check_two(TWO, signs, pair.sel(k=said).assign_coords(other))
-    check_two(TWO, signs, pd.Series(pair.sel(k=said).to_numpy(), name=said))
-
-
 @pytest.mark.parametrize("coords", [{}, {"k": [0, 1, 2]}, {"k": [1, 2, 3]}, {"k": list("abc")}], ids=str)
 def test_names_of_samples_are_not_those_of_classes(coords: dict[str, Any]) -> None:
     marks = np.eye(3)[np.searchsorted(["a", "b", "c"], LABELS)]
