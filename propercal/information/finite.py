@@ -19,6 +19,7 @@ from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
 from propercal.information.tables import (
+    check_classes,
     check_same_names,
     check_same_order,
     check_sums,
@@ -136,8 +137,9 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     """
     (pi,), dtype = read_tables(("prior", prior, 1))
     check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
-    function = _sharpness_function(as_generator(generator), pi)
-    return replace(function, of_classes=axis_names(prior, 0))
+    chosen = as_generator(generator)
+    check_classes(prior, 0, chosen)
+    return replace(_sharpness_function(chosen, pi), of_classes=axis_names(prior, 0))
 
 
 def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
@@ -179,12 +181,14 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     0.18
     """
     table, dtype = joint_table(joint)
+    chosen = as_generator(generator)
+    check_classes(joint, -1, chosen)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     # A class that does not occur has no distribution; F^Y gives it no weight, so any will do.
     occurs = prior > 0
     given_class = xp.where(occurs, table / xp.where(occurs, prior, 1.0), marginal[:, None])
-    function = _sharpness_function(as_generator(generator), prior)
+    function = _sharpness_function(chosen, prior)
     return scalar(_f_divergence(function, given_class.T, marginal), dtype)
 
 
@@ -224,6 +228,7 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     """
     table, dtype = joint_table(joint)
     chosen = as_generator(generator)
+    check_classes(joint, -1, chosen)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     at_prior = _finite_value(chosen, prior)

@@ -107,3 +107,11 @@ def test_files_whose_columns_have_an_order_are_taken(tmp_path: Path, capsys: Any
     assert main(["decompose", str(path), "--generator", "rps", "--method", "risk", "--bandwidth", "0.1", "--format", "json"]) == 0
     expected = ranked_score(np.argsort(order)[Y], P[:, order])
     assert f'"risk": {expected:.6f}'[:14] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["c.csv", "c.npz"])
+def test_files_whose_columns_are_numbered_in_another_order_are_refused(tmp_path: Path, capsys: Any, name: str) -> None:
+    path = write(tmp_path / name, ["2", "0", "1"], np.array([2, 0, 1])[Y])
+    assert main(["decompose", str(path), "--generator", "rps", "--method", "risk", "--bandwidth", "0.1"]) != 0
+    assert "expected columns in the order of their classes, which have the numbers ['2', '0', '1']" in capsys.readouterr().err
+    assert main(["decompose", str(path), "--method", "risk", "--bandwidth", "0.1"]) == 0
