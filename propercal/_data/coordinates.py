@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.holders import is_labelled, named
+from propercal._data.holders import is_labelled
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.rows import Order, agree, in_place, order_of, some_of, with_levels
-from propercal._data.tokens import content, is_number, key, of_class_0
+from propercal._data.tokens import content, is_number, key, named, of_class_0
 
 
 def coordinate(values: Any, dim: Hashable) -> Any:

@@ -24,11 +24,12 @@ from propercal._data.coordinates import (
     tells,
     texts_of,
 )
-from propercal._data.holders import Held, hold, is_labelled, named
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
 from propercal._data.rows import Order, are_equal, in_place, unmatched
+from propercal._data.tokens import named, number_otherwise
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,9 @@ class Dimensions:
             counted = columns is None and type(names).__name__ == "RangeIndex"
             return replace(held, name=None if counted else next(iter(names)))
         numbered = columns is None and type(names).__name__ != "RangeIndex"
-        return replace(held, columns=columns, numbered=numbered)
+        along = {name: each.tolist() for name, each in others_along(values, classes).items()}
+        codes = {name: each for name, each in along.items() if number_otherwise(each)}
+        return replace(held, columns=columns, numbered=numbered, codes=codes)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""

@@ -23,7 +23,7 @@ from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.reading import read_array
-from propercal._data.tokens import count_up
+from propercal._data.tokens import count_up, named
 from propercal._typing import Array
 
 
@@ -37,6 +37,8 @@ class Held:
     """Names of columns, where they are more than numbers from 0."""
     numbered: bool = False
     """Whether names of columns are numbers from 0, which are more than a library's own count."""
+    codes: Mapping[Hashable, Sequence[Any]] = field(default_factory=dict)
+    """Coordinates of other names that number the columns of a labelled array, and do not ascend."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
@@ -368,15 +370,6 @@ def _of_series(argument: str, series: Any) -> Held:
                 argument, f"values of type {dtype}", "numbers or names", "convert them to one type"
             ) from error
     return Held(_stacked(argument, read_array(argument, values)), name=name)
-
-
-def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return names of columns, None where a library has counted them."""
-    counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
-    numbers = [isinstance(c, int | str) and not isinstance(c, bool) for c in columns]
-    if all(numbers) and all(c in of for c, of in zip(columns, counted, strict=True)):
-        return None
-    return tuple(columns)
 
 
 def _stacked(argument: str, values: Array) -> Array:

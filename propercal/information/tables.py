@@ -9,12 +9,12 @@ import numpy as np
 from propercal._array import is_array, is_numpy, like, namespace, to_numpy
 from propercal._data.columns import keys
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import hold, named
+from propercal._data.holders import hold
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import as_notion
 from propercal._data.reading import not_real, read_numpy
-from propercal._data.tokens import is_permutation
+from propercal._data.tokens import is_permutation, named
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order
