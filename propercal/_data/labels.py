@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,14 +266,18 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         )
     odd = None
     if values.dtype.kind not in "biuf":
-        odd = np.ones(values.shape, dtype=bool)
+        numbers = [isinstance(each, Real) for each in values.ravel().tolist()]
+        odd = ~np.array(numbers).reshape(values.shape)
+        odd = odd if odd.any() else ~odd
     elif values.dtype.kind != "b":
         odd = (values != 0) & (values != 1)
     if odd is not None and odd.any():
         row, column = (int(i) for i in np.argwhere(odd)[0])
+        value = values[row, column]
+        value = value.item() if isinstance(value, np.generic) else value
         raise bad_value(
             called.labels,
-            f"{values[row, column].item()!r} at {some_rows(held.given([row]))}, column {column}",
+            f"{value!r} at {some_rows(held.given([row]))}, column {column}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )

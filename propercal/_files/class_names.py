@@ -48,8 +48,8 @@ def in_order_of_names(
     numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels, given)
-    found = named_arrays(archive, scores.shape[1])
+        return _of_one_column(archive, labels, given, scores.shape)
+    found = named_arrays(archive, scores.shape)
     if given:
         found = {_GIVEN: np.array(given), **found}
     if not found:
@@ -66,10 +66,14 @@ def in_order_of_names(
     return _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
 
 
-def named_arrays(archive: Npz, k: int) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays that are called names of classes; `names` of as many as there are."""
-    found = {each: archive.array(each) for each in KEYS if each in archive.names}
-    others = _OF_ANYTHING in found and (k < 2 or found[_OF_ANYTHING].shape != (k,))
+def named_arrays(archive: Npz, shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays that are called names of classes, beside predictions of this shape.
+
+    `names` may be those of rows: of classes there are as many as columns, and not one in one row.
+    """
+    found = {each: archive.text(each) for each in KEYS if each in archive.names}
+    n, k = (*shape, 1, 1)[:2]
+    others = _OF_ANYTHING in found and (found[_OF_ANYTHING].shape != (k,) or n == k == 1)
     return {each: names for each, names in found.items() if each != _OF_ANYTHING or not others}
 
 
@@ -81,14 +85,15 @@ def names_of_columns(
     `known` are those that the columns are to be matched with; an array of another name that lists
     these, or the labels, in another order is refused.
     """
-    k = 1 if scores.ndim == 1 else int(scores.shape[-1])
-    found = {each: names.astype(str).tolist() for each, names in named_arrays(archive, k).items()}
+    k = (*scores.shape, 1, 1)[1]
+    named = named_arrays(archive, scores.shape)
+    found = {each: names.astype(str).tolist() for each, names in named.items()}
     if found or k < 2:
         return found
     if len(known) == k:
         _check_others(archive, known, k, apart, known)
     elif "labels" in archive.names:
-        _check_others(archive, occurred_in(archive.array("labels"), k), k, apart)
+        _check_others(archive, occurred_in(archive.text("labels"), k), k, apart)
     return {}
 
 
@@ -168,7 +173,9 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
-def _of_one_column(archive: Npz, labels: npt.NDArray[Any], given: Sequence[str]) -> Read:
+def _of_one_column(
+    archive: Npz, labels: npt.NDArray[Any], given: Sequence[str], shape: Sequence[int]
+) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
     if given:
         if len(given) > 1:
@@ -177,10 +184,7 @@ def _of_one_column(archive: Npz, labels: npt.NDArray[Any], given: Sequence[str])
             )
         proba = Held(np.empty(0), name=given[0])
         return _read_beside(archive.path, proba, labels)._replace(names=(given[0],))
-    for each in KEYS:
-        if each not in archive.names or each == _OF_ANYTHING:
-            continue
-        names = archive.array(each)
+    for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])
             return _read_beside(archive.path, proba, labels)._replace(names=(str(names[0]),))
