@@ -36,7 +36,8 @@ class Classes(NamedTuple):
     unsaid: bool = False
     """Whether nobody says that a single column is of the second class."""
     alphabetical: bool = False
-    """Whether names are words in alphabetical order, and nobody said that it means something."""
+    """Whether names, or those of columns that labels count, are words in alphabetical order, and
+    nobody said that it means something."""
     order: tuple[Any, ...] = ()
     """The classes in the order that the caller, or the type of the labels, says; empty for none."""
     columns: tuple[Any, ...] = ()
@@ -171,8 +172,6 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
-    # Numbers of columns are in the order that these have.
-    alphabetical = not order and are_alphabetical(naming.columns or names)
     named, unsaid = naming.columns is not None, not (naming.numbered and counted)
     return Classes(
         codes[inverse.ravel()],
@@ -181,7 +180,7 @@ def _read(
         in_doubt=in_doubt,
         by_order=not (order or naming.single) and (counted if named else unsaid),
         unsaid=naming.leaves_positive(held.name),
-        alphabetical=alphabetical,
+        alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
         columns=tuple(naming.columns or ()),
     )
