@@ -17,12 +17,14 @@ import numpy as np
 
 from propercal._array import detached, is_torch
 from propercal._data.advice import advises
-from propercal._data.messages import bad_value, held_warnings, warn
+from propercal._data.columns import name_columns
+from propercal._data.holders import hold
+from propercal._data.messages import bad_value, held_warnings, some_names, warn
 from propercal._data.settings import check_flag, names_given
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
-from propercal.recalibration.arguments import Columns
+from propercal.recalibration.arguments import Columns, are_those_of_fit
 from propercal.recalibration.temperature import TemperatureScaling
 from propercal.result import Decomposition
 
@@ -141,6 +143,7 @@ class LeastRefinement:
         self.doubts: list[str] = []
         self._weights: dict[str, Any] | None = None
         self._fitted: Any = None
+        self._first: Any = None
         self._to_say: list[str] = []
 
     @property
@@ -178,7 +181,8 @@ class LeastRefinement:
         Raises
         ------
         ValueError
-            If an argument cannot be used, or there are fewer than 20 rows (debiased).
+            If an argument cannot be used, there are fewer than 20 rows (debiased), or labels count
+            columns that stand in another order than in epochs before.
         """
         if not callable(getattr(module, "state_dict", None)):
             raise bad_value(
@@ -200,9 +204,28 @@ class LeastRefinement:
                 pos_label=self.pos_label,
             )
         with held_warnings() as of_temperature:
-            scaling = self._scaling().fit(y_proba, y_true, sample_weight)
+            scaling: Any = self._scaling().fit(y_proba, y_true, sample_weight)
+        self._check_columns(y_true, y_proba, scaling.columns_)
+        self._first = self._first or scaling
         number = len(self.history) if epoch is None else int(epoch)
         return self._note(module, result, scaling, number, doubts, of_temperature)
+
+    def _check_columns(self, y_true: object, y_proba: object, own: Columns) -> None:
+        """Raise where labels count columns that stand otherwise than in the first epoch."""
+        first = self._first
+        if first is None or are_those_of_fit(y_proba, first):
+            return
+        names = (own.name,) if own.single else own.names
+        if names is not None and name_columns(hold("y_true", y_true), names):
+            return
+        known = (first.columns_.name,) if first.columns_.single else first.columns_.names
+        raise bad_value(
+            "y_proba",
+            f"columns {some_names(names or ['without names'])}",
+            f"{some_names(known or ['without names'])}, as in epochs before, since y_true names "
+            "none of them, but counts columns",
+            "select the same columns in one order for each epoch",
+        )
 
     def _note(
         self,
@@ -332,6 +355,7 @@ class LeastRefinement:
             self._fitted.temperature_ = state_dict["temperature"]
             self._fitted.classes_ = np.array(state_dict["classes"])
             self._fitted.columns_ = Columns.read(state_dict["columns"], self._fitted)
+            self._first = self._fitted
 
     def _said(self) -> dict[str, Any]:
         """Return what the numbers of a state depend on."""

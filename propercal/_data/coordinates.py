@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.holders import is_labelled, named
+from propercal._data.holders import is_labelled
 from propercal._data.messages import bad_value
+from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.rows import Order, agree, in_place, order_of, some_of, with_levels
-from propercal._data.tokens import content, is_number, key, of_class_0
+from propercal._data.tokens import content, is_number, key, named, of_class_0
 
 
 def coordinate(values: Any, dim: Hashable) -> Any:
@@ -110,9 +111,15 @@ def classes_of(argument: str, values: Any, dim: Hashable) -> Any:
 
 
 def axis_names(values: Any, axis: int) -> tuple[Any, ...] | None:
-    """Return what a table or a labelled array calls the places along an axis; None for nothing."""
+    """Return what a table or a labelled array calls the places along an axis; None for nothing.
+
+    So may a list of rows that were taken from one.
+    """
+    found: Any
     if is_labelled(values):
-        found = coordinate(values, values.dims[axis])
+        found = _only_names(values, values.dims[axis])
+    elif isinstance(values, list | tuple):
+        found = names_of_rows("rows", values) if axis == -1 else labels_of_rows("rows", values)
     elif hasattr(type(values), "iloc"):
         found = values.axes[axis]
     elif axis != -1:
@@ -123,6 +130,16 @@ def axis_names(values: Any, axis: int) -> tuple[Any, ...] | None:
         # Columns of pyarrow are what they hold.
         found = getattr(values, "column_names", getattr(values, "columns", None))
     return None if found is None else tuple(found)
+
+
+def _only_names(values: Any, dim: Hashable) -> Any:
+    """Return the names along a dimension: its own, or those of all other coordinates of text."""
+    own = coordinate(values, dim)
+    if own is not None and named(tuple(own)) is not None:
+        return own
+    others = [each for each in others_along(values, dim).values() if own is None or is_text(each)]
+    alike = others and all(each.equals(others[0]) for each in others)
+    return others[0] if alike else own
 
 
 def scalars_of(values: Any) -> dict[Hashable, Any]:

@@ -24,11 +24,12 @@ from propercal._data.coordinates import (
     tells,
     texts_of,
 )
-from propercal._data.holders import Held, hold, is_labelled, named
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.messages import bad_value
 from propercal._data.reading import Names, read_array, read_numpy
 from propercal._data.rows import Order, are_equal, in_place, unmatched
+from propercal._data.tokens import named, number_otherwise
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,9 @@ class Dimensions:
             counted = columns is None and type(names).__name__ == "RangeIndex"
             return replace(held, name=None if counted else next(iter(names)))
         numbered = columns is None and type(names).__name__ != "RangeIndex"
-        return replace(held, columns=columns, numbered=numbered)
+        along = {name: each.tolist() for name, each in others_along(values, classes).items()}
+        codes = {name: each for name, each in along.items() if number_otherwise(each)}
+        return replace(held, columns=columns, numbered=numbered, codes=codes)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""
@@ -310,6 +313,22 @@ class Dimensions:
             raise unmatched(
                 called.labels, "no dimensions", f"{self.called.proba} and {called.proba}"
             )
+
+
+def of_rows(argument: str, values: Any, called: Names, labels: object = None) -> Held:
+    """Return what any holder says of rows that are told by their positions.
+
+    Those of a labelled array are its first dimension, and classes the second; `labels` are those of
+    the rows, where they are known.
+    """
+    if not is_labelled(values) or values.ndim not in (1, 2):
+        return hold(argument, values)
+    rows, *others = values.dims
+    if not others and labels is None:
+        return hold(argument, values)
+    classes = others[0] if others else None
+    dimensions = Dimensions((rows,), classes, called, values, labels)
+    return dimensions._held(argument, values, (rows,), classes)
 
 
 def _values(argument: str, values: object) -> list[Any]:

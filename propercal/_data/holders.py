@@ -12,6 +12,7 @@ import sys
 from collections import UserList, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -22,7 +23,7 @@ from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.reading import read_array
-from propercal._data.tokens import count_up
+from propercal._data.tokens import count_up, named
 from propercal._typing import Array
 
 
@@ -36,6 +37,8 @@ class Held:
     """Names of columns, where they are more than numbers from 0."""
     numbered: bool = False
     """Whether names of columns are numbers from 0, which are more than a library's own count."""
+    codes: Mapping[Hashable, Sequence[Any]] = field(default_factory=dict)
+    """Coordinates of other names that number the columns of a labelled array, and do not ascend."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
@@ -107,11 +110,7 @@ def hold(argument: str, values: object) -> Held:
     if native is not None and index_columns(values):
         return _of_arrow_with_index(argument, values)
     if native is not None:
-        held = _of_table(argument, native)
-        ordered = _ordered(argument, values)
-        return replace(
-            held, categories=ordered or held.categories, ordered=held.ordered or ordered is not None
-        )
+        return _with_dictionary(argument, _of_table(argument, native), values)
     if is_table(values):
         return _of_table(argument, values)
     # An index of pandas may be a column that became one.
@@ -187,18 +186,20 @@ def _of_pandas(argument: str, values: Any) -> Held:
 def _categorical(argument: str, held: Held, values: Any) -> Held:
     """Note the names of all classes, where the type of a pandas column has them."""
     dtype = getattr(values, "dtype", None)
-    if getattr(getattr(dtype, "pyarrow_dtype", None), "ordered", False):
+    if hasattr(getattr(dtype, "pyarrow_dtype", None), "ordered"):
         # A series or a labelled array has an array that pyarrow reads; or it is one.
         own = getattr(values, "data" if is_labelled(values) else "array", values)
-        found = _ordered(argument, own.__arrow_array__())
-        return replace(held, categories=found, ordered=found is not None)
+        return _with_dictionary(argument, held, own.__arrow_array__())
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return held
-    names = tuple(categories.tolist())
+    return _of_all(held, tuple(categories.tolist()), ordered=bool(getattr(dtype, "ordered", False)))
+
+
+def _of_all(held: Held, names: tuple[Any, ...], *, ordered: bool) -> Held:
+    """Note the names of all classes, which may be ordered by their type, or as is usual."""
     numbers = all(isinstance(each, Real) for each in names)
     usual = sorted(names) if numbers else sorted(names, key=str)
-    ordered = bool(getattr(dtype, "ordered", False))
     if ordered or (names == tuple(usual) and count_up(names)):
         return replace(held, categories=names, ordered=ordered)
     return replace(held, unordered=names)
@@ -251,23 +252,34 @@ def _of_arrow_with_index(argument: str, values: Any) -> Held:
     return replace(held, rows=None if default else index, counted=default)
 
 
-def _ordered(argument: str, values: Any) -> tuple[Any, ...] | None:
-    """Return the names of all classes of a dictionary of pyarrow that orders them, else None."""
+def _with_dictionary(argument: str, held: Held, values: Any) -> Held:
+    """Note the names of all classes, where pyarrow has them in a dictionary."""
     pa: Any = sys.modules["pyarrow"]
     if isinstance(values, pa.Table | pa.RecordBatch):
-        return _ordered(argument, values.column(0)) if values.num_columns == 1 else None
-    if not (pa.types.is_dictionary(values.type) and values.type.ordered):
-        return None
+        one = values.num_columns == 1
+        return _with_dictionary(argument, held, values.column(0)) if one else held
+    if not pa.types.is_dictionary(values.type):
+        return held
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     found = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
-    if len(found) > 1:
+    ordered = bool(values.type.ordered)
+    if len(found) > 1 and ordered:
         raise bad_value(
             argument,
             "chunks whose dictionaries order different classes",
             "one order of classes",
             "call .unify_dictionaries(), or pass labels=[...] and text",
         )
-    return found.pop() if found else None
+    if len(found) != 1:
+        return held
+    names = found.pop()
+    noted = _of_all(held, names, ordered=ordered)
+    if noted.unordered is None:
+        return noted
+    # Encoding lists what occurs in the order in which it came up, which means nothing.
+    codes = (chunk.indices.drop_null().unique().to_pylist() for chunk in chunks)
+    came_up = list(dict.fromkeys(chain.from_iterable(codes))) == list(range(len(names)))
+    return held if came_up else noted
 
 
 def _of_table(argument: str, values: Any) -> Held:
@@ -358,15 +370,6 @@ def _of_series(argument: str, series: Any) -> Held:
                 argument, f"values of type {dtype}", "numbers or names", "convert them to one type"
             ) from error
     return Held(_stacked(argument, read_array(argument, values)), name=name)
-
-
-def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return names of columns, None where a library has counted them."""
-    counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
-    numbers = [isinstance(c, int | str) and not isinstance(c, bool) for c in columns]
-    if all(numbers) and all(c in of for c, of in zip(columns, counted, strict=True)):
-        return None
-    return tuple(columns)
 
 
 def _stacked(argument: str, values: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +36,12 @@ class Classes(NamedTuple):
     unsaid: bool = False
     """Whether nobody says that a single column is of the second class."""
     alphabetical: bool = False
-    """Whether names are words in alphabetical order, and nobody said that it means something."""
+    """Whether names, or those of columns that labels count, are words in alphabetical order, and
+    nobody said that it means something."""
     order: tuple[Any, ...] = ()
     """The classes in the order that the caller, or the type of the labels, says; empty for none."""
+    columns: tuple[Any, ...] = ()
+    """What columns are called, which labels may count; empty if they have no names."""
 
     @property
     def n_samples(self) -> int:
@@ -168,7 +172,6 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
-    alphabetical = not order and are_alphabetical(names)
     named, unsaid = naming.columns is not None, not (naming.numbered and counted)
     return Classes(
         codes[inverse.ravel()],
@@ -177,8 +180,9 @@ def _read(
         in_doubt=in_doubt,
         by_order=not (order or naming.single) and (counted if named else unsaid),
         unsaid=naming.leaves_positive(held.name),
-        alphabetical=alphabetical,
+        alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
+        columns=tuple(naming.columns or ()),
     )
 
 
@@ -261,14 +265,18 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         )
     odd = None
     if values.dtype.kind not in "biuf":
-        odd = np.ones(values.shape, dtype=bool)
+        numbers = [isinstance(each, Real) for each in values.ravel().tolist()]
+        odd = ~np.array(numbers).reshape(values.shape)
+        odd = odd if odd.any() else ~odd
     elif values.dtype.kind != "b":
         odd = (values != 0) & (values != 1)
     if odd is not None and odd.any():
         row, column = (int(i) for i in np.argwhere(odd)[0])
+        value = values[row, column]
+        value = value.item() if isinstance(value, np.generic) else value
         raise bad_value(
             called.labels,
-            f"{values[row, column].item()!r} at {some_rows(held.given([row]))}, column {column}",
+            f"{value!r} at {some_rows(held.given([row]))}, column {column}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from propercal._data.messages import bad_value
+from propercal._data.tokens import named
 
 _FIX = "pass one table of all rows"
 
@@ -95,12 +96,17 @@ def _names_of(argument: str, row: Any) -> tuple[Any, ...] | None:
     if row.ndim != 1:
         return None
     dim = row.dims[0]
-    found = [each for name, each in row.coords.items() if tuple(each.dims) == (dim,)]
-    if dim in row.coords:
-        found = [row.coords[dim]]
-    if len(found) > 1:
+    along = {name: each for name, each in row.coords.items() if tuple(each.dims) == (dim,)}
+    found = {name: tuple(each.values.tolist()) for name, each in along.items()}
+    own = found.pop(dim, None)
+    if own is not None:
+        # As of an array of all rows: words may stand for what is only counted.
+        words = {n: each for n, each in found.items() if all(isinstance(x, str) for x in each)}
+        found = words if named(own) is None else {}
+    names = set(found.values())
+    if len(names) > 1:
         raise bad_value(argument, f"rows with {len(found)} coordinates of {dim!r}", "one", _FIX)
-    return tuple(found[0].values.tolist()) if found else None
+    return names.pop() if names else own
 
 
 def _fields(argument: str, fields: tuple[str, ...]) -> tuple[str, ...]:

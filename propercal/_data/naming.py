@@ -7,8 +7,8 @@ stand for them in ascending order, and strings in alphabetical order, as in scik
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Naming:
     """Whether the predictions are one column, the probability of the positive class."""
     pos_label: Any = None
     called: Names = USUAL_NAMES
+    codes: Mapping[Hashable, Sequence[Any]] = field(default_factory=dict)
+    """Numbers of the columns beside their names, in another order."""
 
     @classmethod
     def of(
@@ -83,7 +85,8 @@ class Naming:
         columns = None if single else proba.columns
         names = check_names(labels, n_classes, called, columns)
         numbered = proba.numbered and not single
-        return cls(n_classes, names, columns, numbered, proba.name, single, pos_label, called)
+        name, codes = proba.name, proba.codes
+        return cls(n_classes, names, columns, numbered, name, single, pos_label, called, codes)
 
     def of_values(self, uniques: list[Any], values: npt.NDArray[Any], held: Held) -> Given:
         """Return the name of each column, in the light of labels of shape (n,) and what occurs."""
@@ -110,6 +113,8 @@ class Naming:
             return self._beside(uniques, held) if found is None else found
         if self.numbered and held.categories and self._are_shuffled(held.categories):
             raise self._not_of_numbers(self.called.labels, held.categories)
+        if not self.numbered:
+            self._check_codes(uniques)
         return in_order(uniques, held, self.n_classes, self.called)
 
     def _check_booleans(self, uniques: Sequence[Any], name: Any) -> None:
@@ -258,6 +263,7 @@ class Naming:
     def _beside(self, uniques: Sequence[Any], held: Held) -> Given:
         """Return class numbers where no label is the name of a column, or raise."""
         assert self.columns is not None  # noqa: S101
+        self._check_codes(uniques)
         named = {key(each) for each in uniques} & {key(each) for each in self.columns}
         if all(is_number(each) for each in uniques) and not named:
             found = self._numbered(uniques, held)
@@ -265,6 +271,18 @@ class Naming:
             if found is not None and not counted and self._in_usual_order():
                 return found
         raise self._unmatched(f"the names {some_names(uniques)}")
+
+    def _check_codes(self, uniques: Sequence[Any]) -> None:
+        """Raise where numbers would count columns that a coordinate numbers in another order."""
+        for name, codes in self.codes.items():
+            if {key(each) for each in uniques} <= {key(each) for each in codes}:
+                raise bad_value(
+                    self.called.proba,
+                    f"a coordinate {name!r} that numbers classes as {some_names(codes)}",
+                    f"classes in the order of these numbers, as {self.called.labels} counts them",
+                    f"select them in that order, such as by .sortby({name!r}), drop it by "
+                    f".drop_vars({name!r}), or pass labels=[...], the class of every column",
+                )
 
     def _unmatched(self, found: str) -> ValueError:
         assert self.columns is not None  # noqa: S101

@@ -110,6 +110,22 @@ def is_permutation(names: Sequence[Any]) -> bool:
     return all(map(is_number, numbers)) and sorted(numbers) == list(range(len(numbers)))
 
 
+def named(columns: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return names of columns, None where a library has counted them."""
+    counted = [(i, np.int64(i), str(i), f"column_{i}") for i in range(len(columns))]
+    numbers = [isinstance(c, int | str) and not isinstance(c, bool) for c in columns]
+    if all(numbers) and all(c in of for c, of in zip(columns, counted, strict=True)):
+        return None
+    return tuple(columns)
+
+
+def number_otherwise(names: Sequence[Any]) -> bool:
+    """Tell whether names are whole numbers, each once, that do not ascend."""
+    numbers = [plain(each) for each in names]
+    whole = all(isinstance(each, int) for each in numbers)
+    return whole and len({*numbers}) == len(numbers) and numbers != sorted(numbers)
+
+
 def tokens(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name."""
     # Digits in circles, and above or below the line, are digits.

@@ -42,7 +42,7 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         own = columns.id_among(found)
         (key,) = scores
         columns.check_logits(path, key)
-        y_true, y_proba = archive.array("labels"), archive.array(key)
+        y_true, y_proba = archive.text("labels"), archive.array(key)
         read = Read(y_true)
         if key != "confidence":
             apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]

@@ -48,17 +48,12 @@ def in_order_of_names(
     numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels, given)
-    found = {each: archive.array(each) for each in KEYS if each in archive.names}
+        return _of_one_column(archive, labels, given, scores.shape)
+    found = named_arrays(archive, scores.shape)
     if given:
         found = {_GIVEN: np.array(given), **found}
-    found = {
-        each: names
-        for each, names in found.items()
-        if each != _OF_ANYTHING or names.shape == scores.shape[1:]
-    }
     if not found:
-        _check_others(archive, labels, scores.shape[1], apart)
+        _check_others(archive, occurred_in(labels, scores.shape[1]), scores.shape[1], apart)
         return Read(labels)
     lists = {each: _names(archive.path, each, found[each], scores.shape[1]) for each in found}
     (first, names), *others = lists.items()
@@ -71,10 +66,54 @@ def in_order_of_names(
     return _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
 
 
-def _check_others(archive: Npz, labels: npt.NDArray[Any], k: int, apart: Sequence[str]) -> None:
-    """Raise where an array of another name lists the classes in another order than is read."""
+def named_arrays(archive: Npz, shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays that are called names of classes, beside predictions of this shape.
+
+    `names` may be those of rows: of classes there are as many as columns, and not one in one row.
+    """
+    found = {each: archive.text(each) for each in KEYS if each in archive.names}
+    n, k = (*shape, 1, 1)[:2]
+    others = _OF_ANYTHING in found and (found[_OF_ANYTHING].shape != (k,) or n == k == 1)
+    return {each: names for each, names in found.items() if each != _OF_ANYTHING or not others}
+
+
+def names_of_columns(
+    archive: Npz, scores: npt.NDArray[Any], known: Sequence[str], apart: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the names of columns beside no labels, or beside some, by the arrays that list them.
+
+    `known` are those that the columns are to be matched with; an array of another name that lists
+    these, or the labels, in another order is refused.
+    """
+    k = (*scores.shape, 1, 1)[1]
+    named = named_arrays(archive, scores.shape)
+    found = {each: names.astype(str).tolist() for each, names in named.items()}
+    if found or k < 2:
+        return found
+    if len(known) == k:
+        _check_others(archive, known, k, apart, known)
+    elif "labels" in archive.names:
+        _check_others(archive, occurred_in(archive.text("labels"), k), k, apart)
+    return {}
+
+
+def occurred_in(labels: npt.NDArray[Any], k: int) -> list[Any]:
+    """Return the labels that occur, or the numbers of the columns of an indicator matrix."""
     matrix = labels.ndim == 2 and labels.shape[1] > 1
-    occurred = list(range(k)) if matrix else np.unique(labels).tolist()
+    return list(range(k)) if matrix else np.unique(labels).tolist()
+
+
+def _check_others(
+    archive: Npz,
+    occurred: Sequence[Any],
+    k: int,
+    apart: Sequence[str],
+    order: Sequence[Any] | None = None,
+) -> None:
+    """Raise where an array of another name lists the classes in another order than is read.
+
+    That is `order`, or else the one in which they are sorted.
+    """
     words = all(isinstance(each, str) and not is_number(_number(each)) for each in occurred)
     # Beside numbers, which count, a name and other words may be in any order.
     most = k + _MOST_BESIDE if words else k
@@ -85,7 +124,7 @@ def _check_others(archive: Npz, labels: npt.NDArray[Any], k: int, apart: Sequenc
         if said[1].hasobject:
             found = "is pickled, and may list the classes" if words else None
         else:
-            found = _other_order(archive.array(name), list(map(_alike, occurred)), k)
+            found = _other_order(archive.array(name), list(map(_alike, occurred)), k, order)
         if found is not None:
             raise ValueError(
                 f"{archive.path}: array {name!r} {found}: expected one of {listed(KEYS)} as its "
@@ -101,7 +140,9 @@ def _may_list(shape: tuple[int, ...], k: int, most: int) -> bool:
     return len(shape) == 2 and k in shape and min(shape) <= 2
 
 
-def _other_order(array: npt.NDArray[Any], occurred: Sequence[str], k: int) -> str | None:
+def _other_order(
+    array: npt.NDArray[Any], occurred: Sequence[str], k: int, order: Sequence[Any] | None
+) -> str | None:
     """Return what says that an array lists the classes in another order; None if it does not."""
     if array.dtype.kind not in "biufSU":
         return None
@@ -111,6 +152,7 @@ def _other_order(array: npt.NDArray[Any], occurred: Sequence[str], k: int) -> st
         own = [_alike(each) for each in names]
         own = own if len(own) == k else [each for each in own if each in occurred]
         usual = sorted(own, key=_number if all(is_number(_number(x)) for x in own) else None)
+        usual = usual if order is None else list(map(_alike, order))
         if len(set(own)) == len(own) == k and set(occurred) <= set(own) and own != usual:
             return f"lists the classes as {listed(own)}"
     return None
@@ -131,7 +173,9 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
-def _of_one_column(archive: Npz, labels: npt.NDArray[Any], given: Sequence[str]) -> Read:
+def _of_one_column(
+    archive: Npz, labels: npt.NDArray[Any], given: Sequence[str], shape: Sequence[int]
+) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
     if given:
         if len(given) > 1:
@@ -140,10 +184,7 @@ def _of_one_column(archive: Npz, labels: npt.NDArray[Any], given: Sequence[str])
             )
         proba = Held(np.empty(0), name=given[0])
         return _read_beside(archive.path, proba, labels)._replace(names=(given[0],))
-    for each in KEYS:
-        if each not in archive.names or each == _OF_ANYTHING:
-            continue
-        names = archive.array(each)
+    for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])
             return _read_beside(archive.path, proba, labels)._replace(names=(str(names[0]),))

@@ -319,6 +319,9 @@ def text_of(value: object) -> str:
     """Return a label as text, empty where it is missing."""
     import pandas as pd
 
+    if isinstance(value, bytes):
+        # As columns of parquet that say nothing of text have it.
+        value = value.decode("utf-8", "surrogateescape")
     return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
 
 

@@ -125,6 +125,13 @@ class Npz:
             raise _corrupt(self.path, f"array {key!r}", reason(error)) from error
         return _array(self.path, content, f"array {key!r}")
 
+    def text(self, key: str) -> npt.NDArray[Any]:
+        """Return the same, bytes as the text that they are."""
+        found = self.array(key)
+        return (
+            np.char.decode(found, "utf-8", "surrogateescape") if found.dtype.kind == "S" else found
+        )
+
     def described(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """Return the shape and the type that an array says to have; None for what is none."""
         info = self._members.get(f"{key}.npy")

@@ -27,7 +27,7 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
 
     # Names of columns are about the tables among the files, where there are some.
     named = not holds_arrays(path) or all(map(holds_arrays, options.files))
-    return read_predictions(
+    data = read_predictions(
         path,
         label_column=options.label_column if named else None,
         weight_column=getattr(options, "weight_column", None),
@@ -39,6 +39,27 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
         pos_label=options.pos_label if named else None,
         find_id=find_id,
     )
+    _check_order(data, options)
+    return data
+
+
+def _check_order(data: PredictionFile, options: argparse.Namespace) -> None:
+    """Raise where a loss asks for an order of classes that names of columns do not have."""
+    generators = getattr(options, "generator", None)
+    if not generators:
+        return
+    from propercal._data.notions import as_notion
+    from propercal.generators import as_generator
+    from propercal.generators.order import check_columns_order
+
+    notion = as_notion(getattr(options, "notion", None) or "canonical")
+    given = generators if isinstance(generators, list) else [generators]
+    chosen = [as_generator(each) for each in given]
+    try:
+        if not options.classes:
+            check_columns_order(data.class_names, chosen, notion, by="classes")
+    except ValueError as error:
+        raise ValueError(f"{data.path}: {error}") from error
 
 
 def data_of(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from propercal._data.columns import OtherColumnsError, keys, order_of_columns
 from propercal._data.holders import is_default
 from propercal._files import formats
-from propercal._files.class_names import KEYS
+from propercal._files.class_names import KEYS, names_of_columns
 from propercal._files.columns import numbers_of
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
@@ -58,7 +58,9 @@ def read_new(
         if suffix == ".npz":
             with formats.Npz(path, content) as archive:
                 arrays = {each: archive.array(each) for each in archive.names}
-            return _Arrays(path, arrays, said), suffix
+                key = _scores_of(path, arrays)
+                own = names_of_columns(archive, arrays[key], said or class_names, ["labels", key])
+            return _Arrays(path, arrays, own, said), suffix
         if suffix == ".npy":
             is_logits = "logits" in path.stem.lower()
             return _Array(path, formats.read_npy(path), said, is_logits), suffix
@@ -154,33 +156,39 @@ class _Objects:
 
 class _Arrays:
     def __init__(
-        self, path: Path, arrays: dict[str, npt.NDArray[Any]], said: Sequence[str]
+        self,
+        path: Path,
+        arrays: dict[str, npt.NDArray[Any]],
+        named: dict[str, list[str]],
+        said: Sequence[str],
     ) -> None:
-        self._path, self._arrays, self._said = path, arrays, said
+        self._path, self._arrays, self._named, self._said = path, arrays, named, said
 
     def recalibrated(self, by: RecalibrationMap) -> _Arrays:
-        scores = [key for key in _SCORES if key in self._arrays]
-        if len(scores) != 1:
-            raise ValueError(
-                f"{self._path}: arrays {listed(list(self._arrays))}: expected one of "
-                f"{listed(_SCORES)}; keep one."
-            )
-        (key,) = scores
+        key = _scores_of(self._path, self._arrays)
         proba = self._arrays[key]
-        own = [
-            self._arrays[each].astype(str).tolist() for each in KEYS[:-1] if each in self._arrays
-        ]
+        own = list(self._named.values())
         order = _order(self._path, by, _agreed(self._path, own, self._said))
         found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
         arrays["probs" if key == "logits" else key] = found
-        return _Arrays(self._path, arrays, self._said)
+        return _Arrays(self._path, arrays, self._named, self._said)
 
     def content(self, suffix: str) -> bytes:
         _check_suffix(self._path, suffix, (".npz",))
         stream = io.BytesIO()
         np.savez_compressed(stream, **self._arrays)  # type: ignore[arg-type]
         return stream.getvalue()
+
+
+def _scores_of(path: Path, arrays: dict[str, npt.NDArray[Any]]) -> str:
+    """Return what the array of predictions is called, or raise."""
+    scores = [key for key in _SCORES if key in arrays]
+    if len(scores) != 1:
+        raise ValueError(
+            f"{path}: arrays {listed(list(arrays))}: expected one of {listed(_SCORES)}; keep one."
+        )
+    return scores[0]
 
 
 class _Array:

@@ -10,29 +10,37 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import is_labelled, named
 from propercal._data.labels import Classes, are_alphabetical
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion
 from propercal._data.other_words import spelt
-from propercal._data.tokens import is_number, key, numberings, plain
+from propercal._data.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
 
 def check_order(
-    classes: Classes, generators: Iterable[BregmanGenerator], notion: Notion, n_classes: int
+    classes: Classes,
+    generators: Iterable[BregmanGenerator],
+    notion: Notion,
+    n_classes: int,
+    *,
+    by: str | None = "labels",
 ) -> None:
     """Raise where F depends on an order of classes that only the alphabet may have given them.
 
     So it does where names are numbers, or the caller has said an order, that is another than that
     of columns, and F tells classes apart. To a score of ordered classes, the reverse is the same.
+    The caller can say an order `by` an argument, or by none.
     """
     if not notion.whole:
         return
     names = classes.names
-    _check_named(names, generators)
-    if n_classes > 2 and (classes.alphabetical or _in_disorder(names)):
-        _refuse(names, generators)
+    # Numbers count columns, which may have names of classes.
+    called = classes.columns if all(map(is_number, names)) and classes.columns else names
+    _check_named(called, generators, by)
+    alphabetical = classes.alphabetical and not _are_numbered(called)
+    if n_classes > 2 and (alphabetical or _in_disorder(names)):
+        _refuse(called if alphabetical else names, generators, by=by)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))
@@ -41,10 +49,10 @@ def check_order(
     if None in places or places == list(range(n_classes)):
         return
     if _turns(places):
-        _refuse(names, generators, order)
+        _refuse(names, generators, order, by=by)
     for generator in generators:
         if not depends_on_order(generator) and _tells_apart(generator, n_classes):
-            raise _in_other_order(generator, names, order)
+            raise _in_other_order(generator, names, order, by)
 
 
 def _tells_apart(generator: BregmanGenerator, k: int) -> bool:
@@ -56,38 +64,40 @@ def _tells_apart(generator: BregmanGenerator, k: int) -> bool:
 
 
 def check_names_order(
-    names: Sequence[object], generators: Iterable[BregmanGenerator], *, said: bool
+    names: Sequence[object],
+    generators: Iterable[BregmanGenerator],
+    *,
+    said: bool,
 ) -> None:
     """Do so for names of classes, of which the caller `said` the order, or did not."""
     _check_named(names, generators)
-    if len(names) > 2 and ((not said and are_alphabetical(names)) or _in_disorder(names)):
+    alphabetical = not said and are_alphabetical(names) and not _are_numbered(names)
+    if len(names) > 2 and (alphabetical or _in_disorder(names)):
         _refuse(names, generators)
 
 
-def check_order_of_table(names: Sequence[object], generator: BregmanGenerator) -> None:
-    """Do so for the columns of a table of probabilities, beside which nothing says an order."""
-    try:
-        check_names_order([plain(each) for each in names], [generator], said=False)
-    except ValueError as error:
-        raise bad_value(
-            "generator",
-            repr(generator),
-            "columns in the order of their classes, from the least to the greatest, or as the "
-            f"generator names them, not {some_names(names)}",
-            "put the columns in that order, and pass an array if no name says so",
-        ) from error
+def check_columns_order(
+    columns: Sequence[Any] | None,
+    generators: Iterable[BregmanGenerator],
+    notion: Notion,
+    *,
+    order: Sequence[Any] = (),
+    by: str | None = "labels",
+) -> None:
+    """Do so for names of columns, if they have some, of which a type may say the order."""
+    if columns:
+        names = tuple(columns)
+        alphabetical = not order and are_alphabetical(names)
+        classes = Classes(None, None, names, alphabetical=alphabetical, order=tuple(order))
+        check_order(classes, generators, notion, len(names), by=by)
 
 
 def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """Return a matrix with rows and columns in one order, and the names of their classes."""
-    if not (is_labelled(matrix) or hasattr(matrix, "columns") or hasattr(matrix, "column_names")):
+    found = [axis_names(matrix, axis) for axis in (0, -1)]
+    if found == [None, None] or np.ndim(matrix) != 2:
         return matrix, None
-    if np.ndim(matrix) != 2:
-        return matrix, None
-    rows, columns = (
-        None if found is None else named(found)
-        for found in (axis_names(matrix, axis) for axis in (0, -1))
-    )
+    rows, columns = (None if each is None else named(each) for each in found)
     array = np.asarray(matrix)
     if rows is None or columns is None:
         return array, rows or columns
@@ -102,23 +112,36 @@ def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
     return array[:, [place[key(each)] for each in rows]], rows
 
 
-def _check_named(names: Sequence[Any], generators: Iterable[BregmanGenerator]) -> None:
+def _check_named(
+    names: Sequence[Any], generators: Iterable[BregmanGenerator], by: str | None = "labels"
+) -> None:
     """Raise where F is of classes by name, and columns are those of others, or in another order."""
     for generator in generators:
         own = getattr(generator, "of_classes", None)
         if own is None or len(own) < 3 or len(own) != len(names):
             continue
         if [key(each) for each in own] != [key(each) for each in names]:
-            raise _in_other_order(generator, names, own)
+            raise _in_other_order(generator, names, own, by)
 
 
 def _in_disorder(names: Sequence[object]) -> bool:
     """Tell whether names are numbers, or have some, that neither rise nor fall."""
+    found = _numbers_of(names)
+    return bool(found) and all(map(_turns, found))
+
+
+def _are_numbered(names: Sequence[object]) -> bool:
+    """Tell whether names are numbers, or have some, that rise, as those of classes do."""
+    found = _numbers_of(names)
+    return bool(found) and all(list(each) == sorted(set(each)) for each in found)
+
+
+def _numbers_of(names: Sequence[object]) -> list[Sequence[Any]]:
+    """Return each way in which all names are numbered."""
     try:
-        return _turns([float(each) for each in names])  # type: ignore[arg-type]
+        return [[float(each) for each in names]]  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        found = [each for each in (*numberings(names), *spelt(names)) if None not in each]
-        return bool(found) and all(map(_turns, found))
+        return [each for each in (*numberings(names), *spelt(names)) if None not in each]
 
 
 def _turns(numbers: Sequence[Any]) -> bool:
@@ -128,39 +151,50 @@ def _turns(numbers: Sequence[Any]) -> bool:
 
 
 def _refuse(
-    names: Sequence[object], generators: Iterable[BregmanGenerator], said: Sequence[object] = ()
+    names: Sequence[object],
+    generators: Iterable[BregmanGenerator],
+    said: Sequence[object] = (),
+    *,
+    by: str | None = "labels",
 ) -> None:
     for generator in generators:
         if not depends_on_order(generator):
             continue
         if said:
-            raise _in_other_order(generator, names, said)
+            raise _in_other_order(generator, names, said, by)
         if _in_disorder(names):
+            words = (
+                "name classes in words" if by is None else f"name classes in words, by {by}=[...]"
+            )
             raise bad_value(
                 "generator",
                 repr(generator),
                 f"columns in the order of their classes, which have the numbers "
                 f"{some_names(names)}",
-                "put the columns in ascending order; name classes in words, by labels=[...], if "
-                "their numbers are no order",
+                f"put the columns in ascending order; {words}, if their numbers are no order",
             )
+        typed = ", or an ordered categorical" if by == "labels" else ""
+        right = "if the alphabet has it right"
         raise bad_value(
             "generator",
             repr(generator),
             "classes in the order that they have, from the least to the greatest, not words in "
             f"alphabetical order, {some_names(names)}",
-            "put the columns in that order and pass labels=[...] to name them, or an ordered "
-            "categorical; if the alphabet has it right, labels says so too",
+            f"put the columns in that order; pass them without names {right}"
+            if by is None
+            else f"put the columns in that order and pass {by}=[...] to name them{typed}; pass "
+            f"{by}=[...] too {right}",
         )
 
 
 def _in_other_order(
-    generator: BregmanGenerator, names: Sequence[object], said: Sequence[object]
+    generator: BregmanGenerator, names: Sequence[object], said: Sequence[object], by: str | None
 ) -> ValueError:
+    moved = ", such as by y_proba[labels]" if by == "labels" else ""
+    named = "" if by is None else f", and name the classes by {by}=[...] where nothing else does"
     return bad_value(
         "generator",
         repr(generator),
         f"columns in the order of their classes, {some_names(said)}, not {some_names(names)}",
-        "put the columns in that order, such as by y_proba[labels], and name the classes by "
-        "labels=[...] where nothing else does",
+        f"put the columns in that order{moved}{named}",
     )

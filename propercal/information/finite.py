@@ -14,13 +14,12 @@ import numpy as np
 
 from propercal._array import namespace, scalar, to_numpy
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import named
 from propercal._data.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
-from propercal.generators.order import check_order_of_table
 from propercal.generators.registry import GeneratorLike
 from propercal.information.tables import (
+    check_classes,
     check_same_names,
     check_same_order,
     check_sums,
@@ -123,8 +122,7 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     Raises
     ------
     ValueError
-        If an argument cannot be used, F is infinite at the prior, or F depends on an order of
-        classes that names contradict, or leave open.
+        If an argument cannot be used, or F is infinite at the prior.
 
     References
     ----------
@@ -139,9 +137,9 @@ def sharpness_function(generator: GeneratorLike, prior: object) -> Callable[[Arr
     """
     (pi,), dtype = read_tables(("prior", prior, 1))
     check_sums("prior", namespace(pi).sum(pi), dtype, "divide it by its sum")
-    chosen, classes = as_generator(generator), axis_names(prior, 0)
-    _check_classes(chosen, classes)
-    return replace(_sharpness_function(chosen, pi), of_classes=classes)
+    chosen = as_generator(generator)
+    check_classes(prior, 0, chosen)
+    return replace(_sharpness_function(chosen, pi), of_classes=axis_names(prior, 0))
 
 
 def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
@@ -170,8 +168,7 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     Raises
     ------
     ValueError
-        If the table is not a distribution, F is infinite at the probabilities of the classes, or F
-        depends on an order of classes that names of columns contradict, or leave open.
+        If the table is not a distribution, or F is infinite at the probabilities of the classes.
 
     References
     ----------
@@ -184,13 +181,13 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
     0.18
     """
     table, dtype = joint_table(joint)
+    chosen = as_generator(generator)
+    check_classes(joint, -1, chosen)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     # A class that does not occur has no distribution; F^Y gives it no weight, so any will do.
     occurs = prior > 0
     given_class = xp.where(occurs, table / xp.where(occurs, prior, 1.0), marginal[:, None])
-    chosen = as_generator(generator)
-    _check_classes(chosen, axis_names(joint, -1))
     function = _sharpness_function(chosen, prior)
     return scalar(_f_divergence(function, given_class.T, marginal), dtype)
 
@@ -218,8 +215,7 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     Raises
     ------
     ValueError
-        If the table is not a distribution, F is infinite at the probabilities of the classes, or F
-        depends on an order of classes that names of columns contradict, or leave open.
+        If the table is not a distribution, or F is infinite at the probabilities of the classes.
 
     References
     ----------
@@ -232,7 +228,7 @@ def statistical_information(generator: GeneratorLike, joint: object) -> Any:
     """
     table, dtype = joint_table(joint)
     chosen = as_generator(generator)
-    _check_classes(chosen, axis_names(joint, -1))
+    check_classes(joint, -1, chosen)
     xp = namespace(table)
     marginal, prior = xp.sum(table, axis=1), xp.sum(table, axis=0)
     at_prior = _finite_value(chosen, prior)
@@ -289,13 +285,6 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
     check_same_order(("joint", joint, 0), ("kernel", kernel, 0))
     check_sums("kernel", xp.sum(m, axis=1), dtype, "every row must sum to 1")
     return xp.astype(m.T @ table, dtype)
-
-
-def _check_classes(generator: BregmanGenerator, names: tuple[Any, ...] | None) -> None:
-    """Raise where F depends on an order of classes that names contradict, or leave open."""
-    known = None if names is None else named(names)
-    if known is not None:
-        check_order_of_table(known, generator)
 
 
 def _f_divergence(f: Callable[[Array], Array], p: Array, q: Array) -> Array:

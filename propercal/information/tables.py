@@ -9,12 +9,15 @@ import numpy as np
 from propercal._array import is_array, is_numpy, like, namespace, to_numpy
 from propercal._data.columns import keys
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import hold, named
+from propercal._data.holders import hold
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
+from propercal._data.notions import as_notion
 from propercal._data.reading import not_real, read_numpy
-from propercal._data.tokens import is_permutation
+from propercal._data.tokens import is_permutation, named
 from propercal._typing import Array
+from propercal.generators import BregmanGenerator
+from propercal.generators.order import check_columns_order
 
 
 def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
@@ -78,6 +81,16 @@ def check_sums(name: str, sums: Array, dtype: Any, fix: str) -> None:
     worst = int(np.argmax(np.abs(values - 1)))
     if abs(values[worst] - 1) > max(1e-6, eps**0.5):
         raise bad_value(name, f"an array with a sum of {values[worst]:.6g}", "a sum of 1", fix)
+
+
+def check_classes(values: object, axis: int, generator: BregmanGenerator) -> None:
+    """Raise if F asks for another order of the classes than names along an axis have, or tell."""
+    names = axis_names(values, axis)
+    index: Any = values.axes[axis] if hasattr(type(values), "iloc") else None  # type: ignore[attr-defined]
+    order = index.categories if getattr(index, "ordered", False) else ()
+    if names is not None and named(names) is not None:
+        whole = as_notion("canonical")
+        check_columns_order(names, [generator], whole, order=tuple(order), by=None)
 
 
 def check_same_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:

@@ -174,6 +174,15 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     return predictions, n
 
 
+def are_those_of_fit(X: object, fitted: Any) -> bool:
+    """Tell whether a fitted recalibrator could be applied to the columns of X, as they stand."""
+    try:
+        _held(X, fitted, fitted.classes_.tolist())
+    except ValueError:
+        return False
+    return True
+
+
 def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
     """Return X if its columns are those that were fitted, or raise."""
     known: Columns = fitted.columns_

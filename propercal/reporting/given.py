@@ -51,6 +51,8 @@ class Data:
     """Rows that are to be compared with each other."""
     class_names: tuple[str, ...] = ()
     """Of a file whose labels count its columns."""
+    columns: tuple[str, ...] = ()
+    """Names of the class columns of a file, where the caller does not list the classes."""
     row_names: Any = None
     """What a file calls its rows."""
     files: tuple[FileFacts, ...] = ()
@@ -219,6 +221,7 @@ def read_files(
         blocks=beside["blocks"],
         subgroups=subgroups,
         class_names=tuple(map(str, first.class_names)) if first.labels is not None else (),
+        columns=() if columns.classes else tuple(map(str, first.class_names)),
         row_names=first.ids,
         files=tuple(FileFacts(str(path), _size(path)) for path in paths),
         paired_by=found.paired_by if several else "",

@@ -17,6 +17,7 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._progress import with_progress
+from propercal.generators.order import check_columns_order
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import Method, MethodLike, as_method
 from propercal.reporting.given import Columns, read_given, split_path
@@ -207,6 +208,8 @@ def report(
     )
     beside = {"groups": groups, "blocks": blocks, "subgroups": subgroups}
     of_data, results = read_given(given, dict(reading), columns, **beside)
+    if of_data is not None:
+        check_columns_order(of_data.columns, [asked.generator], asked.notion, by="classes")
     found = measure_results(results) if of_data is None else measure_data(of_data, asked)
     return _made(found, title, day, page_path)
 

@@ -29,6 +29,7 @@ from propercal._data.messages import bad_value
 from propercal._data.parts import is_top, log1m
 from propercal._data.predictions import Predictions, validate
 from propercal._data.probabilities import check_marks, rounding
+from propercal._data.tokens import is_permutation
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
@@ -284,9 +285,10 @@ def _is_matrix(labels: Held) -> bool:
 def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, list[Any] | None]:
     """Return predictions with their columns in the order of rows before, and the names of these.
 
-    Columns of an indicator matrix may stand in any order, unlike numbers, which count.
+    Numbers, and an indicator matrix without names, count columns, which may not change places then,
+    unless a matrix counts what numbers name.
     """
-    marked = _is_matrix(labels)
+    counted = _is_matrix(labels) and is_permutation(proba.columns or ())
     if proba.values.ndim != 2 or proba.values.shape[1] == 1:
         return proba, reading.columns
     if proba.columns is None:
@@ -307,7 +309,7 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
         return proba, columns
     if order is None:
         return replace(proba, columns=tuple(known)), list(known)
-    if not (marked or name_columns(labels, columns)):
+    if not (counted or name_columns(labels, columns)):
         raise bad_value(
             "y_proba",
             f"columns {columns}",

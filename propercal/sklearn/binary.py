@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +13,18 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from propercal._data.columns import names_of
-from propercal._data.coordinates import selected
-from propercal._data.holders import Held, hold, is_labelled, is_table
+from propercal._data.dimensions import of_rows
 from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
-from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal.sklearn.responses import Response, check_in_one_order, labels_in, plain, respond
+from propercal.sklearn.responses import (
+    CALLED,
+    Response,
+    check_in_one_order,
+    labels_in,
+    plain,
+    respond,
+)
 
 Floats = NDArray[np.float64]
 
@@ -112,35 +116,24 @@ def read_rows(
     return Rows(occurred, prob.astype(np.float64), pos_label, *given)
 
 
-def _held(argument: str, values: Any) -> Held | None:
-    """Return a table or a labelled array as it is read; None for what has no names."""
-    # An index of pandas may be a column that became one; rows may be series of one value each.
-    first = values[0] if isinstance(values, list | tuple) and len(values) else values
-    named = is_labelled(first) or any(hasattr(type(first), each) for each in ("iloc", "nlevels"))
-    return hold(argument, values) if named or is_table(values) else None
-
-
 def _check_name(
     labels: Sequence[Any], y_true: Any, y_prob: Any, pos_label: Any, *, several: bool
 ) -> None:
     """Raise where the name of the column is that of another class than the positive one."""
-    proba, of_labels = _held("y_prob", y_prob), _held("y_true", y_true)
+    proba = of_rows(CALLED.proba, y_prob, CALLED, labels)
+    of_labels = of_rows(CALLED.labels, y_true, CALLED, labels)
     found = sorted({*labels}, key=str)
-    if proba is not None and is_labelled(y_prob):
-        if y_prob.ndim == 2 and y_prob.shape[1] == 1:
-            y_prob = y_prob[:, 0]
-        name = selected("y_prob", y_prob, found)
-        proba = proba if name is None else replace(proba, name=name)
-    if proba is None or (pos_label is None and any(isinstance(each, str) for each in found)):
-        # Which class is meant is asked for anyway.
+    words = any(isinstance(each, str) for each in found)
+    if (pos_label is None and words) or (proba.name is None and not proba.first):
+        # Which class is meant is asked for anyway, or said.
         return
     if several:
         # It and all others, under a name that is of none.
         others = [each for each in found if key(each) != key(pos_label)]
         found = [each for each in others if key(each) == key(proba.name)][:1]
         found = [pos_label, *(found or others[:1])]
-    column = OneColumn(None, pos_label, proba.name, Names(proba="y_prob"))
-    column.check_labels(found, None if of_labels is None else of_labels.name)
+    column = OneColumn(None, pos_label, proba.name, CALLED)
+    column.check_labels(found, of_labels.name)
     column.names(found)
     positive = 1 if pos_label is None else pos_label
     try:

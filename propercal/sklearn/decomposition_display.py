@@ -11,19 +11,27 @@ import numpy as np
 from propercal._array import to_numpy
 from propercal._data.advice import advises
 from propercal._data.columns import names_of
-from propercal._data.holders import Held, hold, is_labelled
+from propercal._data.dimensions import of_rows
+from propercal._data.holders import Held
 from propercal._data.messages import bad_value
 from propercal._data.notions import Notion, as_notion
 from propercal._results.estimates import number
 from propercal.decomposition import decompose
-from propercal.generators.order import check_names_order
+from propercal.generators.order import check_columns_order, check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike
 from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
 from propercal.sklearn.binary import fitted_response, read_rows
-from propercal.sklearn.responses import Response, check_in_one_order, labels_in, plain, with_labels
+from propercal.sklearn.responses import (
+    CALLED,
+    Response,
+    check_in_one_order,
+    labels_in,
+    plain,
+    with_labels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -332,12 +340,12 @@ class DecompositionDisplay:
         """
         asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         name = "Classifier" if name is None else name
-        if is_labelled(y_prob) and y_prob.ndim == 2:
-            y_prob = y_prob.to_pandas()
-        held = hold("y_prob", y_prob)
+        held = of_rows(CALLED.proba, y_prob, CALLED)
         if held.values.ndim == 2 and held.values.shape[1] > 1:
             rows_of = {"sample_weight": sample_weight, "groups": groups}
             check_in_one_order(y_true=y_true, y_prob=y_prob, **rows_of)
+            if labels is None:
+                check_columns_order(held.columns, [as_generator(generator)], as_notion(notion))
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
@@ -390,6 +398,5 @@ def _classes(y_true: Any, held: Held, labels: Sequence[Any] | None) -> list[Any]
             "pass labels=[...], the class of every column in order",
         )
     # Their name, and the order of their categories, may say which column is which.
-    has_names = hasattr(type(y_true), "iloc") or hasattr(y_true, "categories")
-    like = hold("y_true", y_true) if has_names and labels is None else None
+    like = of_rows(CALLED.labels, y_true, CALLED) if labels is None else None
     return names_of(found, held, labels=labels, like=like)

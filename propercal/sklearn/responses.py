@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 
 from propercal._array import is_torch, to_numpy
 from propercal._data.columns import keys, names_of
-from propercal._data.holders import Held, hold, is_default, is_labelled
+from propercal._data.coordinates import coordinate
+from propercal._data.dimensions import of_rows
+from propercal._data.holders import Held, hold, index_columns, is_default, is_labelled
 from propercal._data.messages import bad_value, some_names, warn
-from propercal._data.reading import is_missing, read_array
+from propercal._data.reading import Names, is_missing, read_array
 from propercal._data.rows import in_place, order_of, some_of
 from propercal._data.tokens import key
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 
+#: As displays call their arguments.
+CALLED = Names(proba="y_prob")
 _ONE_OUTPUT = "a classifier of one class a row"
 _EACH = "score each output by itself, with the column of y that it predicts"
 
@@ -77,9 +81,8 @@ def classes_of(estimator: Any) -> list[Any]:
 
 def as_response(name: str, predicted: Any, classes: list[Any]) -> Response:
     """Return probabilities as a matrix with a column for each class, or raise."""
-    if is_labelled(predicted) and predicted.ndim == 2:
-        predicted = predicted.to_pandas()
-    held = hold(f"{name}.predict_proba(X)", predicted)
+    called = Names(proba=f"{name}.predict_proba(X)")
+    held = of_rows(called.proba, predicted, called)
     proba = to_numpy(held.values)
     if proba.ndim == 1:
         proba = proba[:, None]
@@ -224,7 +227,11 @@ def check_in_one_order(**given: Any) -> None:
 
 
 def _index(values: Any) -> Any:
-    """Return the index of a table or a series of pandas; None for one that only counts."""
+    """Return what names rows of a table, a series or an array; None for what only counts."""
+    if is_labelled(values):
+        return coordinate(values, values.dims[0]) if values.ndim else None
+    if index_columns(values):
+        return hold("rows", values).rows
     if not hasattr(type(values), "iloc"):
         return None
     index = values.index

@@ -55,13 +55,30 @@ def test_ordered_categories_have_their_order_in_every_holder(holder: str) -> Non
     assert sketch.result(method="risk").risk == pytest.approx(0.04, rel=1e-9)
 
 
-@pytest.mark.parametrize("holder", [name for name in HOLDERS if "pyarrow" not in name])
+@pytest.mark.parametrize("holder", HOLDERS)
 def test_the_order_of_categories_that_have_none_is_asked_for(holder: str) -> None:
     labels = HOLDERS[holder](pd.Categorical(LABELS, list("bca")))
     refused(r"y_true = the names \['b', 'c', 'a'\]: expected to know their order", labels, MOVED)
     check(THREE, labels, P)
     seen = CODES < 2
     check(THREE, HOLDERS[holder](pd.Categorical(CODES[seen] + 1, [1, 2, 3])), PROBA[seen])
+
+
+def test_a_dictionary_in_the_order_in_which_labels_came_up_means_nothing() -> None:
+    """So encoding makes them; any other order is one that somebody gave, as that of categories is."""
+    pa = pytest.importorskip("pyarrow")
+    order = np.argsort(CODES % 3 != 1, kind="stable")
+    words, p = LABELS[order], PROBA[order]
+    encoded = pa.array(words.tolist()).dictionary_encode()
+    assert encoded.dictionary.to_pylist() == ["b", "a", "c"]
+    halves = pa.chunked_array([words[:12].tolist(), words[12:].tolist()]).dictionary_encode()
+    assert halves.num_chunks == 2
+    for labels in (encoded, halves, halves.unify_dictionaries(), pa.table({"y": encoded}), pd.Series(pd.arrays.ArrowExtensionArray(halves))):
+        check(THREE, labels, p)
+    assert encoded[::-1].dictionary.to_pylist() == ["b", "a", "c"]
+    refused("y_true = the names .*expected to know their order", encoded[::-1], p[::-1])
+    check(THREE, encoded[::-1].cast(pa.string()), p[::-1])
+    check(THREE, pa.array(["c", "a", "b"] * 4 + [None]).dictionary_encode()[:12], PROBA[:12][[2, 0, 1, 5, 3, 4, 8, 6, 7, 11, 9, 10]])
 
 
 def test_categories_of_labelled_arrays_are_aligned() -> None:
@@ -74,7 +91,7 @@ def test_categories_of_labelled_arrays_are_aligned() -> None:
     assert decompose(labels, proba, generator="brier", method="risk", bandwidth=0.1).risk == pytest.approx(wanted, rel=1e-12)
 
 
-@pytest.mark.parametrize("holder", [name for name in HOLDERS if "pyarrow" not in name])
+@pytest.mark.parametrize("holder", HOLDERS)
 def test_digits_of_categories_without_an_order_are_not_alphabetical(holder: str) -> None:
     many = np.arange(22) % 11
     refused("y_true = the names .*expected to know their order", HOLDERS[holder](pd.Categorical(many.astype(str))), np.eye(11)[many])

@@ -269,3 +269,43 @@ def test_usage(arguments: list[str], said: str, capsys: Captured) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["recalibrate", *arguments])
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["names", "classes", "label_names"])
+def test_names_of_an_archive_are_read_as_elsewhere(name: str, capsys: Captured) -> None:
+    """Under every name that is read beside labels; an array of another one is refused where it says another order."""
+    moved = P[N:][:, [2, 0, 1]]
+    np.savez("plain.npz", probs=P[N:])
+    np.savez("named.npz", probs=moved, **{name: ["emu", "cat", "dog"]})
+    done("fit.csv", "--recalibrator", "isotonic", "--save-map", "map.json", "--apply", "plain.npz", "-o", "plain_out.npz")
+    done("--map", "map.json", "--apply", "named.npz", "-o", "out.npz")
+    found = np.load("out.npz")
+    assert found[name].tolist() == ["emu", "cat", "dog"]
+    np.testing.assert_allclose(found["probs"], np.load("plain_out.npz")["probs"][:, [2, 0, 1]], rtol=1e-12)
+    np.savez("other.npz", probs=moved, **{name: ["emu", "cat", "elk"]})
+    assert "expected 'cat', 'dog', 'emu'" in refused(capsys, "--map", "map.json", "--apply", "other.npz")
+
+
+@pytest.mark.parametrize("beside", [{}, {"labels": np.array(NAMES)[Y[N:]]}], ids=["alone", "labels"])
+def test_an_array_that_lists_the_classes_in_another_order_is_refused(beside: Any, capsys: Captured) -> None:
+    done("fit.csv", "--recalibrator", "isotonic", "--save-map", "map.json")
+    for other in ("columns", "label_order"):
+        np.savez("new.npz", probs=P[N:][:, [2, 0, 1]], **{other: ["emu", "cat", "dog"]}, **beside)
+        assert f"array '{other}' lists the classes as 'emu', 'cat', 'dog'" in refused(capsys, "--map", "map.json", "--apply", "new.npz")
+        said = [flag for name in ("emu", "cat", "dog") for flag in ("--class", name)]
+        done("--map", "map.json", "--apply", "new.npz", *said, "-o", "said.npz", "--force")
+    # What lists them in the order of the map, or lists something else, says nothing new.
+    np.savez("new.npz", probs=P[N:], columns=NAMES, names=[f"row {i}" for i in range(N)], notes=["z", "b", "a"], **beside)
+    done("--map", "map.json", "--apply", "new.npz", "-o", "out.npz")
+    np.savez("plain.npz", probs=P[N:])
+    done("--map", "map.json", "--apply", "plain.npz", "-o", "plain_out.npz")
+    assert (np.load("out.npz")["probs"] == np.load("plain_out.npz")["probs"]).all()
+
+
+def test_labels_tell_of_a_list_beside_a_map_without_names(capsys: Captured) -> None:
+    words = np.array(NAMES)[Y[N:]]
+    np.savez("new.npz", probs=P[N:][:, [2, 0, 1]], labels=words, columns=["emu", "cat", "dog"])
+    assert "array 'columns' lists the classes as" in refused(capsys, "fit.npz", "--apply", "new.npz")
+    np.savez("new.npz", probs=P[N:], labels=words, columns=NAMES)
+    done("fit.npz", "--apply", "new.npz", "-o", "out.npz")
+    np.testing.assert_allclose(np.load("out.npz")["probs"], WANTED, rtol=1e-9)

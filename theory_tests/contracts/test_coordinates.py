@@ -282,3 +282,57 @@ def test_coordinates_of_groups_and_weights_are_compared_whatever_their_type(kind
     assert validate_groups(CODES, PROBA, groups=groups, sample_weight=weight).n_groups == -(-N // 3)
     with pytest.raises(ValueError, match="in another order"):
         validate_groups(CODES, PROBA, groups=groups[ORDER], sample_weight=weight)
+
+
+# ---------------------------------------------------------------- classes that have names and numbers
+
+CAB = [2, 0, 1]
+CLASS = np.arange(30) % 3
+CERTAIN = np.eye(3)[CLASS] * 0.7 + 0.1
+#: Brier score of 0.8 for what occurs, and 0.1 for each of the others.
+THREE = 0.2**2 + 2 * 0.1**2
+
+
+def three(proba: Any, **coords: Any) -> Any:
+    return xr.DataArray(proba, coords, ("s", "k"))
+
+
+def test_numbers_of_classes_in_another_order_are_not_counted_by_position() -> None:
+    named = three(CERTAIN[:, CAB], k=list("cab"), code=("k", CAB))
+    message = r"y_proba = a coordinate 'code' that numbers classes as \[2, 0, 1\]: expected classes in the order of these numbers, as y_true counts them"
+    for labels in (CLASS, xr.DataArray(CLASS, dims="s"), CLASS.astype(float)):
+        refused_two(message, labels, named)
+        for right in (named.sortby("code"), named.drop_vars("code")[:, [1, 2, 0]]):
+            check_two(THREE, labels, right)
+        check_two(THREE, labels, named, labels=CAB)
+    refused_two("y_proba = a coordinate 'code' that numbers classes as", CLASS + 1, named.assign_coords(code=("k", [3, 1, 2])))
+    sketch = CalibrationSketch(3, bandwidth=0.1)
+    with pytest.raises(ValueError, match="a coordinate 'code' that numbers classes as"):
+        sketch.update(CLASS, named)
+    # Names tell, and so do numbers where they are the index.
+    check_two(THREE, np.array(list("abc"))[CLASS], named)
+    check_two(THREE, CLASS, three(CERTAIN[:, CAB], code=("k", CAB)))
+    check_two(THREE, CLASS, three(CERTAIN[:, CAB], k=CAB, code=("k", [1, 0, 2])))
+
+
+@pytest.mark.parametrize("other", [[0, 1, 0], [0.5, 0.2, 0.3], [50, 20, 30], [0, 1, 2], list("xyz")], ids=str)
+def test_other_coordinates_of_classes_are_no_numbers_of_them(other: Any) -> None:
+    check_two(THREE, CLASS, three(CERTAIN, k=list("abc"), other=("k", other)))
+
+
+def test_two_classes_have_numbers_too() -> None:
+    pair = xr.DataArray(np.c_[SCORE, 1 - SCORE], {"k": ["fraud", "legit"], "code": ("k", [1, 0])}, ("s", "k"))
+    for labels in (FRAUD, FRAUD == 1):
+        refused_two("y_proba = a coordinate 'code' that numbers classes as", labels, pair)
+        check_two(TWO, labels, pair.sortby("code"))
+    check_two(TWO, WORDS, pair)
+
+
+@pytest.mark.parametrize("index", [{}, {"k": [0, 1, 2]}], ids=["no index", "counted"])
+def test_a_list_of_rows_is_named_as_their_array(index: Any) -> None:
+    words = np.array(list("abc"))[CLASS]
+    array = three(CERTAIN[:, CAB], name=("k", list("cab")), **index)
+    for proba in (array, list(array), list(array.assign_coords(same=("k", list("cab"))))):
+        check_two(THREE, words, proba)
+    refused_two("y_proba = .*coordinates", words, list(array.assign_coords(other=("k", list("xyz")))))
+    check_two(THREE, CLASS, list(three(CERTAIN, k=[0, 1, 2], weight=("k", [0.5, 0.2, 0.3]))))

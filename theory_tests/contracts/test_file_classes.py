@@ -239,3 +239,34 @@ def test_names_in_their_own_order_beside_none_need_labels_that_tell_it(tmp_path:
     occurring = np.arange(30) % 3
     np.savez(tmp_path / "a.npz", labels=occurring, probs=proba)
     np.testing.assert_array_equal(models("abdc", occurring)["a.npz"], proba)
+
+
+# ---------------------------------------------------------------- one name, and names in bytes
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_only_column_may_have_its_name_in_any_of_these_arrays(tmp_path: Path, key: str) -> None:
+    for name, score in (("fraud", SCORE), ("legit", 1 - SCORE)):
+        for proba in (score, score[:, None]):
+            assert of_arrays(tmp_path, labels=WORDS, probs=proba, **{key: np.array([name])}) == pytest.approx(TWO)
+    np.savez(tmp_path / "fit.npz", labels=WORDS, probs=SCORE, **{key: np.array(["fraud"])})
+    np.savez(tmp_path / "new.npz", probs=1 - SCORE, **{key: np.array(["legit"])})
+    arguments = ["recalibrate", str(tmp_path / "fit.npz"), "--apply", str(tmp_path / "new.npz"), "-o", str(tmp_path / "out.npz")]
+    assert main(arguments) == 1
+    np.savez(tmp_path / "new.npz", probs=SCORE, **{key: np.array(["fraud"])})
+    assert main(arguments) == 0
+    # In one row it may be the name of the row.
+    np.savez(tmp_path / "row.npz", labels=[1], probs=[0.9], names=np.array(["legit"]))
+    assert read_predictions(tmp_path / "row.npz").class_names == ()
+
+
+def test_names_and_labels_in_bytes_are_the_text_that_they_are(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for labels in (LABELS, LABELS.astype("S"), CODES[:, None] == [2, 0, 1]):
+        assert of_arrays(tmp_path, labels=labels, probs=MOVED, classes=CAB.astype("S")) == pytest.approx(THREE)
+    assert read_predictions(tmp_path / "p.npz").class_names == ("c", "a", "b")
+    table = {name: MOVED[:, i] for i, name in enumerate("cab")} | {"label": pyarrow.array([each.encode() for each in LABELS])}
+    parquet.write_table(pyarrow.table(table), tmp_path / "p.parquet")
+    found = read_predictions(tmp_path / "p.parquet")
+    assert float(decompose(found.y_true, found.y_proba, generator="brier", kernel=None).risk) == pytest.approx(THREE)

@@ -108,13 +108,94 @@ def test_classes_of_a_generator_that_tells_them_apart_have_their_order(generator
         odd = [POPULATION[TURNED], POPULATION[WORDS[::-1]], POPULATION.set_axis(list("abc"), axis=1)]
     for joint in odd:
         for function in (sharpness_divergence, statistical_information):
-            with pytest.raises(ValueError, match=r"^generator = .*: expected columns in the order of their classes"):
+            with pytest.raises(ValueError, match=r"^generator = .*: expected (columns|classes) in the order (of their classes|that they have)"):
                 function(generator, held(joint))
         if holder != "polars":
-            with pytest.raises(ValueError, match=r"^generator = .*: expected columns in the order of their classes"):
+            with pytest.raises(ValueError, match=r"^generator = .*: expected (columns|classes) in the order (of their classes|that they have)"):
                 sharpness_function(generator, held(joint.sum()))
         # An array has the order that its caller gave it.
         assert np.isfinite(information(generator, joint.to_numpy())).all()
+
+
+def test_lists_of_rows_have_the_names_of_their_rows() -> None:
+    """As a table of them has; a coordinate of another name is one too."""
+    right = f_divergence(chi_squared, GIVEN.to_numpy(), REFERENCE.to_numpy())
+    turned = REFERENCE[list("zxy")]
+    array = xr.DataArray(GIVEN.to_numpy(), {"name": ("value", list("xyz"))}, ("kind", "value"))
+    for rows in ([GIVEN.loc["a"], GIVEN.loc["b"]], list(array), array):
+        assert f_divergence(chi_squared, rows, REFERENCE) == pytest.approx(right, rel=1e-12)
+        assert f_divergence(chi_squared, rows, REFERENCE.to_numpy()) == pytest.approx(right, rel=1e-12)
+        with pytest.raises(ValueError, match=r"^reference = values named \['z', 'x', 'y'\]: expected \['x', 'y', 'z'\]"):
+            f_divergence(chi_squared, rows, turned)
+    assert f_divergence(chi_squared, GIVEN.to_numpy().tolist(), turned.to_numpy()[[1, 2, 0]].tolist()) == pytest.approx(right, rel=1e-12)
+    joint = [JOINT.loc[each] for each in "xyz"]
+    with pytest.raises(ValueError, match=r"^kernel = values named \['y', 'z', 'x'\]: expected \['x', 'y', 'z'\]"):
+        apply_markov_map(joint, KERNEL.loc[list("yzx")])
+    np.testing.assert_allclose(apply_markov_map(joint, KERNEL), apply_markov_map(JOINT.to_numpy(), KERNEL.to_numpy()))
+
+
+# ---------------------------------------------------------------- classes of tables
+
+CLASSES = np.random.default_rng(2).dirichlet(np.ones(12)).reshape(4, 3)
+OF_TABLES: dict[str, Callable[[Any, Any], Any]] = {
+    "information": statistical_information,
+    "divergence": sharpness_divergence,
+    "function": lambda generator, joint: sharpness_function(generator, joint.sum(axis=0))(np.array([[2.0, 1.0, 0.5]])),
+}
+MIXED = [2, 0, 1]
+
+
+@pytest.mark.parametrize("function", OF_TABLES)
+def test_classes_of_a_table_have_the_order_that_a_loss_asks_for(function: str) -> None:
+    of, right = OF_TABLES[function], OF_TABLES[function]("rps", CLASSES)
+    typed = pd.CategoricalIndex(list("abc"), ordered=True)
+    for columns in (None, ["p_0", "p_1", "p_2"], [10, 20, 30], ["low", "mid", "high"], list("012"), typed):
+        assert of("rps", pd.DataFrame(CLASSES, columns=columns)) == pytest.approx(right, rel=1e-12)
+    numbers, said = "which have the numbers", r"expected columns in the order of their classes, \['a', 'b', 'c'\]"
+    for columns, message in (([0, 1, 2], numbers), (["p_0", "p_1", "p_2"], numbers), (typed, said)):
+        turned = pd.DataFrame(CLASSES, columns=columns).iloc[:, MIXED]
+        with pytest.raises(ValueError, match=f"^generator = RankedProbability.*{message}"):
+            of("rps", turned)
+        of("brier", turned)
+    with pytest.raises(ValueError, match=r"not words in alphabetical order.*pass them without names if the alphabet has it right\.$"):
+        of("rps", pd.DataFrame(CLASSES, columns=["high", "low", "mid"]))
+
+
+@pytest.mark.parametrize("holder", ["pandas", "polars", "pyarrow", "labelled array", "another coordinate", "list"])
+def test_every_holder_of_a_table_says_its_classes(holder: str) -> None:
+    costs = pd.DataFrame([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]], index=list("abc"), columns=list("abc"))
+    table, quadratic = pd.DataFrame(CLASSES, columns=list("abc")), Quadratic(costs)
+
+    def held(each: Any) -> Any:
+        if holder == "polars":
+            return pytest.importorskip("polars").DataFrame(each.to_numpy(), schema=list(each.columns))
+        if holder == "pyarrow":
+            return pytest.importorskip("pyarrow").Table.from_pandas(each, preserve_index=False)
+        if "a" in holder and holder not in ("pandas", "list"):
+            name = "class" if holder == "labelled array" else "name"
+            return xr.DataArray(each.to_numpy(), {name: ("class", list(each.columns))}, ("value", "class"))
+        return [row for _, row in each.iterrows()] if holder == "list" else each
+
+    for function in (statistical_information, sharpness_divergence):
+        right = function(Quadratic(costs.to_numpy()), CLASSES)
+        assert function(quadratic, held(table)) == pytest.approx(right, rel=1e-12)
+        assert function(quadratic, CLASSES) == pytest.approx(right, rel=1e-12)
+        with pytest.raises(ValueError, match=r"^generator = Quadratic.* in the order of their classes, \['a', 'b', 'c'\], not \['c', 'a', 'b'\]"):
+            function(quadratic, held(table[list("cab")]))
+
+
+def test_costs_have_the_names_of_rows_and_of_other_coordinates() -> None:
+    costs = np.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]])
+    table = pd.DataFrame(CLASSES, columns=list("abc"))
+    right = statistical_information(Quadratic(costs), CLASSES)
+    for named in (
+        lambda names: xr.DataArray(costs, {"name": ("row", list(names))}, ("row", "column")),
+        lambda names: [pd.Series(row, index=list(names)) for row in costs],
+    ):
+        assert statistical_information(Quadratic(named("abc")), table) == pytest.approx(right, rel=1e-12)
+        with pytest.raises(ValueError, match=r"in the order of their classes, \['c', 'a', 'b'\], not \['a', 'b', 'c'\]"):
+            statistical_information(Quadratic(named("cab")), table)
+    assert statistical_information(Quadratic(costs.tolist()), table) == pytest.approx(right, rel=1e-12)
 
 
 # ---------------------------------------------------------------- classes of layers

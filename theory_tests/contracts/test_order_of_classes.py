@@ -69,6 +69,11 @@ def test_words_in_alphabetical_order_say_nothing_unless_somebody_said_them() -> 
         check(["a", "b", "c"], alphabetical=True)
     with pytest.raises(ValueError, match=message):
         check_names_order(["a", "b", "c"], [UNEVEN, RANKED], said=False)
+    with pytest.raises(ValueError, match=message):
+        # Numbers count columns, which have these names.
+        check_order(Classes(None, None, (0, 1, 2), alphabetical=True, columns=("a", "b", "c")), [RANKED], as_notion("canonical"), 3)
+    for numbered in (["a1", "b2", "c3"], ["1", "2", "3"], ["I", "II", "III"]):
+        check(numbered, alphabetical=True)
     check_names_order(["a", "b", "c"], [UNEVEN, RANKED], said=True)
     check_names_order(["a", "b"], [RANKED], said=False)
     with pytest.raises(ValueError, match="which have the numbers"):

@@ -12,7 +12,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import propercal
-from propercal import CalibrationSketch
+from propercal import CalibrationMonitor, CalibrationSketch
 from theory_tests.instances import values
 from theory_tests.sums_of_sketches import check_same_sums
 
@@ -245,9 +245,13 @@ CAB = [2, 0, 1]
 #: Chunks as (labels, names of their columns, predictions, names of theirs), settings, and whether
 #: they are read; if not, they are refused.
 CHUNKS: dict[str, tuple[list[tuple[Any, Any, Any, Any]], dict[str, Any], bool]] = {
-    "one-hot beside columns in another order": ([(ONE_HOT, None, SURE_ROWS, "abc"), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, True),
+    "one-hot in another order with its columns": ([(ONE_HOT, None, SURE_ROWS, "abc"), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, False),
+    "one-hot, then a named one in another order": ([(ONE_HOT, None, SURE_ROWS, "abc"), (ONE_HOT[:, CAB], "cab", SURE_ROWS[:, CAB], "cab")], {}, True),
+    "one-hot beside columns in one order of their own": ([(ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab"), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, True),
+    "one-hot, then names of columns in another order": ([(ONE_HOT, None, SURE_ROWS, "abc"), (LETTERS, None, SURE_ROWS[:, CAB], "cab")], {}, True),
     "named one-hot beside columns in another order": ([(ONE_HOT, "abc", SURE_ROWS, "abc"), (ONE_HOT, "abc", SURE_ROWS[:, CAB], "cab")], {}, True),
-    "names, then one-hot in another order": ([(LETTERS, None, SURE_ROWS, None), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, True),
+    "names, then one-hot in another order": ([(LETTERS, None, SURE_ROWS, None), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, False),
+    "names, then one-hot in order": ([(LETTERS, None, SURE_ROWS, None), (ONE_HOT, None, SURE_ROWS, "abc")], {}, True),
     "numbers, then one-hot in another order": ([(CODES, None, SURE_ROWS, None), (ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab")], {}, False),
     "one-hot in order, then none": ([(ONE_HOT, None, SURE_ROWS, "abc"), (ONE_HOT, None, SURE_ROWS, None)], {}, True),
     "one-hot in another order, then none": ([(ONE_HOT[:, CAB], None, SURE_ROWS[:, CAB], "cab"), (ONE_HOT, None, SURE_ROWS, None)], {}, False),
@@ -271,6 +275,23 @@ CHUNKS: dict[str, tuple[list[tuple[Any, Any, Any, Any]], dict[str, Any], bool]] 
     "one column, then opposites": ([(YES, None, P_YES, None), (YES, None, np.stack([P_YES, 1 - P_YES], axis=1), ["pos", "neg"])], {}, False),
     "two by number, then one": ([(YES, None, np.stack([P_YES, 1 - P_YES], axis=1), [1, 0]), (YES, None, P_YES, None)], {}, False),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("marks", [ONE_HOT, 1 - ONE_HOT], ids=["one class", "several"])
+@pytest.mark.parametrize("of", [CalibrationSketch, CalibrationMonitor])
+def test_a_matrix_without_names_counts_columns_in_the_order_of_the_first_update(of: Any, marks: Any) -> None:
+    """It may be in its own order or in that of this table, so that it tells no other order of columns."""
+    kind = {} if marks is ONE_HOT or of is CalibrationSketch else {"notion": "classwise"}
+    message = r"^y_proba = columns \['c', 'a', 'b'\]: expected the order of rows before, \['a', 'b', 'c'\], since y_true names none"
+    for before in (held(marks, None), held(marks, "abc")):
+        sketch = of(K, generator="brier", **kind)
+        sketch.update(before, held(SURE_ROWS, "abc"))
+        sketch = of.from_bytes(sketch.to_bytes())
+        for other in (marks, marks[:, CAB]):
+            with pytest.raises(ValueError, match=message):
+                sketch.update(other, held(SURE_ROWS[:, CAB], "cab"))
+        sketch.update(held(marks, "abc"), held(SURE_ROWS[:, CAB], "cab"))
+        assert sketch.n_samples == 2 * len(marks)
 
 
 def held(values: Any, names: Any) -> Any:

@@ -300,3 +300,76 @@ def test_predictions_in_another_order_than_features() -> None:
     y = np.arange(60) % 2
     with pytest.raises(ValueError, match=r"predictions = rows of the index row 59.* expected the order of X"):
         scorer("risk")(Turned().fit(X, y), X, y)
+
+
+# ---------------------------------------------------------------- holders of one column
+
+def of_polars(values: Any, name: str) -> Any:
+    return pytest.importorskip("polars").Series(name, values)
+
+
+def of_polars_table(values: Any, name: str) -> Any:
+    return pytest.importorskip("polars").DataFrame({name: values})
+
+
+def of_arrow(values: Any, name: str) -> Any:
+    return pytest.importorskip("pyarrow").table({name: values})
+
+
+def of_one_class(values: Any, name: str) -> Any:
+    return xr.DataArray(values[:, None], {"class": [name]}, ("row", "class"))
+
+
+def of_another_coordinate(values: Any, name: str) -> Any:
+    return xr.DataArray(values[:, None], {"name": ("class", [name])}, ("row", "class"))
+
+
+def of_index(values: Any, name: str) -> Any:
+    return pd.Index(values, name=name)
+
+
+def of_rows(values: Any, name: str) -> Any:
+    return [pd.Series([each], [name]) for each in values]
+
+
+@pytest.mark.parametrize("hold", [of_polars, of_polars_table, of_arrow, of_one_class, of_another_coordinate, of_index, of_rows])
+def test_a_column_has_its_name_in_every_holder(hold: Any) -> None:
+    words, right = np.where(EVENT, "fraud", "legit"), float(decompose(EVENT, PROBA, **FAST).risk)
+    for display in (DecompositionDisplay, ReliabilityDisplay):
+        with pytest.raises(ValueError, match=r"^pos_label = 'fraud': expected 'legit', the name of y_prob"):
+            display.from_predictions(words, hold(1 - PROBA, "legit"), pos_label="fraud")
+        with pytest.raises(ValueError, match=r"^y_prob = a column named 'p_0'"):
+            display.from_predictions(EVENT, hold(1 - PROBA, "p_0"))
+        with pytest.raises(ValueError, match=r"^y_true = \[0, 1\], named 'fraud': .*a column named 'legit'"):
+            display.from_predictions(of_polars(EVENT, "fraud"), hold(1 - PROBA, "legit"))
+    for labels, name, options in ((words, "fraud", {"pos_label": "fraud"}), (words, "model", {"pos_label": "fraud"}), (EVENT, "p", {}), (of_polars(EVENT, "fraud"), "p_fraud", {})):
+        assert drawn(labels, hold(PROBA, name), **options) == pytest.approx(right, rel=1e-9)
+
+
+def test_labels_of_other_libraries_than_pandas_say_which_column_is_which() -> None:
+    pl = pytest.importorskip("polars")
+    right = float(decompose(EVENT, PROBA, **FAST).risk)
+    pair = pl.DataFrame({"fraud": PROBA, "legit": 1 - PROBA})
+    words = np.where(EVENT, "fraud", "legit")
+    assert drawn(pl.Series("fraud", EVENT), pair) == pytest.approx(right, rel=1e-9)
+    assert drawn(pl.Series(words.tolist(), dtype=pl.Enum(["legit", "fraud"])), np.c_[1 - PROBA, PROBA]) == pytest.approx(right, rel=1e-9)
+
+
+def test_classes_of_a_labelled_array_may_have_their_names_in_another_coordinate() -> None:
+    order = [2, 0, 1]
+    array = xr.DataArray(P[:, order], {"name": ("class", list("cab"))}, ("row", "class"))
+    right = float(decompose(Y, P, **FAST).risk)
+    assert drawn(np.array(list("abc"))[Y], array) == pytest.approx(right, rel=1e-9)
+    assert scored(array, list("abc")) == pytest.approx(EXPECTED, rel=1e-9)
+    assert scored(array.drop_vars("name")[:, [1, 2, 0]], list("abc")) == pytest.approx(EXPECTED, rel=1e-9)
+
+
+def test_two_orders_of_the_coordinates_of_rows_are_refused() -> None:
+    labels, column = (xr.DataArray(each, {"row": ROWS}, ("row",)) for each in (EVENT, PROBA))
+    turned = column[::-1]
+    for display in (DecompositionDisplay, ReliabilityDisplay):
+        for other in (turned, turned.to_pandas()):
+            with pytest.raises(ValueError, match=r"^y_prob = rows of the index .*the order of y_true"):
+                display.from_predictions(labels, other)
+    for other in (column, PROBA, turned.drop_vars("row")[::-1]):
+        assert drawn(labels, other) == pytest.approx(drawn(EVENT, PROBA), rel=1e-12)

@@ -241,3 +241,43 @@ def test_a_state_is_of_the_arguments_of_its_training(other: dict[str, Any]) -> N
         LeastRefinement(**other).load_state_dict(state)
     # Earlier versions kept no settings.
     LeastRefinement(**other).load_state_dict({name: value for name, value in state.items() if name != "settings"})
+
+
+# ---------------------------------------------------------------- columns of later epochs
+
+K3, CAB = list("abc"), [2, 0, 1]
+CLASSES = np.arange(60) % 3
+GIVEN = 0.5 * np.random.default_rng(3).dirichlet(np.ones(3), 60) + 0.5 * np.eye(3)[CLASSES]
+BINARY = CLASSES % 2
+
+
+def seen(*chunks: tuple[Any, Any], through_a_file: bool = False) -> LeastRefinement:
+    kept = LeastRefinement(from_logits=False, generator="brier", **QUICK)
+    for labels, proba in chunks:
+        kept.update(Module(), labels, proba)
+        if through_a_file:
+            state, kept = kept.state_dict(), LeastRefinement(from_logits=False, generator="brier", **QUICK)
+            kept.load_state_dict(state)
+    return kept
+
+
+@pytest.mark.parametrize("through_a_file", [False, True])
+def test_labels_count_columns_in_the_order_of_the_first_epoch(through_a_file: bool) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(GIVEN, columns=K3)
+    spam, ham = pd.Series(GIVEN[:, 1], name="spam"), pd.Series(1 - GIVEN[:, 1], name="ham")
+    for labels in (CLASSES, np.eye(3)[CLASSES]):
+        for first in (table, GIVEN):
+            with pytest.raises(ValueError, match=r"^y_proba = columns \['c', 'a', 'b'\]: expected \[.*\], as in epochs before, since y_true names none"):
+                seen((labels, first), (labels, table.iloc[:, CAB]), through_a_file=through_a_file)
+    with pytest.raises(ValueError, match=r"^y_proba = columns \['ham'\]: expected \['spam'\], as in epochs before"):
+        seen((BINARY, spam), (BINARY, ham), through_a_file=through_a_file)
+    words, marks = np.array(K3)[CLASSES], pd.DataFrame(np.eye(3)[CLASSES], columns=K3)
+    for chunks in (
+        [(CLASSES, table), (CLASSES, table)], [(CLASSES, GIVEN), (CLASSES, table)], [(CLASSES, table), (CLASSES, GIVEN)],
+        [(words, table), (words, table.iloc[:, CAB])], [(marks, table), (marks, table.iloc[:, CAB])],
+        [(BINARY, spam), (BINARY, spam.rename("p_spam"))], [(BINARY, spam), (BINARY, spam.to_numpy())],
+        [(np.where(BINARY, "spam", "ham"), spam), (np.where(BINARY, "spam", "ham"), ham)],
+    ):  # fmt: skip
+        one, two = seen(*chunks, through_a_file=through_a_file).history
+        assert two["risk"] == pytest.approx(one["risk"], rel=1e-9)
