@@ -21,6 +21,7 @@ import numpy.typing as npt
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
+from propercal._data.noted_indexes import index_columns, noted_range
 from propercal._data.reading import read_array
 from propercal._data.tokens import count_up
 from propercal._typing import Array
@@ -40,6 +41,8 @@ class Held:
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
     """Whether the rows have a default range index."""
+    noted: Any = None
+    """Another range that a table of pyarrow notes of one of pandas: rows may since have moved."""
     others: Mapping[Hashable, Any] = field(default_factory=dict)
     """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
@@ -109,8 +112,14 @@ def hold(argument: str, values: object) -> Held:
     if native is not None:
         held = _of_table(argument, native)
         ordered = _ordered(argument, values)
+        noted = noted_range(values)
+        counted = noted is not None and is_default(noted)
         return replace(
-            held, categories=ordered or held.categories, ordered=held.ordered or ordered is not None
+            held,
+            counted=counted,
+            noted=None if counted else noted,
+            categories=ordered or held.categories,
+            ordered=held.ordered or ordered is not None,
         )
     if is_table(values):
         return _of_table(argument, values)
@@ -234,13 +243,6 @@ def as_whole_table(values: object) -> object:
     if pa is not None and isinstance(values, pa.RecordBatch):
         return pa.Table.from_batches([values])
     return values
-
-
-def index_columns(values: Any) -> list[str]:
-    """Return the columns of a table of pyarrow that are the index of one of pandas."""
-    metadata = getattr(getattr(values, "schema", None), "pandas_metadata", None) or {}
-    found = [each for each in metadata.get("index_columns", []) if isinstance(each, str)]
-    return [each for each in found if each in values.column_names]
 
 
 def _of_arrow_with_index(argument: str, values: Any) -> Held:

@@ -3,7 +3,8 @@
 Rows are matched by the values of an index, whatever its dtype, and levels of an index by their
 names. A default range index says nothing, unless the other one has the same numbers in another
 order: then rows were shuffled before or after the one was made, and nobody but the caller knows
-which.
+which. So does a range that a table of pyarrow notes, which stays as it is where rows are moved; if
+it is no default one, rows of other numbers are refused as well.
 """
 
 from __future__ import annotations
@@ -227,23 +228,30 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
 
 
 def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
-    index, counted = (
-        (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
-    )
-    if index is None or not counted:
+    own, wanted = _numbered(held), _numbered(other)
+    if own is None or wanted is None or (held.counted and other.counted):
         return
-    numbers = row_numbers(index)
-    if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
+    noted = not (held.noted is other.noted is None or held.counted or other.counted)
+    if noted and order_of(own, wanted) is None:
+        raise _other_rows(own, wanted, argument, other_argument)
+    numbers, others = row_numbers(own), row_numbers(wanted)
+    if numbers is None or others is None or np.array_equal(numbers, others):
         return
-    usual = np.arange(len(numbers))
+    if not np.array_equal(np.sort(numbers), np.sort(others)):
+        return
     raise bad_value(
         argument,
-        f"rows of the index {some_of(held.rows if held.rows is not None else usual)}",
-        f"the order of {other_argument}, whose index is "
-        f"{some_of(other.rows if other.rows is not None else usual)}",
+        f"rows of the index {some_of(own)}",
+        f"the order of {other_argument}, whose index is {some_of(wanted)}",
         "call .sort_index() on the shuffled one if its rows are to be brought back into "
         "order, or .reset_index(drop=True) if rows stand side by side as they are",
     )
+
+
+def _numbered(held: Held) -> Any:
+    """Return the index of rows, also one that only numbers them; None for none."""
+    index = held.noted if held.rows is None else held.rows
+    return np.arange(n_rows(held)) if index is None and held.counted else index
 
 
 def row_numbers(index: Any) -> Order | None:
