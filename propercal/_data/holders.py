@@ -171,8 +171,7 @@ def is_table(values: object) -> bool:
 
 def _of_pandas(argument: str, values: Any) -> Held:
     """Read a table that has an index (pandas, modin, cuDF)."""
-    index = values.index
-    index = index if not hasattr(index, "to_pandas") else index.to_pandas()
+    index = index_of(values)
     counted = is_default(index)
     held = Held(
         _stacked(argument, read_array(argument, values)),
@@ -211,6 +210,11 @@ def _categorical(argument: str, held: Held, values: Any) -> Held:
     if ordered or (names == tuple(usual) and count_up(names)):
         return replace(held, categories=names, ordered=ordered)
     return replace(held, unordered=names)
+
+
+def index_of(values: Any) -> Any:
+    """Return the index of a table of pandas, or of one with such an index, as pandas has it."""
+    return values.index.to_pandas() if hasattr(values.index, "to_pandas") else values.index
 
 
 def is_default(index: Any) -> bool:

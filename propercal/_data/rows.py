@@ -192,7 +192,7 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
         # Whoever needs as many rows of both says so.
         return InOrder(held, None)
     if held.rows is None or other.rows is None:
-        _check_not_shuffled(held, other, argument, other_argument)
+        check_not_shuffled(held, other, argument, other_argument)
         return InOrder(held, None)
     order = order_of(held.rows, other.rows)
     if order is None:
@@ -227,7 +227,8 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
     )
 
 
-def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
+def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    """Refuse an index, or a range, that has the numbers of another one in another order."""
     own, wanted = _numbered(held), _numbered(other)
     if own is None or wanted is None or (held.counted and other.counted):
         return

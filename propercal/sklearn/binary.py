@@ -20,7 +20,8 @@ from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal.sklearn.responses import Response, check_in_one_order, labels_in, plain, respond
+from propercal.sklearn.positions import check_in_one_order
+from propercal.sklearn.responses import Response, labels_in, plain, respond
 
 Floats = NDArray[np.float64]
 
