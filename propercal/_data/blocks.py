@@ -15,6 +15,7 @@ from propercal._data.layout import Layout
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import some_of
+from propercal._data.rows_of import rows_of
 from propercal._data.times import is_ordered, run_back, times_of
 
 
@@ -95,7 +96,8 @@ def _sizes(y_true: object, y_proba: object, layout: Layout, called: Names) -> li
 
 def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES) -> Any:
     """Return an index of the times of rows, None if they have none, or raise if it goes back."""
-    if not any(hasattr(type(each), "iloc") or is_labelled(each) for each in (y_true, y_proba)):
+    said = rows_of(called.labels, y_true), rows_of(called.proba, y_proba)
+    if all(each is None for each in said):
         return None
     labels, proba, _ = align(y_true, y_proba, called=called)
     index = labels.rows if proba.rows is None else proba.rows
