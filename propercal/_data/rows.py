@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,13 +133,35 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
 
 
 def _alike(value: Any) -> Any:
-    """Return what values have in common that stand for the same row, such as 7, "7" and "007"."""
+    """Return what values have in common that stand for the same row, such as 7, "7" and "007".
+
+    Times are those of the clock, whatever the zone, from the year on if they are text.
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
+    time = _time(value)
+    if time is not None:
+        return time
     if isinstance(value, str):
         value = value.strip()
         value = value.lstrip("0") or "0" if value.isdecimal() else value
     return key(value) if isinstance(value, str | int | float) else value
+
+
+def _time(value: Any) -> str | None:
+    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
+    if hasattr(value, "start_time"):
+        value = value.start_time
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip()) if "-" in value else None
+        except ValueError:
+            return None
+    if not isinstance(value, date) or value != value:
+        # What is missing is no time either.
+        return None
+    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
 
 
 def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
@@ -152,13 +175,10 @@ def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
 def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
     """Refuse coordinates that name rows which the other has in another order.
 
-    Beside an index it is that of a dimension that counts, where there is one.
+    Beside an index it is that of a dimension that counts, where there is one. What has one name on
+    both sides, coordinates or levels of an index, is the same, also where values repeat.
     """
-    pairs: list[tuple[str, Any, str, Any]] = [
-        (f"coordinates {name!r}", each, f"coordinates {name!r}", other.others[name])
-        for name, each in held.others.items()
-        if name in other.others
-    ]
+    pairs: list[tuple[str, Any, str, Any]] = []
     if held.rows is None or other.rows is None:
         for name, each in held.others.items() if other.rows is not None else ():
             pairs.append((f"coordinates {name!r}", each, "index", other.rows))
@@ -171,14 +191,34 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
         if own is not None and wanted is not None:
             pairs.append(("an index", own, "levels", wanted))
     for own, each, theirs, wanted in pairs:
-        if not agree(each, wanted, same_name=own == theirs):
-            raise bad_value(
-                argument,
-                f"{own} in another order than the {theirs} of {other_argument}",
-                "rows in one order",
-                "bring both into one order, or make coordinates the index of their dimension, by "
-                ".swap_dims",
-            )
+        if not agree(each, wanted):
+            raise _in_another_order(argument, own, theirs, other_argument)
+    own_levels, levels = _named_levels(held), _named_levels(other)
+    for name, each in {**own_levels, **held.others}.items():
+        of_index = name not in held.others
+        wanted = other.others.get(name, None if of_index else levels.get(name))
+        if wanted is not None and not agree(each, wanted, same_name=True):
+            own = f"an index {name!r}" if of_index else f"coordinates {name!r}"
+            theirs = f"coordinates {name!r}" if name in other.others else f"index {name!r}"
+            raise _in_another_order(argument, own, theirs, other_argument)
+
+
+def _named_levels(held: Held) -> dict[Hashable, Any]:
+    """Return the levels of an index that have names, or all of it where it has one level."""
+    names = [] if held.rows is None else list(held.rows.names)
+    if len(set(names)) < len(names):
+        return {}
+    return {name: held.rows.get_level_values(name) for name in names if name is not None}
+
+
+def _in_another_order(argument: str, own: str, theirs: str, other_argument: str) -> ValueError:
+    return bad_value(
+        argument,
+        f"{own} in another order than the {theirs} of {other_argument}",
+        "rows in one order",
+        "bring both into one order, or make coordinates the index of their dimension, by "
+        ".swap_dims",
+    )
 
 
 def n_rows(held: Held) -> int:
