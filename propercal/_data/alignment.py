@@ -25,6 +25,7 @@ from propercal._data.columns import (
     name_columns,
     order_of_columns,
 )
+from propercal._data.coordinates import in_any_order
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
@@ -107,6 +108,7 @@ def _align(
             y_true, y_proba, sample_weight, layout.class_axis, called
         )
     elif any(is_labelled(each) for each in (y_true, y_proba, sample_weight)):
+        y_true, y_proba, sample_weight = map(in_any_order, (y_true, y_proba, sample_weight))
         dimensions = Dimensions.of(y_true, y_proba, layout, called)
         places = dimensions.places(y_true)
         read = dimensions.read(y_true, y_proba, sample_weight)

@@ -11,10 +11,11 @@ import numpy as np
 from propercal._data.alignment import align, align_in_order, layout_for
 from propercal._data.dimensions import Dimensions
 from propercal._data.holders import hold, is_labelled
-from propercal._data.layout import Layout
+from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import some_of
+from propercal._data.rows_of import rows_of
 from propercal._data.times import is_ordered, kept, run_back, times_of
 
 
@@ -95,15 +96,17 @@ def _sizes(y_true: object, y_proba: object, layout: Layout, called: Names) -> li
 
 def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES) -> Any:
     """Return an index of the times of rows, None if they have none, or raise if it goes back."""
-    if not any(hasattr(type(each), "iloc") or is_labelled(each) for each in (y_true, y_proba)):
+    said = rows_of(called.labels, y_true), rows_of(called.proba, y_proba)
+    if all(each is None for each in said):
         return None
     labels, proba, _ = align(y_true, y_proba, called=called)
     index = labels.rows if proba.rows is None else proba.rows
-    found = [*labels.others.values(), *proba.others.values()]
+    several = [size for size in _sizes(y_true, y_proba, USUAL_LAYOUT, called) if size > 1]
+    # Several series have no order in common.
+    found = [*labels.others.values(), *proba.others.values()] if len(several) < 2 else []
     if index is not None:
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
         levels = [each for each in levels if each.nunique() > 1] or levels[:1]
-        # Several series have no order in common.
         found = [*levels, *found] if len(levels) == 1 else []
     for each in found:
         if run_back(each):

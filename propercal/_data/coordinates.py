@@ -14,6 +14,18 @@ from propercal._data.rows import Order, agree, in_place, order_of, some_of, with
 from propercal._data.tokens import content, is_number, key, named, of_class_0
 
 
+def in_any_order(values: Any) -> Any:
+    """Return a labelled array whose rows xarray can take, unlike text of pyarrow.
+
+    A dictionary stays as it is, since it has the names of all classes.
+    """
+    if not is_labelled(values) or not hasattr(values.dtype, "storage"):
+        return values
+    if hasattr(getattr(values.dtype, "pyarrow_dtype", None), "ordered"):
+        return values
+    return values.copy(data=np.asarray(values.to_numpy(), dtype=object))
+
+
 def coordinate(values: Any, dim: Hashable) -> Any:
     """Return the coordinate of a dimension as an index, also where xarray has made none of it."""
     if dim in values.indexes:
@@ -35,6 +47,23 @@ def others_along(values: Any, dim: Hashable) -> dict[Hashable, Any]:
         for name, each in values.coords.items()
         if each.dims == (dim,) and name != dim and name not in levels
     }
+
+
+def named_along(values: Any, dim: Hashable) -> dict[Hashable, Any]:
+    """Return what names places along a dimension: other coordinates, and levels of its index."""
+    index = values.indexes.get(dim)
+    levels = list(index.names) if index is not None and index.nlevels > 1 else []
+    return {n: index.get_level_values(n) for n in levels} | others_along(values, dim)
+
+
+def others_of_rows(values: Any, samples: Sequence[Hashable]) -> dict[Hashable, Any]:
+    """Return the coordinates of other names that name each row, of one or of more dimensions."""
+    if len(samples) == 1:
+        return others_along(values, samples[0])
+    import pandas as pd
+
+    found = {n: each for n, each in values.coords.items() if samples and {*each.dims} == {*samples}}
+    return {n: pd.Index(each.transpose(*samples).to_numpy().ravel()) for n, each in found.items()}
 
 
 def index_of(values: Any, samples: Sequence[Hashable]) -> Any:
@@ -250,7 +279,7 @@ def tells(values: Any, reference: Any, dim: Hashable) -> bool:
     """Tell whether both have coordinates along a dimension that match their places."""
     if all(each is not None for each in _pair(values, reference, dim)):
         return True
-    return bool(set(others_along(values, dim)) & set(others_along(reference, dim)))
+    return bool(set(named_along(values, dim)) & set(named_along(reference, dim)))
 
 
 def order_along(
@@ -266,13 +295,13 @@ def order_along(
     own, wanted = _pair(values, reference, dim)
     told = own is not None and wanted is not None
     order = _order(argument, own, wanted, dim, other) if told else None
-    theirs = others_along(reference, dim)
-    for name, each in others_along(values, dim).items():
+    theirs = named_along(reference, dim)
+    for name, each in named_along(values, dim).items():
         if name not in theirs:
             continue
         if not told:
             order, told = _order(argument, each, theirs[name], name, other), True
-        elif not agree(each if order is None else each[order], theirs[name]):
+        elif not agree(each if order is None else each[order], theirs[name], same_name=True):
             raise _contradiction(argument, dim, name, other)
     if not told:
         _check_other_names(argument, values, reference, dim, other)

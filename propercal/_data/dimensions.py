@@ -19,6 +19,7 @@ from propercal._data.coordinates import (
     order_along,
     order_by_levels,
     others_along,
+    others_of_rows,
     scalars_of,
     selected,
     tells,
@@ -175,7 +176,7 @@ class Dimensions:
             size = prod(values.sizes[dim] for dim in samples)
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
-        others = others_along(values, samples[0]) if len(samples) == 1 else {}
+        others = others_of_rows(values, samples)
         held = replace(held, values=array, rows=index_of(values, samples), others=others)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)

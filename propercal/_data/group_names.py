@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array
-from propercal._data.holders import Held, hold, index_columns, is_labelled
+from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.messages import bad_value, some_rows, warn
+from propercal._data.noted_indexes import index_columns
 from propercal._data.reading import is_missing
 from propercal._data.texts import alike, is_nothing, nearly_equal
 from propercal._data.tokens import key

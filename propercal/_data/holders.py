@@ -22,6 +22,7 @@ import numpy.typing as npt
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
+from propercal._data.noted_indexes import index_columns, noted_range
 from propercal._data.reading import read_array
 from propercal._data.tokens import count_up, named
 from propercal._typing import Array
@@ -43,6 +44,8 @@ class Held:
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
     """Whether the rows have a default range index."""
+    noted: Any = None
+    """Another range that a table of pyarrow notes of one of pandas: rows may since have moved."""
     others: Mapping[Hashable, Any] = field(default_factory=dict)
     """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
@@ -110,7 +113,10 @@ def hold(argument: str, values: object) -> Held:
     if native is not None and index_columns(values):
         return _of_arrow_with_index(argument, values)
     if native is not None:
-        return _with_dictionary(argument, _of_table(argument, native), values)
+        held = _with_dictionary(argument, _of_table(argument, native), values)
+        noted = noted_range(values)
+        counted = noted is not None and is_default(noted)
+        return replace(held, counted=counted, noted=None if counted else noted)
     if is_table(values):
         return _of_table(argument, values)
     # An index of pandas may be a column that became one.
@@ -161,8 +167,7 @@ def is_table(values: object) -> bool:
 
 def _of_pandas(argument: str, values: Any) -> Held:
     """Read a table that has an index (pandas, modin, cuDF)."""
-    index = values.index
-    index = index if not hasattr(index, "to_pandas") else index.to_pandas()
+    index = index_of(values)
     counted = is_default(index)
     held = Held(
         _stacked(argument, read_array(argument, values)),
@@ -205,6 +210,11 @@ def _of_all(held: Held, names: tuple[Any, ...], *, ordered: bool) -> Held:
     return replace(held, unordered=names)
 
 
+def index_of(values: Any) -> Any:
+    """Return the index of a table of pandas, or of one with such an index, as pandas has it."""
+    return values.index.to_pandas() if hasattr(values.index, "to_pandas") else values.index
+
+
 def is_default(index: Any) -> bool:
     """Tell whether an index of pandas numbers its places from 0."""
     kind = type(index).__name__
@@ -235,13 +245,6 @@ def as_whole_table(values: object) -> object:
     if pa is not None and isinstance(values, pa.RecordBatch):
         return pa.Table.from_batches([values])
     return values
-
-
-def index_columns(values: Any) -> list[str]:
-    """Return the columns of a table of pyarrow that are the index of one of pandas."""
-    metadata = getattr(getattr(values, "schema", None), "pandas_metadata", None) or {}
-    found = [each for each in metadata.get("index_columns", []) if isinstance(each, str)]
-    return [each for each in found if each in values.column_names]
 
 
 def _of_arrow_with_index(argument: str, values: Any) -> Held:

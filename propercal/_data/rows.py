@@ -3,7 +3,8 @@
 Rows are matched by the values of an index, whatever its dtype, and levels of an index by their
 names. A default range index says nothing, unless the other one has the same numbers in another
 order: then rows were shuffled before or after the one was made, and nobody but the caller knows
-which.
+which. So does a range that a table of pyarrow notes, which stays as it is where rows are moved; if
+it is no default one, rows of other numbers are refused as well.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -133,13 +135,35 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
 
 
 def _alike(value: Any) -> Any:
-    """Return what values have in common that stand for the same row, such as 7, "7" and "007"."""
+    """Return what values have in common that stand for the same row, such as 7, "7" and "007".
+
+    Times are those of the clock, whatever the zone, from the year on if they are text.
+    """
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
+    time = _time(value)
+    if time is not None:
+        return time
     if isinstance(value, str):
         value = value.strip()
         value = value.lstrip("0") or "0" if value.isdecimal() else value
     return key(value) if isinstance(value, str | int | float) else value
+
+
+def _time(value: Any) -> str | None:
+    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
+    if hasattr(value, "start_time"):
+        value = value.start_time
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip()) if "-" in value else None
+        except ValueError:
+            return None
+    if not isinstance(value, date) or value != value:
+        # What is missing is no time either.
+        return None
+    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
 
 
 def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
@@ -153,13 +177,10 @@ def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
 def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
     """Refuse coordinates that name rows which the other has in another order.
 
-    Beside an index it is that of a dimension that counts, where there is one.
+    Beside an index it is that of a dimension that counts, where there is one. What has one name on
+    both sides, coordinates or levels of an index, is the same, also where values repeat.
     """
-    pairs: list[tuple[str, Any, str, Any]] = [
-        (f"coordinates {name!r}", each, f"coordinates {name!r}", other.others[name])
-        for name, each in held.others.items()
-        if name in other.others
-    ]
+    pairs: list[tuple[str, Any, str, Any]] = []
     if held.rows is None or other.rows is None:
         for name, each in held.others.items() if other.rows is not None else ():
             pairs.append((f"coordinates {name!r}", each, "index", other.rows))
@@ -172,14 +193,34 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
         if own is not None and wanted is not None:
             pairs.append(("an index", own, "levels", wanted))
     for own, each, theirs, wanted in pairs:
-        if not agree(each, wanted, same_name=own == theirs):
-            raise bad_value(
-                argument,
-                f"{own} in another order than the {theirs} of {other_argument}",
-                "rows in one order",
-                "bring both into one order, or make coordinates the index of their dimension, by "
-                ".swap_dims",
-            )
+        if not agree(each, wanted):
+            raise _in_another_order(argument, own, theirs, other_argument)
+    own_levels, levels = _named_levels(held), _named_levels(other)
+    for name, each in {**own_levels, **held.others}.items():
+        of_index = name not in held.others
+        wanted = other.others.get(name, None if of_index else levels.get(name))
+        if wanted is not None and not agree(each, wanted, same_name=True):
+            own = f"an index {name!r}" if of_index else f"coordinates {name!r}"
+            theirs = f"coordinates {name!r}" if name in other.others else f"index {name!r}"
+            raise _in_another_order(argument, own, theirs, other_argument)
+
+
+def _named_levels(held: Held) -> dict[Hashable, Any]:
+    """Return the levels of an index that have names, or all of it where it has one level."""
+    names = [] if held.rows is None else list(held.rows.names)
+    if len(set(names)) < len(names):
+        return {}
+    return {name: held.rows.get_level_values(name) for name in names if name is not None}
+
+
+def _in_another_order(argument: str, own: str, theirs: str, other_argument: str) -> ValueError:
+    return bad_value(
+        argument,
+        f"{own} in another order than the {theirs} of {other_argument}",
+        "rows in one order",
+        "bring both into one order, or make coordinates the index of their dimension, by "
+        ".swap_dims",
+    )
 
 
 def n_rows(held: Held) -> int:
@@ -193,7 +234,7 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
         # Whoever needs as many rows of both says so.
         return InOrder(held, None)
     if held.rows is None or other.rows is None:
-        _check_not_shuffled(held, other, argument, other_argument)
+        check_not_shuffled(held, other, argument, other_argument)
         return InOrder(held, None)
     order = order_of(held.rows, other.rows)
     if order is None:
@@ -228,24 +269,32 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
     )
 
 
-def _check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
-    index, counted = (
-        (held.rows, other.counted) if other.rows is None else (other.rows, held.counted)
-    )
-    if index is None or not counted:
+def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    """Refuse an index, or a range, that has the numbers of another one in another order."""
+    own, wanted = _numbered(held), _numbered(other)
+    if own is None or wanted is None or (held.counted and other.counted):
         return
-    numbers = row_numbers(index)
-    if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
+    noted = not (held.noted is other.noted is None or held.counted or other.counted)
+    if noted and order_of(own, wanted) is None:
+        raise _other_rows(own, wanted, argument, other_argument)
+    numbers, others = row_numbers(own), row_numbers(wanted)
+    if numbers is None or others is None or np.array_equal(numbers, others):
         return
-    usual = np.arange(len(numbers))
+    if not np.array_equal(np.sort(numbers), np.sort(others)):
+        return
     raise bad_value(
         argument,
-        f"rows of the index {some_of(held.rows if held.rows is not None else usual)}",
-        f"the order of {other_argument}, whose index is "
-        f"{some_of(other.rows if other.rows is not None else usual)}",
+        f"rows of the index {some_of(own)}",
+        f"the order of {other_argument}, whose index is {some_of(wanted)}",
         "call .sort_index() on the shuffled one if its rows are to be brought back into "
         "order, or .reset_index(drop=True) if rows stand side by side as they are",
     )
+
+
+def _numbered(held: Held) -> Any:
+    """Return the index of rows, also one that only numbers them; None for none."""
+    index = held.noted if held.rows is None else held.rows
+    return np.arange(n_rows(held)) if index is None and held.counted else index
 
 
 def row_numbers(index: Any) -> Order | None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from propercal._files import formats
 from propercal._files.class_names import Read, in_order_of_names
@@ -56,8 +59,20 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
             labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
-            ids=None if own is None else archive.array(own).astype(str).astype(object),
+            ids=None if own is None else _ids(path, archive.array(own), len(y_proba), columns.id),
         )
+
+
+def _ids(path: Path, ids: npt.NDArray[Any], n: int, named: str | None) -> npt.NDArray[Any] | None:
+    """Return ids as text, one for each row; None for another array of that name, unless `named`."""
+    if ids.shape in ((n,), (n, 1)):
+        return ids.reshape(n).astype(str).astype(object)
+    if named is None:
+        return None
+    raise ValueError(
+        f"{path}: id_column = {named!r}, an array of shape {ids.shape}: expected an id for each of "
+        f"{n} rows; name another array."
+    )
 
 
 def of_npy(path: Path, columns: Columns) -> PredictionFile:

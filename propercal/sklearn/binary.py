@@ -17,14 +17,8 @@ from propercal._data.dimensions import of_rows
 from propercal._data.messages import bad_value, some_names
 from propercal._data.one_column import OneColumn
 from propercal._data.tokens import key
-from propercal.sklearn.responses import (
-    CALLED,
-    Response,
-    check_in_one_order,
-    labels_in,
-    plain,
-    respond,
-)
+from propercal.sklearn.positions import check_in_one_order
+from propercal.sklearn.responses import CALLED, Response, labels_in, plain, respond
 
 Floats = NDArray[np.float64]
 

@@ -24,14 +24,8 @@ from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
 from propercal.sklearn.binary import fitted_response, read_rows
-from propercal.sklearn.responses import (
-    CALLED,
-    Response,
-    check_in_one_order,
-    labels_in,
-    plain,
-    with_labels,
-)
+from propercal.sklearn.positions import check_in_one_order
+from propercal.sklearn.responses import CALLED, Response, labels_in, plain, with_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -343,7 +337,7 @@ class DecompositionDisplay:
         held = of_rows(CALLED.proba, y_prob, CALLED)
         if held.values.ndim == 2 and held.values.shape[1] > 1:
             rows_of = {"sample_weight": sample_weight, "groups": groups}
-            check_in_one_order(y_true=y_true, y_prob=y_prob, **rows_of)
+            check_in_one_order(y_true=y_true, y_prob=held, **rows_of)
             if labels is None:
                 check_columns_order(held.columns, [as_generator(generator)], as_notion(notion))
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))

@@ -25,10 +25,10 @@ from propercal._data.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
+from propercal.sklearn.positions import check_in_one_order
 from propercal.sklearn.responses import (
     Response,
     as_response,
-    check_in_one_order,
     classes_of,
     in_numpy,
     respond,

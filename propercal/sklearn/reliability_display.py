@@ -11,7 +11,7 @@ from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
 from propercal.sklearn.curves import Bands, curve_of
-from propercal.sklearn.responses import check_in_one_order
+from propercal.sklearn.positions import check_in_one_order
 
 if TYPE_CHECKING:
     import xarray as xr

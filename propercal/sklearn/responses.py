@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +10,12 @@ from numpy.typing import NDArray
 
 from propercal._array import is_torch, to_numpy
 from propercal._data.columns import keys, names_of
-from propercal._data.coordinates import coordinate
 from propercal._data.dimensions import of_rows
-from propercal._data.holders import Held, hold, index_columns, is_default, is_labelled
+from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, warn
 from propercal._data.reading import Names, is_missing, read_array
-from propercal._data.rows import in_place, order_of, some_of
 from propercal._data.tokens import key
+from propercal.sklearn.positions import check_predicted
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -49,7 +47,7 @@ def respond(estimator: Any, X: Any) -> Response:
         )
     # Where nothing was fitted, this says so.
     predicted = estimator.predict_proba(X)
-    check_in_one_order(X=X, predictions=predicted)
+    check_predicted(X, predicted)
     if isinstance(predicted, list | tuple):
         raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
     return as_response(name, predicted, classes_of(estimator))
@@ -207,36 +205,6 @@ def _check_kind(unknown: list[Any], classes: list[Any], name: str) -> None:
             f"labels of one type with the classes of {name}, {some_names(classes)}",
             "pass them as they were passed to fit",
         )
-
-
-def check_in_one_order(**given: Any) -> None:
-    """Raise where an index says that rows of two arguments stand in different orders.
-
-    Rows are told by their positions, so that an index says nothing else.
-    """
-    known = [(name, rows) for name, each in given.items() if (rows := _index(each)) is not None]
-    for (first, one), (second, other) in combinations(known, 2):
-        order = order_of(one, other)
-        if order is not None and not in_place(order):
-            raise bad_value(
-                second,
-                f"rows of the index {some_of(other)}",
-                f"the order of {first}, {some_of(one)}, as rows are told by their positions",
-                f"bring both into one order, such as by {second}.loc[{first}.index]",
-            )
-
-
-def _index(values: Any) -> Any:
-    """Return what names rows of a table, a series or an array; None for what only counts."""
-    if is_labelled(values):
-        return coordinate(values, values.dims[0]) if values.ndim else None
-    if index_columns(values):
-        return hold("rows", values).rows
-    if not hasattr(type(values), "iloc"):
-        return None
-    index = values.index
-    index = index if not hasattr(index, "to_pandas") else index.to_pandas()
-    return None if is_default(index) else index
 
 
 def plain(argument: str, values: Any) -> Any:

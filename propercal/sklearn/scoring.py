@@ -18,7 +18,8 @@ from propercal.decomposition import decompose
 from propercal.generators.order import check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator, available
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_method, with_settings
-from propercal.sklearn.responses import check_in_one_order, plain, respond, with_labels
+from propercal.sklearn.positions import check_in_one_order
+from propercal.sklearn.responses import plain, respond, with_labels
 
 if TYPE_CHECKING:
     from propercal.result import Decomposition

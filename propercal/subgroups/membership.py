@@ -20,12 +20,12 @@ from propercal._data.holders import (
     as_whole_table,
     check_no_index,
     hold,
-    index_columns,
     is_labelled,
 )
 from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
+from propercal._data.noted_indexes import index_columns, noted_range
 from propercal._data.predictions import Predictions
 from propercal._data.reading import Names, read_numpy
 
@@ -116,7 +116,7 @@ def read_membership(
 def _has_rows_of(held: Held, other: Held) -> bool:
     """Tell whether two columns are of one table, or have nothing that tells their rows."""
     same = held.rows is other.rows and held.counted == other.counted
-    return same and not held.others and not other.others
+    return same and held.noted is other.noted is None and not held.others and not other.others
 
 
 def _n_rows(y_true: object, y_proba: object, layout: Layout, names: Names) -> int:
@@ -211,7 +211,8 @@ def _of_table(table: Any, argument: str) -> Iterator[tuple[Any, object]]:
         check_no_index(argument, table.columns)
     for i, name in enumerate(table.columns):
         if name not in index:
-            yield name, native.select([name, *index]) if index else table[:, i].to_native()
+            noted = index or noted_range(native) is not None
+            yield name, native.select([name, *index]) if noted else table[:, i].to_native()
 
 
 def _marks(values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:

@@ -16,6 +16,8 @@ import pandas as pd
 import pytest
 
 from propercal._files import formats
+from propercal._files.arrays import of_npz
+from propercal._files.columns import Columns
 from propercal.cli.command import main
 from propercal.cli.files import PredictionFile, read_predictions
 
@@ -271,3 +273,15 @@ def test_text_that_is_none_in_a_parquet_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not a readable parquet file") as caught:
         read_predictions(path)
     assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_ids_in_an_archive_are_one_for_each_row(tmp_path: Path) -> None:
+    """In a column too; what else is called `id`, such as that of a run, is none of them."""
+    n, names = len(LABELS), [f"r{i}" for i in range(len(LABELS))]
+    for ids, found in ((names, names), (np.array(names)[:, None], names), ("run 7", None), (np.zeros((n, 2)), None)):
+        np.savez(tmp_path / "p.npz", labels=LABELS, probs=PROBS, id=ids)
+        held = of_npz(tmp_path / "p.npz", Columns(None, None, (), False, finds_id=True)).ids
+        assert (None if held is None else held.tolist()) == found
+        if found is None:
+            with pytest.raises(ValueError, match=rf"id_column = 'id', an array of shape .*expected an id for each of {n} rows"):
+                read_predictions(tmp_path / "p.npz", id_column="id")

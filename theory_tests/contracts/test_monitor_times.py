@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -177,3 +178,33 @@ def test_blocks_of_categories_of_times_are_in_their_order() -> None:
             continue
         with pytest.raises(ValueError, match="beside rows of the index"):
             decompose(*data, blocks=2)
+
+
+@pytest.mark.parametrize("holder", ["arrow", "rows", "labelled rows", "narwhals", "deque"])
+def test_times_in_every_holder_of_rows_that_has_some(holder: str) -> None:
+    narwhals, pa, xr = (pytest.importorskip(each) for each in ("narwhals", "pyarrow", "xarray"))
+    days = pd.date_range("2024-01-01", periods=60)
+    order, steps = np.random.default_rng(0).permutation(60), np.arange(60)
+    expected = CalibrationMonitor(3)
+    expected.update(CODES, PROBA)
+
+    def held(rows: Any, values: Any = PROBA) -> Any:
+        frame = pd.DataFrame(values[rows], days[rows], ["0", "1", "2"])
+        if holder == "arrow":
+            return pa.Table.from_pandas(frame)
+        if holder == "narwhals":
+            return narwhals.from_native(frame)
+        if holder == "labelled rows":
+            return list(xr.DataArray(frame.to_numpy(), dims=("row", "class"), coords={"row": days[rows]}))
+        each = [row for _, row in frame.iterrows()]
+        return deque(each) if holder == "deque" else each
+
+    monitor = CalibrationMonitor(3)
+    monitor.update(CODES[:30], held(steps[:30]))
+    with pytest.raises(ValueError, match=r"rows of the time 2024-01-21 .*after those of 2024-01-30"):
+        monitor.update(CODES[20:], held(steps[20:]))
+    for odd in ((CODES, held(order)), (held(order, np.eye(3)[CODES]), PROBA)):
+        with pytest.raises(ValueError, match=r"y_proba = rows of the times .*expected rows in the order of time"):
+            CalibrationMonitor(3).update(*odd)
+    monitor.update(CODES[30:], held(steps[30:]))
+    assert monitor.log_e_value == pytest.approx(expected.log_e_value, rel=1e-12)

@@ -169,7 +169,7 @@ def test_rows_are_told_by_their_positions() -> None:
     pd = pytest.importorskip("pandas")
     model = of(TWO)
     weight = np.linspace(1, 3, len(X))
-    turned = np.arange(len(X))[::-1]
+    turned = [f"row {i}" for i in range(len(X))][::-1]
     expected = scorer(**FAST)(model, X, TWO, sample_weight=weight)
     y = pd.Series(TWO, index=turned)
     assert scorer(**FAST)(model, X, y, sample_weight=pd.Series(weight)) == expected
