@@ -79,7 +79,7 @@ def _check(name: str, points: Any) -> None:
 
 
 def _article(word: str) -> str:
-    return f"an {word}" if word[0].lower() in "aeiou" or word.startswith("nd") else f"a {word}"
+    return f"an {word}" if word[0].lower() in "aeiou" or word.startswith("ndarray") else f"a {word}"
 
 
 def _check_together(names: list[str], points: tuple[Any, ...]) -> None:
