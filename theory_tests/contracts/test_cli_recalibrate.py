@@ -38,6 +38,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def write(path: str, **arrays: Any) -> None:
+    np.savez(path, **arrays)
+
+
 def done(*arguments: str) -> None:
     assert main(["recalibrate", *arguments]) == 0
 
@@ -276,13 +280,13 @@ def test_names_of_an_archive_are_read_as_elsewhere(name: str, capsys: Captured) 
     """Under every name that is read beside labels; an array of another one is refused where it says another order."""
     moved = P[N:][:, [2, 0, 1]]
     np.savez("plain.npz", probs=P[N:])
-    np.savez("named.npz", probs=moved, **{name: ["emu", "cat", "dog"]})
+    write("named.npz", probs=moved, **{name: ["emu", "cat", "dog"]})
     done("fit.csv", "--recalibrator", "isotonic", "--save-map", "map.json", "--apply", "plain.npz", "-o", "plain_out.npz")
     done("--map", "map.json", "--apply", "named.npz", "-o", "out.npz")
     found = np.load("out.npz")
     assert found[name].tolist() == ["emu", "cat", "dog"]
     np.testing.assert_allclose(found["probs"], np.load("plain_out.npz")["probs"][:, [2, 0, 1]], rtol=1e-12)
-    np.savez("other.npz", probs=moved, **{name: ["emu", "cat", "elk"]})
+    write("other.npz", probs=moved, **{name: ["emu", "cat", "elk"]})
     assert "expected 'cat', 'dog', 'emu'" in refused(capsys, "--map", "map.json", "--apply", "other.npz")
 
 
@@ -290,7 +294,7 @@ def test_names_of_an_archive_are_read_as_elsewhere(name: str, capsys: Captured) 
 def test_an_array_that_lists_the_classes_in_another_order_is_refused(beside: Any, capsys: Captured) -> None:
     done("fit.csv", "--recalibrator", "isotonic", "--save-map", "map.json")
     for other in ("columns", "label_order"):
-        np.savez("new.npz", probs=P[N:][:, [2, 0, 1]], **{other: ["emu", "cat", "dog"]}, **beside)
+        write("new.npz", probs=P[N:][:, [2, 0, 1]], **{other: ["emu", "cat", "dog"]}, **beside)
         assert f"array '{other}' lists the classes as 'emu', 'cat', 'dog'" in refused(capsys, "--map", "map.json", "--apply", "new.npz")
         said = [flag for name in ("emu", "cat", "dog") for flag in ("--class", name)]
         done("--map", "map.json", "--apply", "new.npz", *said, "-o", "said.npz", "--force")

@@ -29,6 +29,10 @@ CAB = np.array(["c", "a", "b"])
 KEYS = ["classes", "classes_", "class_names", "label_names", "target_names", "names"]
 
 
+def write(path: Path, **arrays: Any) -> None:
+    np.savez(path, **arrays)
+
+
 def of_arrays(folder: Path, **arrays: Any) -> float:
     np.savez(folder / "p.npz", **arrays)
     found = read_predictions(folder / "p.npz")
@@ -248,11 +252,11 @@ def test_the_only_column_may_have_its_name_in_any_of_these_arrays(tmp_path: Path
     for name, score in (("fraud", SCORE), ("legit", 1 - SCORE)):
         for proba in (score, score[:, None]):
             assert of_arrays(tmp_path, labels=WORDS, probs=proba, **{key: np.array([name])}) == pytest.approx(TWO)
-    np.savez(tmp_path / "fit.npz", labels=WORDS, probs=SCORE, **{key: np.array(["fraud"])})
-    np.savez(tmp_path / "new.npz", probs=1 - SCORE, **{key: np.array(["legit"])})
+    write(tmp_path / "fit.npz", labels=WORDS, probs=SCORE, **{key: np.array(["fraud"])})
+    write(tmp_path / "new.npz", probs=1 - SCORE, **{key: np.array(["legit"])})
     arguments = ["recalibrate", str(tmp_path / "fit.npz"), "--apply", str(tmp_path / "new.npz"), "-o", str(tmp_path / "out.npz")]
     assert main(arguments) == 1
-    np.savez(tmp_path / "new.npz", probs=SCORE, **{key: np.array(["fraud"])})
+    write(tmp_path / "new.npz", probs=SCORE, **{key: np.array(["fraud"])})
     assert main(arguments) == 0
     # In one row it may be the name of the row.
     np.savez(tmp_path / "row.npz", labels=[1], probs=[0.9], names=np.array(["legit"]))

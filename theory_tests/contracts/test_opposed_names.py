@@ -240,8 +240,8 @@ def test_a_column_of_the_other_class_is_not_of_the_positive_one(positive: str, n
         if name != negative and name != "ben":
             refused("y_true = the names", words, column, labels=[negative, positive])
         check(words, column, pos_label=negative)
-    for name in (f"p_{positive}", f"P({positive})", positive, "score", None):
-        check(words, pd.Series(SCORE, name=name), pos_label=positive)
+    for own in (f"p_{positive}", f"P({positive})", positive, "score", None):
+        check(words, pd.Series(SCORE, name=own), pos_label=positive)
 
 
 @pytest.mark.parametrize(

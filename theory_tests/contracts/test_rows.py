@@ -78,7 +78,7 @@ def test_row_numbers_of_any_type_in_another_order_are_refused_beside_a_default_i
     check(labels.iloc[ORDER], PLAIN.set_axis(labels.index))
 
 
-NUMBERED = {
+NUMBERED: dict[str, Any] = {
     "text of floats": pd.Index([f"{i}.0" for i in range(N)]),
     "bytes": pd.Index([str(i).encode() for i in range(N)]),
     "decimals": pd.Index([Decimal(i) for i in range(N)]),

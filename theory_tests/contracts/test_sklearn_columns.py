@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -207,7 +207,7 @@ def test_names_of_columns_are_read_in_tables_of_any_library(library: str) -> Non
             ReliabilityDisplay.from_predictions(EVENT, of_0)
 
 
-COLUMNS_OF_A_CLASS = {
+COLUMNS_OF_A_CLASS: dict[str, Callable[[str], Any]] = {
     "index": lambda name: pd.Index(PROBA, name=name),
     "labelled column": lambda name: xr.DataArray(PROBA[:, None], {"class": [name]}, ("row", "class")),
     "list of rows": lambda name: [pd.Series({name: each}) for each in PROBA],
