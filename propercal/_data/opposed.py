@@ -49,6 +49,17 @@ _OF_TWO_CLASSES = [
 ]
 #: Of which one may say something else too, such as that an answer is right.
 _OF_SIDES = frozenset(("left", "right"))
+#: Forms of one word that have too few letters in common to be seen as such.
+_FORMS = [
+    frozenset(forms.split())
+    for forms in (
+        "win wins won",
+        "lose loses lost loss",
+        "die dies died dead death",
+        "buy buys bought",
+        "pay pays paid",
+    )
+]
 #: Words before the number of a class.
 _CLASS = {"class", "cls", "label", "category"}
 
@@ -143,8 +154,13 @@ def _are_of_others(first: Any, second: Any) -> bool:
         _words_of_class(each, letters=rest != said or len(content(name)) == 1)
         for each, name in zip(rest, (first, second), strict=True)
     )
-    alike = any(x == y or are_alike(x, y) or are_short_for(x, y) for x in a for y in b)
+    alike = any(_are_one_word(x, y) for x in a for y in b)
     return bool(a and b) and not alike
+
+
+def _are_one_word(x: str, y: str) -> bool:
+    forms = any({x, y} <= each for each in _FORMS)
+    return x == y or forms or are_alike(x, y) or are_short_for(x, y)
 
 
 def contradicts(name: Any, positive: Any, negative: Any) -> bool:

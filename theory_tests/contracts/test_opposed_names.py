@@ -116,6 +116,7 @@ ONE = [
     ("readmitted_30d", "readmitted_p30"),
     ("sex_Female", "p_Female"),
     ("home_win", "p_home"),
+    ("home_team_won", "home_win_prob"),
     ("price_up", "p_price_up"),
     ("stage_II", "p_stage_II"),
     ("malignant", "p_M"),
