@@ -55,8 +55,7 @@ class BregmanGenerator(abc.ABC):
     ...     def value(self, p):
     ...         return (p**3).sum(-1) - 1
     ...
-    ...     @of_points
-    def gradient(self, p):
+    ...     def gradient(self, p):
     ...         return 3 * p**2
     >>> p, q = np.asarray([0.5, 0.5]), np.asarray([0.75, 0.25])
     >>> print(Cubic().divergence(p, q))

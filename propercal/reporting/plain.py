@@ -118,6 +118,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         "Groups of rows are so unequal that {n} of them tell as much as {few} of equal size.",
     ),
     (
+        r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as two groups",
+        (
+            "The groups {one} and {other} are nearly the same name, and are read as two. If they "
+            "are one group, write its name in one way."
+        ),
+    ),
+    (
         r"holds .* and no 0: read as numbers of columns",
         (
             "No row has the label 0, so labels were read as counting the columns from 0. If they "
