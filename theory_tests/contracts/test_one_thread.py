@@ -7,11 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import propercal
 from propercal import _threads
@@ -59,7 +61,7 @@ def test_four_threads_leave_nothing_behind() -> None:
         for pause in (0.0, 1e-4 * i):
             with one_thread():
                 time.sleep(pause)
-                if _threads.n_threads() != 1 or set(numbers()) != {1}:
+                if _threads.n_threads() != 1 or of_blas() != {1}:
                     wrong.append("more than one within")
             if _threads.n_threads() != 3:
                 wrong.append("not three after")
@@ -75,25 +77,41 @@ def test_four_threads_leave_nothing_behind() -> None:
     assert numbers() == before
 
 
-def test_any_thread_can_ask() -> None:
+def of_blas() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_of_blas() -> Iterator[None]:
+    """The environment may ask for one, and this thread is then the one that BLAS obeys."""
+    with threadpool_limits(2, user_api="blas"):
+        if of_blas() != {2}:
+            pytest.skip("BLAS has one thread")
+        yield
+        assert of_blas() == {2}
+
+
+@pytest.mark.usefixtures("two_of_blas")
+@pytest.mark.parametrize("context", [one_thread, lambda: _threads.one_blas_thread], ids=["one_thread", "one_blas_thread"])
+def test_any_thread_can_ask(context: Callable[[], AbstractContextManager[None]]) -> None:
     """threadpoolctl 3.8 ignores all threads but the one that set a limit first."""
-    before, found = numbers(), []
+    found = []
 
     def ask() -> None:
-        with one_thread():
-            found.append(numbers())
+        with context():
+            found.append(of_blas())
+        found.append(of_blas())
 
     ask()
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
-    assert [set(each) for each in found] == [{1}, {1}]
-    assert numbers() == before
+    assert found == [{1}, {2}, {1}, {2}]
 
 
+@pytest.mark.usefixtures("two_of_blas")
 @pytest.mark.parametrize("first_ends_first", [False, True])
 def test_one_blas_thread_is_lifted_by_whichever_thread_ends_last(*, first_ends_first: bool) -> None:
-    before = numbers()
     entered, may_end = threading.Event(), threading.Event()
 
     def ask() -> None:
@@ -112,14 +130,14 @@ def test_one_blas_thread_is_lifted_by_whichever_thread_ends_last(*, first_ends_f
         assert entered.wait(60)
         with _threads.one_blas_thread:
             end()
-            assert set(numbers()) == {1}
+            assert of_blas() == {1}
     else:
         with _threads.one_blas_thread:
             other.start()
             assert entered.wait(60)
-        assert set(numbers()) == {1}
+        assert of_blas() == {1}
         end()
-    assert numbers() == before
+    assert of_blas() == {2}
 
 
 def test_the_rest_of_the_process_is_left_alone() -> None:
