@@ -79,6 +79,13 @@ def unrelated(n: int, k: int = 3, seed: Any = 0, *, concentration: float = 1.0) 
     return rng.integers(0, k, n), rng.dirichlet([concentration] * k, n)
 
 
+def two_models_by_class(n: int, rng: np.random.Generator) -> tuple[Labels, Floats, Floats, Labels]:
+    """Sorted labels, predictions of two models that know nothing of them, and an order of rows within each class."""
+    labels, first = unrelated(n)
+    labels, second = np.sort(labels), first**2 / (first**2).sum(axis=1, keepdims=True)
+    return labels, first, second, np.concatenate([rng.permutation(np.flatnonzero(i == labels)) for i in range(3)])
+
+
 def softmax(z: Any) -> Floats:
     e = np.exp(z - z.max(axis=1, keepdims=True))
     return np.asarray(e / e.sum(axis=1, keepdims=True))

@@ -18,7 +18,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal._files.names import listed, reason
+from propercal._files.names import advising, listed, reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,14 +232,12 @@ def codes_of(
     held = Held(values_of(labels))
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
-    try:
+    advice = (
+        "rename the columns, recode the labels, or name the label of a single column with "
+        "pos_label (--pos-label on the command line)."
+    )
+    with advising(path, advice):
         found = _read(held, class_names, columns)
-    except ValueError as error:
-        said = str(error).rpartition("; ")[0]
-        raise ValueError(
-            f"{path}: {said}; rename the columns, recode the labels, or name the label of a single "
-            "column with pos_label (--pos-label on the command line)."
-        ) from error
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(
             f"{path}: labels {listed(sorted(set(labels)))}: expected the names of classes, "

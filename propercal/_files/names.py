@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def one_line(message: object) -> str:
@@ -34,3 +35,12 @@ def listed(names: Sequence[object], *, most: int = 12) -> str:
 def reason(error: BaseException) -> str:
     """Return the message of an error in one line, without its full stop."""
     return one_line(error).rstrip(".")
+
+
+@contextmanager
+def advising(path: object, advice: str) -> Iterator[None]:
+    """Raise what readers of arguments say of a file, with advice to who has a file."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {str(error).rpartition('; ')[0]}; {advice}") from error

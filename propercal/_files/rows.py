@@ -20,7 +20,7 @@ from propercal._data.rows import in_order_of, order_of
 from propercal._data.times import times_of
 from propercal._files.columns import text_of
 from propercal._files.formats import Npz
-from propercal._files.names import listed
+from propercal._files.names import advising, listed
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
 
 if TYPE_CHECKING:
@@ -86,14 +86,12 @@ def _by_index(first: PredictionFile, other: PredictionFile) -> Order:
         Held(np.arange(len(each.y_proba)), rows=index_of(each), counted=_is_counted(each))
         for each in (first, other)
     )
-    try:
+    advice = (
+        "keep the rows that both have, or leave the index out of both (index=False) if rows stand "
+        "in one order."
+    )
+    with advising(other.path, advice):
         order = in_order_of(its, own, "index", str(first.path)).order
-    except ValueError as error:
-        said = str(error).rpartition("; ")[0]
-        raise ValueError(
-            f"{other.path}: {said}; keep the rows that both have, or leave the index out of both "
-            "(index=False) if rows stand in one order."
-        ) from error
     return np.arange(len(other.y_proba)) if order is None else order
 
 
@@ -179,11 +177,9 @@ def check_series(
     own, its = indexes[0], indexes[-1]
     zeros = np.zeros(len(first.y_proba))
     proba = pd.DataFrame({"a": zeros, "b": zeros}, index=own)
-    try:
+    advice = (
+        "sort the file by time, or leave its index and its ids out if rows are in order "
+        "(index=False, drop)."
+    )
+    with advising(first.path, advice):
         series.check_series(blocks, pd.Series(zeros, index=its), proba, USUAL_LAYOUT, USUAL_NAMES)
-    except ValueError as error:
-        said = str(error).rpartition("; ")[0]
-        raise ValueError(
-            f"{first.path}: {said}; sort the file by time, or leave its index and its ids out if "
-            "rows are in order (index=False, drop)."
-        ) from error

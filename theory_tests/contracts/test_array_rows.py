@@ -15,14 +15,10 @@ import pytest
 from propercal._files.matching import Matched, matched
 from propercal.cli.command import main
 from propercal.cli.files import read_predictions
-from theory_tests.instances import unrelated
+from theory_tests.instances import two_models_by_class
 
 N = 60
-CODES, FIRST = unrelated(N)
-CODES = np.sort(CODES)
-SECOND = FIRST**2 / (FIRST**2).sum(axis=1, keepdims=True)
-RNG = np.random.default_rng(0)
-WITHIN = np.concatenate([RNG.permutation(np.flatnonzero(i == CODES)) for i in range(3)])
+CODES, FIRST, SECOND, WITHIN = two_models_by_class(N, np.random.default_rng(0))
 WORDS = [f"im{i}" for i in range(N)]
 
 

@@ -17,17 +17,14 @@ import propercal
 from propercal._files.matching import Matched, matched
 from propercal.cli.command import main
 from propercal.cli.files import read_predictions
-from theory_tests.instances import CLASS_NAMES, unrelated
+from theory_tests.instances import CLASS_NAMES, two_models_by_class
 
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
 N = 60
-CODES, FIRST = unrelated(N)
-CODES = np.sort(CODES)
-SECOND = FIRST**2 / (FIRST**2).sum(axis=1, keepdims=True)
 RNG = np.random.default_rng(0)
-WITHIN = np.concatenate([RNG.permutation(np.flatnonzero(i == CODES)) for i in range(3)])
+CODES, FIRST, SECOND, WITHIN = two_models_by_class(N, RNG)
 WORDS = [f"im{i}" for i in range(N)]
 SHIFTED = pd.RangeIndex(5, 5 + N)
 STAMPS = pd.date_range("2024-01-01", periods=N, freq="h")
