@@ -20,15 +20,18 @@ install := -m pip install --quiet --disable-pip-version-check --no-compile
 pip := $(bin)/python $(install) --constraint constraints.txt
 packaging := pyproject.toml constraints.txt
 
+# Tests and book start Python hundreds of times: without bytecode that is kept, each would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help study studies test test-all lint types unit slow unit-and-slow test-base test-minimum coverage coverage-report mutants chaos fuzz benchmark book dist extras clean
+.PHONY: help study studies test test-all lint types unit slow test-base test-minimum coverage coverage-report mutants chaos fuzz benchmark book dist extras clean
 
 help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
 	@echo "make test       install what tests need (torch) and run lint, types and tests, but for slow ones"
 	@echo "make test-all   the same, and the tests that take more than 1.5 s each"
-	@echo "make coverage   run all tests and count the lines and branches that they reach"
+	@echo "make coverage   run the tests of make test and count the lines and branches that they reach"
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build and check wheel and sdist, install the wheel in an empty environment and use it"
 	@echo "make extras     install the wheel with each of its extras, by each Python of PYTHONS, and use it (a quarter of an hour)"
@@ -92,10 +95,9 @@ lint: $(VENV)/.test-installed
 types: $(VENV)/.test-installed
 	$(bin)/mypy
 
-# Workers share the cores: with threads of their own they would wait for each other. Tests start Python hundreds of
-# times: without bytecode that is kept, each would compile the package anew. COVERAGE=1 counts the lines and branches
-# that are reached, in child processes too, and makes tests half as slow again.
-settings = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+# Workers share the cores: with threads of their own they would wait for each other. COVERAGE=1 counts the lines and
+# branches that are reached, in child processes too, and makes tests half as slow again.
+settings = OMP_NUM_THREADS=1 PROPERCAL_NUM_THREADS=1
 pytest = $(settings) $(bin)/$(if $(COVERAGE),coverage run,python) -m pytest $(PYTEST_ARGS)
 
 unit: $(VENV)/.test-installed
@@ -104,12 +106,10 @@ unit: $(VENV)/.test-installed
 slow: $(VENV)/.test-installed
 	$(pytest) -m slow
 
-unit-and-slow: $(VENV)/.test-installed
-	$(pytest)
-
+# Slow tests are statistics of what the others reach too.
 coverage:
 	rm -rf build/coverage
-	$(MAKE) unit-and-slow COVERAGE=1
+	$(MAKE) unit COVERAGE=1
 	$(MAKE) coverage-report
 
 coverage-report: $(VENV)/.test-installed

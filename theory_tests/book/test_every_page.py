@@ -1,4 +1,4 @@
-"""Pages as a browser lays them out: nothing is cut off, and there is text and picture beside the code."""
+"""Every page as a browser opens it: whole, nothing cut off, and with text and picture beside the code."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ pytestmark = [
     pytest.mark.skipif(browser.program() is None, reason="no Chromium is installed here"),
 ]
 
+#: What should be on no page.
+AMISS = {
+    "not typeset": "[...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container')).map(e => e.textContent)",
+    "wrong formulas": "[...document.querySelectorAll('[data-mml-node=merror], mjx-merror')].map(e => e.textContent)",
+    "without a caption": "[...document.querySelectorAll('.bd-article img:not(.toggler)')].filter(i => !i.closest('figure')?.querySelector('figcaption')?.textContent.trim()).map(i => i.alt || i.src)",
+    "empty images": "[...document.images].filter(i => i.loading !== 'lazy' && (!i.complete || !i.naturalWidth)).map(i => i.src)",
+}
 #: Everything that is wider than an ancestor shows, where all that is folded has been opened; it is folded again after.
 CUT_OFF = """
 (async () => {
@@ -80,6 +87,15 @@ class Seen(NamedTuple):
     """Of all and of code."""
 
 
+class Walk(NamedTuple):
+    """All pages, each opened once: typesetting takes most of the time, and is the same at every width."""
+
+    wrong: dict[str, dict[str, list[str]]]
+    """By page, what was asked of another server, failed, or is not as it was written."""
+    formulas: int
+    at: dict[int, Seen]
+
+
 @pytest.fixture(scope="module")
 def page() -> Iterator[browser.Page]:
     with browser.opened() as found:
@@ -87,25 +103,37 @@ def page() -> Iterator[browser.Page]:
 
 
 @pytest.fixture(scope="module")
-def seen_at_both(page: browser.Page) -> dict[int, Seen]:
+def walk(page: browser.Page) -> Walk:
+    wrong, formulas = {}, 0
     widths = {width: Seen(width, {}, {}, {}) for width in WIDTHS}
     with served(HTML) as address:
         for name in [*PAGES, KINDS[-1]]:
-            # Typesetting takes most of the time, and is the same at every width.
             page.resize(WIDTHS[0])
-            page.open(address + name)
+            visit = page.open(address + name)
+            elsewhere = [url for url in visit.requests if not url.startswith((address, "data:"))]
+            found = {"elsewhere": elsewhere, "failed": visit.failed, "errors": visit.errors}
+            found |= {what: page.evaluate(script) for what, script in AMISS.items()}
+            wrong[name] = {what: each for what, each in found.items() if each}
+            formulas += page.evaluate("document.querySelectorAll('mjx-container').length")
             for width, seen in widths.items():
                 page.resize(width)
                 seen.total[name] = page.evaluate("document.documentElement.scrollWidth")
                 seen.heights[name] = tuple(page.evaluate(HEIGHTS))
                 if cut := page.evaluate(CUT_OFF):
                     seen.cut_off[name] = cut
-    return widths
+    return Walk(wrong, formulas, widths)
 
 
 @pytest.fixture(params=WIDTHS)
-def seen(request: pytest.FixtureRequest, seen_at_both: dict[int, Seen]) -> Seen:
-    return seen_at_both[request.param]
+def seen(request: pytest.FixtureRequest, walk: Walk) -> Seen:
+    return walk.at[request.param]
+
+
+@pytest.mark.slow
+def test_every_page_opens_whole(walk: Walk) -> None:
+    assert len(PAGES) > 30
+    assert {name: found for name, found in walk.wrong.items() if found} == {}
+    assert walk.formulas > 500
 
 
 @pytest.mark.slow
