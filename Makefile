@@ -30,7 +30,7 @@ help:
 	@echo "make study      install what studies need (no torch) and run the quick bias-rate study"
 	@echo "make studies    install torch too and run the quick preset of every study (a quarter of an hour)"
 	@echo "make test       install what tests need (torch) and run lint, types and tests, but for slow ones"
-	@echo "make test-all   the same, and the tests that take more than 1.5 s each"
+	@echo "make test-all   the same, and the tests that take more than a second each"
 	@echo "make coverage   run the tests of make test and count the lines and branches that they reach"
 	@echo "make test-minimum, make test-base   the core of the tests with the lowest versions, and without optional packages"
 	@echo "make dist       build and check wheel and sdist, install the wheel in an empty environment and use it"
@@ -83,7 +83,9 @@ studies: $(VENV)/.studies-installed
 	    echo "== $$script"; $(bin)/python $$script $(STUDY_ARGS); \
 	done
 
-test: lint types unit
+# One core is enough for the types.
+test: lint
+	$(MAKE) --jobs=2 types unit
 
 test-all: test slow
 

@@ -141,6 +141,7 @@ def test_no_page_is_wider_than_the_window(seen: Seen) -> None:
     assert {name: total for name, total in seen.total.items() if total > seen.width} == {}
 
 
+@pytest.mark.slow
 def test_nothing_is_cut_off(seen: Seen) -> None:
     """On a wide window nothing scrolls; on a narrow one what does shows a bar."""
     wide = seen.width > 1000
@@ -148,6 +149,7 @@ def test_nothing_is_cut_off(seen: Seen) -> None:
     assert found == {}
 
 
+@pytest.mark.slow
 def test_no_page_is_mostly_code(seen: Seen) -> None:
     """A file of code is meant to be so."""
     shares = {name: code / (total - code) for name, (total, code) in seen.heights.items() if total > code and name not in KINDS[-1:]}

@@ -155,7 +155,13 @@ def advised(call: Callable[[], object]) -> Iterator[tuple[str, str]]:
             yield OF_NOBODY, message
 
 
-@pytest.mark.parametrize("name", [name for name, function in FUNCTIONS.items() if {"y", "outcome"} & {*function.roles}])
+SLOW = {"report", "CalibrationSketch", "assert_calibrated", "assert_no_worse_calibrated", "reliability_panels"}
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name, function in FUNCTIONS.items() if {"y", "outcome"} & {*function.roles}
+])
 def test_advised_arguments_are_those_of_the_function(name: str) -> None:
     function, known = FUNCTIONS[name], arguments_of(name)
     odd = {}

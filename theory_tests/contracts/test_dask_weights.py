@@ -90,6 +90,7 @@ def test_single_terms_and_several_generators_take_weights() -> None:
     assert brier.risk == pytest.approx(wanted.risk, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_equal_weights_change_nothing() -> None:
     y_true, y_proba = lazy(Y_TRUE, Y_PROBA)
     plain = propercal.decompose(y_true, y_proba, notion="classwise")

@@ -110,7 +110,7 @@ def test_a_benchmark_is_interrupted_at_an_import(folder: Path) -> None:
     check_end(started(folder, [str(ROOT / "benchmarks" / "scale.py"), "--help"], "numpy", "interrupt"))
 
 
-@pytest.mark.parametrize("milliseconds", [0, 20, 60, 120, 250])
+@pytest.mark.parametrize("milliseconds", [0, 60, *(pytest.param(each, marks=pytest.mark.slow) for each in (20, 120, 250))])
 def test_a_command_is_interrupted_at_any_moment(folder: Path, milliseconds: int) -> None:
     study = [str(ROOT / "studies" / "bias_rate.py"), "--tiny", "--workers", "1", "--replicates", "3000", "--output", str(folder / "out")]
     for arguments, at in [(MODULE, "propercal._aliases"), (console(folder), "propercal._aliases"), (study, "numpy")]:

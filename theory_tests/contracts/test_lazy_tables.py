@@ -202,6 +202,7 @@ def test_answers_that_depend_on_an_order_that_nobody_knows_are_refused(monkeypat
         fitted.predict_proba(p)
 
 
+@pytest.mark.slow
 def test_a_report_of_rows_in_any_order_names_none_of_them() -> None:
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

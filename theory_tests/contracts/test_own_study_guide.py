@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 (CODE,) = re.findall(r"```python\n(.*?)```", (ROOT / "book" / "guides" / "own_study.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_study_of_the_guide_runs_in_forty_lines(tmp_path: Path) -> None:
     script = tmp_path / "toy.py"
     script.write_text(CODE, encoding="utf-8")

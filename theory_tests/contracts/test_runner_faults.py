@@ -99,6 +99,7 @@ def test_a_flipped_bit_in_a_journal_is_said_and_computed_anew(part: str, tmp_pat
         assert "damaged; what they held" in capsys.readouterr().err.replace("was damaged", "damaged").replace("were damaged", "damaged")
 
 
+@pytest.mark.slow
 def test_a_lost_newline_costs_the_two_lines_that_it_parted(tmp_path: Path, whole: bytes, half: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     ends = [i for i, byte in enumerate(half) if byte == ord("\n")]
     for i, end in enumerate(ends):

@@ -29,8 +29,8 @@ def decomposed(y_true: Any, y_proba: Any, notion: str = "classwise") -> Any:
     return propercal.decompose(y_true, y_proba, notion=notion, method="risk", bandwidth=0.1)
 
 
-def check_terms(found: Any, wanted: Any, rel: float = 1e-9) -> None:
-    assert values(found) == pytest.approx(values(wanted), rel=rel, abs=1e-12)
+def check_terms(found: Any, wanted: Any, rel: float = 1e-9, slack: float = 1e-12) -> None:
+    assert values(found) == pytest.approx(values(wanted), rel=rel, abs=slack)
 
 
 def streamed(y_true: Any, y_proba: Any, cuts: list[int], **settings: Any) -> CalibrationSketch:
@@ -81,9 +81,10 @@ def test_rows_of_one_class_are_read_by_their_own_sum(notion: str, data: st.DataO
     # of a row the complement of the more probable one; then pairs of the sketch are others.
     alike = {kind in ("sums to 1", "sure") for kind in kinds}
     if "of two" not in kinds and (len(alike) == 1 or "sure" not in kinds):
-        # A pair of it need not sum to 1 either, which the sketch makes it do.
+        # A pair of it need not sum to 1 either, which the sketch makes it do: losses change by 1e-7, and
+        # the sharpness is a difference of two of them.
         wanted = decomposed(y_true, y_proba, notion)
-        check_terms(whole.result(method="risk"), wanted, rel=1e-6)
+        check_terms(whole.result(method="risk"), wanted, rel=1e-6, slack=1e-7)
 
 
 def without_labels(y_true: Any, y_proba: Any) -> bool:

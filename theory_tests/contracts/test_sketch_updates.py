@@ -101,6 +101,7 @@ def test_rows_that_wait_are_rows_like_others(
     check_same(parts, whole)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(left=st.integers(0, 300), right=st.integers(0, 300), step=st.sampled_from([1, 13, 300]))
 def test_rows_may_wait_on_either_side_of_a_merge(left: int, right: int, step: int) -> None:

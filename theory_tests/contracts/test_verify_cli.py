@@ -50,6 +50,7 @@ def test_a_wrong_generator_fails_with_its_counterexample(folder: Path) -> None:
     assert run.stderr == ""
 
 
+@pytest.mark.slow
 def test_without_torch_all_is_checked_but_the_hessian(folder: Path) -> None:
     run = run_cli(folder, "cubic:Cubic", has_torch=False)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -58,6 +59,7 @@ def test_without_torch_all_is_checked_but_the_hessian(folder: Path) -> None:
     assert run.stdout.count("no hessian: torch is not installed to derive it; give hessian(p)") == 4
 
 
+@pytest.mark.slow
 def test_without_torch_a_wrong_gradient_still_fails(folder: Path) -> None:
     run = run_cli(folder, "cubic:CubicSignError", has_torch=False)
     assert run.returncode == 1

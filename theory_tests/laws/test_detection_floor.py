@@ -63,7 +63,7 @@ def test_the_factor_is_that_of_a_test_for_one_coefficient() -> None:
 
 
 @pytest.mark.parametrize("generator", [Log(), Brier()], ids=["log", "brier"])
-@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("k", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_four_of_five_temperatures_show_at_the_floor(generator: BregmanGenerator, k: int) -> None:
     """300 draws a cell: .80 to .86 for the log loss, .89 to .92 for Brier's, whose floor is of small changes.
 
@@ -97,6 +97,7 @@ def test_class_by_class_it_is_that_of_one_coefficient_a_class() -> None:
     assert found == pytest.approx(shown_at(3) / 3 / 400, rel=1e-3)  # of bins
 
 
+@pytest.mark.slow
 def test_temperatures_show_class_by_class() -> None:
     """100 draws, k = 3 to 10: .56 to .77; one coefficient for all labels together would be seen in .12 for Brier's
     and k = 10. Of 25 draws and a power of .6, fewer than 9 are a chance of 1 in 200.

@@ -175,6 +175,7 @@ def test_both_find_the_truth_of_a_temperature() -> None:
     assert np.abs(isotonic - new_p).mean() < np.abs(new_g - new_p).mean() / 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
 def test_they_recalibrate_inside_decompose(notion: str) -> None:

@@ -163,6 +163,7 @@ def test_bins_give_nearly_the_forms_of_rows(kind: str, weighted: bool) -> None:
     assert (difference[n_scores:] < 1.5 * draws[n_scores:] + 0.02).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_p_value_is_uniform_where_predictions_are_binned(notion: str, weighted: bool) -> None:

@@ -112,7 +112,7 @@ def test_classwise_brier_truth_is_the_product_of_neighbours(k: int) -> None:
     assert naive > 1.01 * truth.value
 
 
-@pytest.mark.parametrize("k", [3, 5, 10])
+@pytest.mark.parametrize("k", [3, 5, pytest.param(10, marks=pytest.mark.slow)])
 def test_classwise_log_truth_is_the_loss_that_true_recalibration_saves(k: int) -> None:
     y, g, _ = big_sample(k)
     r = TemperatureScaledSimplex(k).conditional_probability(g, "classwise")
@@ -123,6 +123,7 @@ def test_classwise_log_truth_is_the_loss_that_true_recalibration_saves(k: int) -
     assert truth.error <= 1e-4 * truth.value
 
 
+@pytest.mark.slow
 def test_itakura_saito_truth_comes_from_the_faces() -> None:
     # D is a sum over classes of p/g − log(p/g) − 1; each is a double integral over (q_1, q_2/q_3).
     def inner(s: float) -> float:
@@ -153,6 +154,7 @@ def test_a_generator_that_tells_classes_apart_weighs_exchangeable_classes() -> N
     assert abs(weighted.value - 5 / 3 * brier.value) <= weighted.error + 5 / 3 * brier.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["canonical", "classwise"])
 def test_a_score_temperature_of_one_is_calibrated(notion: str) -> None:
     model = TemperatureScaledSimplex(3, score_temperature=1.0)

@@ -81,7 +81,7 @@ def check_same(found: Decomposition, wanted: Decomposition, *, one_problem: bool
 @pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("notion", "k"), [("canonical", 2), ("classwise", 2), ("classwise", 3), ("top-label", 4)])
+@pytest.mark.parametrize(("notion", "k"), [("canonical", 2), ("classwise", 2), pytest.param("classwise", 3, marks=pytest.mark.slow), ("top-label", 4)])
 def test_one_update_is_decomposed_as_in_memory(notion: str, k: int, kind: str, weighted: bool) -> None:
     y, p = rows(kind, k)
     weight = weights() if weighted else None
@@ -222,7 +222,7 @@ def at_scale_one(kind: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("scale", [1e-90, 3.0, 1e90])
+@pytest.mark.parametrize("scale", [3.0, *(pytest.param(each, marks=pytest.mark.slow) for each in (1e-90, 1e90))])
 @pytest.mark.parametrize("kind", ["spread", "ties"])
 def test_the_scale_of_weights_does_not_matter(kind: str, scale: float) -> None:
     y, p = rows(kind, 2)
