@@ -28,8 +28,9 @@ from propercal.generators.base import BregmanGenerator, curved
 from propercal.generators.closed_form import Log
 from propercal.recalibration.terms import Terms
 
-#: A misfit is reported if chance shows one as large in fewer samples than this.
-LEVEL = 0.01
+#: A misfit is reported if its p-value is below this. Directions overlap, and the noise of the base
+#: is taken off, so that chance reports one in far fewer samples.
+LEVEL = 0.1
 #: Squares of residuals that are rounding, beside the loss.
 _ROUNDING = 1e-24
 #: Quantile of the normal law: what is left may be larger than it looks by as many errors.
