@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from propercal.experiments.figures import COLOURS, STYLE, legend, write
+from propercal.experiments.figures import STYLE, legend, panels, write
+from studies.styles import STYLES, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,15 +16,21 @@ if TYPE_CHECKING:
 #: The estimates; what is called beside them is in the table.
 _SHOWN = (
     "default canonical",
-    "authors",
     "default classwise",
-    "risk classwise",
     "default top-label",
     "default sketch",
     "risk canonical",
+    "risk classwise",
+    "authors",
 )
-_MARKERS = "osD^vP"
-_LINES = ("-", "--")
+#: Marker and line by the end of a series' name: what is asked of an estimate.
+_ASKED = {
+    "canonical": ("o", "-"),
+    "classwise": ("D", "--"),
+    "top-label": ("^", "-."),
+    "sketch": ("P", (0, (8, 2, 1, 2, 1, 2))),
+    "authors": ("x", "-"),
+}
 _AXES = (("sample_size", "n_classes", "sample size n"), ("n_classes", "sample_size", "classes k"))
 _QUANTITIES = (("seconds_median", "time in s"), ("memory", "added memory in MiB"))
 
@@ -34,10 +41,8 @@ def save(result: xr.Dataset, path: Path) -> list[Path]:
 
     mpl.use("agg")
     with mpl.rc_context(STYLE):
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(7.2, 6.4), layout="constrained")
-        axes = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
+        title = "Time, and memory beside the data, of one call"
+        figure, axes = panels(2, 2, (WIDTH, 6.4), title, sharex="col", sharey="row")
         for column, (along, fixed, label) in zip(axes.T, _AXES, strict=True):
             for axis, (name, _) in zip(column, _QUANTITIES, strict=True):
                 _draw(axis, result, name, along, fixed)
@@ -55,7 +60,7 @@ def _draw(axis: Axes, result: xr.Dataset, name: str, along: str, fixed: str) -> 
     axis.set_yscale("log")
     axis.grid(color="0.9", linewidth=0.6)
     axis.set_axisbelow(True)
-    for i, series in enumerate(_SHOWN):
+    for series in _SHOWN:
         if series not in result["series"]:
             continue
         values = result[name].sel(series=series)
@@ -65,7 +70,7 @@ def _draw(axis: Axes, result: xr.Dataset, name: str, along: str, fixed: str) -> 
             curve = curve.where(curve > 0, drop=True)
             if curve.sizes[along] < 2:
                 continue
-            axis.plot(curve[along], curve, label=_named(series), **_style(i))
+            axis.plot(curve[along], curve, label=_named(series), **_style(series))
 
 
 def _guide(axis: Axes) -> None:
@@ -87,9 +92,9 @@ def _named(series: str) -> str:
     return series.replace("classwise", "class-wise").replace("authors", "authors' code")
 
 
-def _style(i: int) -> dict[str, Any]:
-    return {
-        "color": COLOURS[i % len(COLOURS)],
-        "marker": _MARKERS[i % len(_MARKERS)],
-        "linestyle": _LINES[i // len(COLOURS) % len(_LINES)],
-    }
+def _style(series: str) -> dict[str, Any]:
+    """Return the colour of the method, and the marker and line of what is asked of it."""
+    method, _, asked = series.partition(" ")
+    marker, line = _ASKED[asked or method]
+    colours = {"default": STYLES["debiased"][0], "risk": STYLES["risk"][0], "authors": "black"}
+    return {"color": colours[method], "marker": marker, "linestyle": line}

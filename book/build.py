@@ -37,6 +37,18 @@ def digest() -> str:
     return found.hexdigest()
 
 
+def write_settings() -> Path:
+    """Write what pictures of pages begin with: the colours of the package's own, and no box."""
+    from propercal.plotting.palette import COLOURS
+
+    path = BUILD / "matplotlibrc"
+    colours = ", ".join(f"'{colour.removeprefix('#')}'" for colour in COLOURS)
+    lines = [f"axes.prop_cycle: cycler('color', [{colours}])"]
+    lines += [f"axes.spines.{side}: False" for side in ("top", "right")]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
 def execute() -> None:
     """Execute the pages that hold code and changed, into the cache that the build reads.
 
@@ -107,6 +119,7 @@ def main() -> int:
         # A bar of progress, which a busy machine would show, is no part of a page.
         "TQDM_DISABLE": "1",
         "PYTHONSTARTUP": str(ROOT / "book" / "startup.py"),
+        "MATPLOTLIBRC": str(write_settings()),
     }
     execute()
     command = [str(programs / "jupyter-book"), "build", "--all", "-W", "--keep-going", str(BOOK)]

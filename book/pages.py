@@ -83,8 +83,9 @@ class Study:
         return markdown("; ".join(parts) + ".")
 
     def answer(self) -> Markdown:
-        """Say in one sentence what the study found."""
-        return markdown(f"**{ANSWERS[self.name](self.summary).text}**")
+        """Say what the paper claims, and in one sentence what the study found."""
+        found = ANSWERS[self.name](self.summary)
+        return markdown(f"The paper: *{found.claim}.*\n\n**{found.text}**")
 
     def judged(self) -> Markdown:
         """Show what the study says of each claim, and the numbers that this rests on."""

@@ -51,10 +51,9 @@ def slopes(of: xr.Dataset) -> Markdown:
         if notion == "canonical" and k == 2 and not cells:
             continue
         bias = [spread(here["relative_bias"].sel({"method": m})) for m in ("direct", "risk")]
-        slope = spread(found[np.isfinite(found)], 2) if cells else "none to be seen"
-        rows.append([notion_name(notion), k, f"{cells} of {found.size}", slope, *bias])
-    head = ("notion", "classes", "cells with a slope", "slope", "bias of direct, %", "of risk, %")
-    return table(head, rows)
+        slope = spread(found[np.isfinite(found)], 2) if cells else "–"
+        rows.append([f"{notion_name(notion)}, {k}", f"{cells} of {found.size}", slope, *bias])
+    return table(("notion", "seen in", "slope", "bias, direct", "bias, risk"), rows)
 
 
 def debiased_beside_published(of: xr.Dataset) -> Markdown:
@@ -107,14 +106,17 @@ def subsets(of: xr.Dataset, generator: str) -> Markdown:
     """Show the mean relative bias of subsets against the whole set."""
     relative = 100 * bias_on_networks.relative_bias(of).sel(generator=generator)
     mean, error = mean_and_error(relative, "replicate")
+    methods = of["method"].values.tolist()
     rows = []
-    for (model, method), at in selections(mean.to_dataset(name="mean"), "model", "method"):
-        errors = error.sel({"model": model, "method": method}).values
-        cells = map(percent, at["mean"].values, errors)
-        whole = of["reference"].sel({"model": model, "method": method, "generator": generator})
-        rows.append([named(model), method, f"{100 * whole.item():.2f}", *cells])
-    sizes = [f"n = {n}" for n in of["sample_size"].values]
-    return table(("network", "estimate", "whole × 100", *sizes), rows, words=2)
+    for (model,), at in selections(mean.to_dataset(name="mean"), "model"):
+        of_model = {"model": model, "method": methods}
+        whole = 100 * of["reference"].sel({**of_model, "generator": generator})
+        rows.append([named(model), "all", *(f"{value:.2f}" for value in whole.values)])
+        for n in of["sample_size"].values.tolist():
+            means = at["mean"].sel({"method": methods, "sample_size": n}).values
+            errors = error.sel({**of_model, "sample_size": n}).values
+            rows.append([named(model), n, *map(percent, means, errors)])
+    return table(("network", "n", *methods), rows)
 
 
 def debiasing_medians(of: xr.Dataset) -> Markdown:
@@ -134,7 +136,7 @@ def calibrated(of: xr.Dataset) -> Markdown:
         mean = 1e4 * cell["bias"].mean("scenario")
         error = 1e4 * (cell["bias_se"] ** 2).sum("scenario") ** 0.5 / cell.sizes["scenario"]
         both = (
-            f"{mean.sel(generator=name).item():.1f} ± {error.sel(generator=name).item():.1f}"
+            minus(f"{mean.sel(generator=name).item():.1f} ± {error.sel(generator=name).item():.1f}")
             for name in ("log", "brier")
         )
         rows.append([n, k, *both])
@@ -183,17 +185,13 @@ def shapes(of: xr.Dataset, generator: str) -> Markdown:
     """Show bias, coverage and warnings of each shape, in bold what is missed."""
     at = of.assign(missed=missed_shapes.missed(of)).sel(generator=generator)
     rows = []
-    for (shape,), one in selections(at, "shape"):
-        row = [shape.rstrip("-0123456789"), one["n_classes"].item(), f"{one['truth'].item():.4f}"]
-        for _, here in selections(one, "sample_size"):
-            bias = percent(here["relative_bias"].item(), here["relative_bias_se"].item())
-            shares = here["coverage"], here["warned"].sel(warning="misfit")
-            row += [f"**{bias}**" if here["missed"].item() else bias]
-            row += [f"{100 * share.item():.0f}" for share in shares]
-        rows.append(row)
-    sizes = of["sample_size"].values.tolist()
-    heads = [name for n in sizes for name in (f"bias, n = {n}", "cover", "warned")]
-    return table(("shape", "classes", "truth", *heads), rows)
+    for (shape, n), here in selections(at, "shape", "sample_size"):
+        bias = percent(here["relative_bias"].item(), here["relative_bias_se"].item())
+        shares = here["coverage"], here["warned"].sel(warning="misfit")
+        name = f"{shape.rstrip('-0123456789')}, {here['n_classes'].item()}"
+        row = [name, f"{here['truth'].item():.4f}", n, f"**{bias}**" if here["missed"] else bias]
+        rows.append([*row, *(f"{100 * share.item():.0f}" for share in shares)])
+    return table(("shape", "truth", "n", "bias, %", "cover", "warned"), rows)
 
 
 def targets(of: xr.Dataset) -> Markdown:
@@ -225,22 +223,18 @@ def rmse_sentence(of: xr.Dataset) -> str:
     )
 
 
-def recalibrated(of: xr.Dataset, notion: str) -> Markdown:
+def recalibrated(of: xr.Dataset, notion: str, generator: str) -> Markdown:
     """Show calibration errors × 100 of networks before and after recalibrations."""
-    at = of.sel({"notion": notion}).isel(seed=0)
-    generators = ("log", "brier")
+    at = of.sel({"notion": notion, "generator": generator}).isel(seed=0)
     rows = []
     for (model,), one in selections(at, "model"):
         for name in ("none", "temperature", "isotonic"):
-            row = [named(model), name]
-            for generator in generators:
-                each = one.sel({"recalibration": name, "generator": generator})
-                risk, ours = (100 * each["estimate"].sel({"method": m}).item() for m in METHODS)
-                ends = (100 * each[end].item() for end in ("lower", "upper"))
-                row += [f"{risk:.2f}", f"{ours:.2f} " + "[{:.2f}, {:.2f}]".format(*ends)]
-            rows.append([*row[:2], *map(minus, row[2:])])
-    head = [f"{loss(g).divergence}, {m}" for g in generators for m in METHODS]
-    return table(["network", "recalibration", *head], rows, words=2)
+            each = one.sel({"recalibration": name})
+            risk, ours = (100 * each["estimate"].sel({"method": m}).item() for m in METHODS)
+            ends = (100 * each[end].item() for end in ("lower", "upper"))
+            cells = f"{risk:.2f}", f"{ours:.2f} " + "[{:.2f}, {:.2f}]".format(*ends)
+            rows.append([named(model), name, *map(minus, cells)])
+    return table(["network", "recalibration", *METHODS], rows, words=2)
 
 
 METHODS = ("risk", "debiased")
@@ -288,12 +282,16 @@ def agreements(of: xr.Dataset) -> Markdown:
 def rises(of: xr.Dataset, generator: str) -> Markdown:
     """Show how much sharper each layer seems than the one before it."""
     found = [v for v in information_monotonicity.verdicts(of) if v.generator == generator]
+    methods = of["method"].values.tolist()
     rows = []
-    for v in found:
-        steps = (number(100 * at, 2, signed=True) for at in v.rises.transpose("step", ...))
-        rows.append([v.activation, v.method, *map(minus, steps), v.broken])
-    steps = found[0].rises["step"].values.tolist()
-    return table(("network", "estimate", *steps, "broken"), rows, words=2)
+    for (activation,), _ in selections(of, "activation"):
+        by_method = {v.method: v for v in found if v.activation == activation}
+        in_order = [by_method[method] for method in methods]
+        for step in in_order[0].rises["step"].values.tolist():
+            cells = (number(100 * v.rises.sel(step=step), 2, signed=True) for v in in_order)
+            rows.append([activation, step, *map(minus, cells)])
+        rows.append([activation, "broken", *(v.broken for v in in_order)])
+    return table(("network", "layers", *methods), rows, words=2)
 
 
 def stopping(of: xr.Dataset) -> Markdown:
@@ -305,7 +303,7 @@ def stopping(of: xr.Dataset) -> Markdown:
             name,
             number(stop.epoch, 1),
             number(stop.log_loss),
-            number(stop.log_loss - least, signed=True) if name != "log loss" else "",
+            number(stop.log_loss - least, signed=True) if name != "log loss" else "0",
         ]
         for name, stop in found.items()
     ]
@@ -318,21 +316,23 @@ def growth(of: xr.Dataset) -> Markdown:
     at = of.isel(activation=0)
     rows = []
     for generator in ("log", "brier"):
-        for method in METHODS:
-            grown = training_monitor.growth(at, generator, method)
-            cells = (minus(number(values, signed=True)) for values in grown)
-            rows.append([loss(generator).divergence, method, *cells, grown.share])
-    head = ("of", "estimate", "loss", "calibration error", "refinement", "accuracy", "share")
-    return table(head, rows, words=2)
+        grown = [training_monitor.growth(at, generator, method) for method in METHODS]
+        for name, *values in zip(
+            ("loss", "calibration error", "refinement", "accuracy"), *grown, strict=True
+        ):
+            cells = (minus(number(value, signed=True)) for value in values)
+            rows.append([loss(generator).divergence, name, *cells])
+        rows.append([loss(generator).divergence, "share", *(each.share for each in grown)])
+    return table(("of", "growth of", *METHODS), rows, words=2)
 
 
-def snapshots(of: xr.Dataset) -> Markdown:
+def snapshots(of: xr.Dataset, generator: str) -> Markdown:
     """Show accuracy and calibration error of snapshots, in bold those on a front."""
-    return table(*_snapshots(of.isel(activation=0)), words=0)
+    return table(*_snapshots(of.isel(activation=0), generator), words=0)
 
 
-def _snapshots(at: xr.Dataset) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
-    found = model_selection.fronts(at)
+def _snapshots(at: xr.Dataset, generator: str) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
+    found = [front for front in model_selection.fronts(at) if front.generator == generator]
     head = ["epoch", "accuracy, %", *(f"{symbol(f.generator)}, {f.method}" for f in found)]
 
     def rows() -> Iterator[Sequence[object]]:

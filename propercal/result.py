@@ -299,7 +299,7 @@ class Decomposition(EstimatedTerms):
         str
             An object of terms, centres, standard errors, intervals and settings, with the number of
             the format, ``format_version``. Infinite and undefined numbers are the strings
-            "Infinity", "-Infinity" and "NaN", since JSON has no such numbers.
+            ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, since JSON has no such numbers.
 
         Examples
         --------

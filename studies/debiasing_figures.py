@@ -10,11 +10,10 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import selections
-from propercal.experiments.figures import COLOURS, legend, panels
-from propercal.plotting.palette import MARKERS
+from propercal.experiments.figures import legend, panels
 from studies.debiasing_summary import BIAS_TARGETS, COVERAGE_TARGET, LEVEL, RMSE_RIVALS, SIZE_TARGET
 from studies.losses import loss
-from studies.styles import points, shade
+from studies.styles import WIDTH, points, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ def _panels(
 ) -> tuple[Figure, Any]:
     """Panels in which every scenario has a line."""
     # One line alone leaves no room for the words around it.
-    size = (1.4 + 2.2 * columns, 1.5 + rows * (0.4 + height * max(len(names), 4)))
+    size = (min(1.4 + 2.2 * columns, WIDTH), 1.5 + rows * (0.4 + height * max(len(names), 4)))
     figure, axes = panels(rows, columns, size, title, sharey=True, sharex=True)
     for axis in axes.flat:
         axis.set_yticks(range(len(names)), names)
@@ -52,11 +51,6 @@ def _panels(
         axis.tick_params(axis="y", length=0)
         axis.set_axisbelow(True)
     return figure, axes
-
-
-def _points(i: int) -> dict[str, Any]:
-    """Return the style of the i-th test."""
-    return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
 
 
 def _within(value: Any, error: Any, bounds: tuple[float, float]) -> Any:
@@ -76,14 +70,14 @@ def _series(
     values, error = (panel[v].transpose(*dims).values.T for v in (name, f"{name}_se"))
     for i, level in enumerate(panel[dims[1]].values.tolist()):
         shift = 0.6 * ((i + 0.5) / len(values) - 0.5)
+        named = isinstance(level, str)
         axis.errorbar(
             values[i],
             np.arange(panel.sizes[dims[0]]) + shift,
             xerr=error[i] if bounds is None else _within(values[i], error[i], bounds),
-            linestyle="",
-            **(shade(i, len(values)) if dims[1] == "sample_size" else _points(i)),
+            **(points(level) if named else {**shade(i, len(values)), "linestyle": ""}),
             elinewidth=1,
-            label=level if isinstance(level, str) else f"n = {level}",
+            label=level if named else f"n = {level}",
         )
 
 
@@ -156,7 +150,7 @@ def _rmse_ratio(summary: xr.Dataset, score: str) -> Figure:
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.minorticks_off()
     for axis in axes[-1]:
-        axis.set_xlabel("ratio (below 1: debiased is better)")
+        axis.set_xlabel("below 1: debiased is better")
     legend(figure, axes)
     return figure
 
@@ -172,7 +166,7 @@ def _coverage(summary: xr.Dataset, score: str) -> Figure:
         axis.set_xlim(low, 1.0 + 0.015 * (1 - low))
         axis.set_xticks([t for t in (0, 0.2, 0.4, 0.6, 0.8, 1.0) if t >= low])
     for axis in axes[-1]:
-        axis.set_xlabel("share of intervals that hold the truth")
+        axis.set_xlabel("intervals that hold the truth")
     legend(figure, axes)
     return figure
 
@@ -192,9 +186,10 @@ def _tests(summary: xr.Dataset) -> Figure:
         axis.axvspan(*SIZE_TARGET, color="0.9", zorder=0)
         axis.axvline(LEVEL, color="black", linewidth=1)
         axis.set_xlim(-0.015, 1.015)
+        axis.set_xticks((0, 0.5, 1), ("0", "½", "1"))
     for row, n in zip(axes, sizes, strict=True):
         row[0].set_ylabel(f"n = {n}")
     for axis in axes[-1]:
-        axis.set_xlabel("share of samples rejected")
+        axis.set_xlabel("share rejected")
     legend(figure, axes)
     return figure

@@ -293,7 +293,7 @@ def _accuracy(axis: Axes, summary: xr.Dataset) -> None:
         # A legend of its own: the figure's tells layers by these markers.
         style: dict[str, Any] = {"color": colour, "marker": marker, "capsize": 2, "label": "_"}
         lines.append(axis.errorbar(epochs, mean, error, **style))
-    axis.legend(lines, ["training rows", "new rows"], loc="upper left", frameon=False)
+    axis.legend(lines, ["training rows", "new rows"], loc="lower right", frameon=False)
     axis.set_title("accuracy")
     axis.set_ylabel("accuracy (%)")
     axis.set_xscale("log", base=2)

@@ -10,10 +10,10 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import mean_and_error, selections
-from propercal.experiments.figures import COLOURS, legend, panels
-from propercal.plotting.palette import MARKERS
+from propercal.experiments.figures import legend, panels
 from studies.data import named, notion_name
 from studies.losses import loss, symbol, unit
+from studies.styles import WIDTH, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,7 +198,7 @@ def _panels(summary: xr.Dataset, title: str, x_label: str) -> tuple[Figure, Any]
     """One row for each notion, one column for each generator, one line for each model."""
     ticks = [named(model) for model in summary["model"].values.tolist()]
     n_rows, n_columns = summary.sizes["notion"], summary.sizes["generator"]
-    size = (1.6 + 2.1 * n_columns, 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
+    size = (min(1.6 + 2.1 * n_columns, WIDTH), 1.6 + n_rows * (0.6 + 0.42 * len(ticks)))
     figure, axes = panels(n_rows, n_columns, size, title, sharey=True)
     for axis, panel in _each(summary, axes):
         notion, generator = panel["notion"].item(), panel["generator"].item()
@@ -235,26 +235,26 @@ def _calibration_errors(summary: xr.Dataset) -> Figure:
             of = panel.sel(recalibration=name)
             height = 0.7 * ((i + 0.5) / len(names) - 0.5)
             ours, paper = (of["estimate"].sel({"method": m}) for m in ("debiased", "risk"))
-            _interval(axis, (ours, of["lower"], of["upper"], paper), height, i, name)
+            _interval(axis, (ours, of["lower"], of["upper"], paper), height, name)
     legend(figure, axes)
     return figure
 
 
-def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, i: int, name: str) -> None:
+def _interval(axis: Axes, values: Sequence[xr.DataArray], height: float, name: str) -> None:
     """Draw our estimate of each model, its interval and the paper's estimate, × 100."""
     ours, low, high, paper = (100 * each.values for each in values)
     y = np.arange(len(ours)) + height
-    colour, marker = COLOURS[i], MARKERS[i]
-    axis.plot(paper, y, linestyle="", marker=marker, mfc="white", mec=colour, label="_paper")
+    axis.plot(paper, y, **points(name, 1), label="_paper")
     # A debiased estimate below 0 lies outside its interval.
-    axis.hlines(y, low, high, colour, linewidth=1)
-    axis.plot(ours, y, linestyle="", marker=marker, color=colour, label=name)
+    axis.hlines(y, low, high, points(name)["color"], linewidth=1)
+    axis.plot(ours, y, **points(name), label=name)
 
 
 def _differences(summary: xr.Dataset) -> Figure:
     title = (
         "Calibration error × 100 of isotonic regression less that of temperature scaling\n"
-        "(above 0: temperature scaling wins; filled: debiased, 95 % interval; hollow: the paper's)"
+        "(right of 0: temperature scaling wins; filled: debiased, 95 % interval;\n"
+        "hollow: the paper's)"
     )
     figure, axes = _panels(summary, title, "difference × 100")
     rivals = summary["rival"].values.tolist()
@@ -265,7 +265,6 @@ def _differences(summary: xr.Dataset) -> Figure:
             risk = panel["estimate"].sel({"method": "risk"})
             paper = risk.sel({"recalibration": name}) - risk.sel({"recalibration": "temperature"})
             ends = of["difference_lower"], of["difference_upper"]
-            # The colours and markers of the other figure.
-            _interval(axis, (of["difference"], *ends, paper), height, 2 + i, name)
+            _interval(axis, (of["difference"], *ends, paper), height, name)
     legend(figure, axes)
     return figure

@@ -25,6 +25,13 @@ STYLES: dict[str, tuple[str, str]] = {
     "γ": _RISK,
     "temperature-mix": ("0.45", "P"),
     "temperature": ("0.25", "v"),
+    # Other recalibrations: of isotonic regression the blocks are bins.
+    "none": ("0.6", "o"),
+    "isotonic-smoothed": (COLOURS[4], "P"),
+    "isotonic": _BINNED,
+    # Tests: the default's, and that of a kernel.
+    "calibration_test": (COLOURS[0], "o"),
+    "skce": _RISK,
 }
 #: Lines of one estimate with other settings, in their order; every other one has hollow markers.
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (1, 3)))

@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from propercal.experiments import Claim, Study, beyond_chance, main, mean_and_error, selections
-from propercal.experiments.figures import COLOURS, legend, panels
+from propercal.experiments.figures import legend, panels
 from studies.losses import loss, unit, with_unit
 from studies.paths import DATA
 from studies.styles import WIDTH, style
@@ -266,6 +266,8 @@ def refined(summary: xr.Dataset) -> tuple[str, str]:
 
 
 _PARTS = {"train": "training rows", "monitor": "validation rows"}
+#: Of the same rows in the study of layers. Light colours would be dark on a dark page.
+_SHADES = ("0.6", "black")
 _METHODS = {"risk": "the paper's estimate", "debiased": "debiased"}
 
 
@@ -289,7 +291,7 @@ def _monitor(summary: xr.Dataset) -> Figure:
         row[0].set_ylabel(with_unit(name, generator))
         for i, part in enumerate(PARTS):
             of_part, axis = of.sel(part=part), row[1 + i]
-            _band(row[0], of_part["loss"], COLOURS[4 + i], "_")
+            _band(row[0], of_part["loss"], _SHADES[i], "_")
             for (method,), at in selections(of_part, "method"):
                 colour, title = style(method)["color"], _METHODS[method]
                 _band(axis, at["calibration_error"], colour, f"calibration error, {title}")
@@ -301,7 +303,7 @@ def _monitor(summary: xr.Dataset) -> Figure:
             axis.set_ylabel(unit(generator))
     last = axes[3, 0]
     for i, part in enumerate(PARTS):
-        _band(last, 100 * summary["accuracy"].sel(part=part), COLOURS[4 + i], _PARTS[part])
+        _band(last, 100 * summary["accuracy"].sel(part=part), _SHADES[i], _PARTS[part])
     last.set_title("accuracy")
     last.set_ylabel("accuracy (%)")
     for axis in axes[3, 1:]:
@@ -324,7 +326,8 @@ def _band(axis: Axes, curve: xr.DataArray, colour: str, label: str) -> None:
 def _stopping(summary: xr.Dataset) -> Figure:
     """The epoch at which each criterion stops: hollow a seed, filled the mean."""
     found = stops(summary)
-    figure, ((axis,),) = panels(1, 1, (6.4, 1.2 + 0.3 * len(found)))
+    title = "Where each would stop training\n(circles: seeds; diamond: their mean)"
+    figure, ((axis,),) = panels(1, 1, (WIDTH, 1.4 + 0.3 * len(found)), title)
     for i, (name, stop) in enumerate(found.items()):
         epoch = stop.epoch.values
         method = next((each for each in METHODS if each in name), None)
@@ -338,7 +341,6 @@ def _stopping(summary: xr.Dataset) -> Figure:
     axis.set_xlabel("epoch of the least smoothed value on validation rows")
     axis.grid(axis="x", color="0.92", linewidth=0.6)
     axis.set_axisbelow(True)
-    axis.set_title("Where each would stop training (circles: seeds; diamond: their mean)")
     return figure
 
 

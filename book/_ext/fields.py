@@ -1,17 +1,22 @@
 """The reference, where what Python says is not what a reader needs.
 
 Fields of named tuples are there if their class has said what they are; signatures have neither
-private arguments nor defaults that are no Python; arguments that share a text share a line; and the
-forms that every result has are described once.
+private arguments nor defaults that are no Python, and those of classes whose base is not here are
+their own; arguments that share a text share a line; attributes are called so; and the forms that
+every result has are described once.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.domains.python import PyObject
+from sphinx.util.inspect import stringify_signature
 
 from propercal._results.forms import Result
 
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 #: What Python says of a field of which nobody said anything, and of every tuple.
 _EMPTY = ("Alias for field number ", "Built-in immutable sequence")
 _FORMS = ("to_dict", "to_frame", "to_json")
+#: What autodoc says of a class whose base is a stand-in for that of an absent package.
+_ANYTHING = "(*args, **kwargs)"
 
 
 def is_left_out(_: Sphinx, __: str, ___: str, found: object, *____: object) -> bool | None:
@@ -45,14 +52,27 @@ def with_forms(_: Sphinx, what: str, __: str, found: object, ___: object, lines:
 
 
 def readable(
-    _: Sphinx, __: str, ___: str, ____: object, _____: object, arguments: str | None, result: str
+    _: Sphinx, __: str, ___: str, found: object, ____: object, arguments: str | None, result: str
 ) -> tuple[str | None, str]:
     """Drop private arguments from a signature, and the insides of defaults that are objects."""
+    if arguments == _ANYTHING and isinstance(found, type):
+        arguments = _own_arguments(found)
     if arguments:
         arguments = re.sub(r"(?<=\()_\w+(=[^,()]*)?(, )?|, _\w+(=[^,()]*)?(?=[,)])", "", arguments)
         arguments = re.sub(r"=<[^<>]*>", "=…", arguments)
         arguments = re.sub(r"=([A-Z]\w*)\([^()]+\)", r"=\1(…)", arguments)
     return arguments, result
+
+
+def _own_arguments(found: type) -> str:
+    """Return what a class, or the next above it that says so, is made with."""
+    made = next((vars(c)["__init__"] for c in found.__mro__ if "__init__" in vars(c)), None)
+    if not inspect.isfunction(made):
+        return _ANYTHING
+    signature = inspect.signature(made)
+    _self, *others = signature.parameters.values()
+    own = signature.replace(parameters=others, return_annotation=signature.empty)
+    return str(stringify_signature(own, show_annotation=False))
 
 
 def share_lines(_: Sphinx, page: nodes.document) -> None:
@@ -74,8 +94,13 @@ def _paragraph(item: nodes.Node) -> Any:
 
 
 def _text(item: nodes.Node) -> str | None:
-    """Return what is said of an argument, behind its name; None if it has more than a paragraph."""
+    """Return what is said of an argument, behind its name.
+
+    It is None if that is more than a paragraph, or no argument: a list within what is said of one.
+    """
     if len(item.children) != 1 or not isinstance(item.children[0], nodes.paragraph):
+        return None
+    if not isinstance(_paragraph(item).children[0], nodes.strong | addnodes.literal_strong):
         return None
     return "".join(each.astext() for each in item.children[0].children[1:])
 
@@ -95,6 +120,10 @@ def unbroken(_: Sphinx, page: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Ask at every member, signature and page."""
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            # Sphinx calls them variables.
+            field.label = "Attributes"
     app.connect("autodoc-skip-member", is_left_out)
     app.connect("autodoc-process-docstring", with_forms, priority=600)
     app.connect("autodoc-process-signature", readable)

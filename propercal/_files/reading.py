@@ -39,7 +39,7 @@ def read_predictions(
     r"""Read labels and predictions from a file.
 
     The values themselves (range, sum to one, missing ones) are checked where they are used, by
-    `propercal.decompose`.
+    :func:`propercal.decompose`.
 
     Parameters
     ----------

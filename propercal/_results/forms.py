@@ -64,8 +64,8 @@ class Result(ABC):
         -------
         str
             An object: the settings, and each number, or list of numbers, by its name. Infinite and
-            undefined numbers are the strings "Infinity", "-Infinity" and "NaN", since JSON has no
-            such numbers.
+            undefined numbers are the strings ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, since
+            JSON has no such numbers.
         """
         found = {"result": type(self).__name__, **as_plain(self.to_xarray())}
         return json.dumps(found, allow_nan=False)

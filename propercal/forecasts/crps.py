@@ -201,12 +201,11 @@ def crps_decomposition(
 
     .. math::
 
-        \underbrace{\int \overline{(F_i(z) - 1[y_i \le z])^2}\, dz}_\text{risk} &=
-        \text{calibration error} \\
-        &+ \underbrace{\int \overline{(\hat r_i(z) - 1[y_i \le z])^2}\, dz}_\text{refinement}, \\
-        \text{refinement} &=
-        \underbrace{\int \bar y_z (1 - \bar y_z)\, dz}_\text{uncertainty} -
-        \underbrace{\int \overline{(\hat r_i(z) - \bar y_z)^2}\, dz}_\text{sharpness} .
+        \text{risk} &= \int \overline{(F_i(z) - 1[y_i \le z])^2}\, dz \\
+        &= \text{calibration error} + \text{refinement}, \\
+        \text{refinement} &= \int \overline{(\hat r_i(z) - 1[y_i \le z])^2}\, dz \\
+        &= \underbrace{\int \bar y_z (1 - \bar y_z)\, dz}_\text{uncertainty}
+        - \underbrace{\int \overline{(\hat r_i(z) - \bar y_z)^2}\, dz}_\text{sharpness} .
 
     Parameters
     ----------

@@ -147,7 +147,8 @@ def sharpness_divergence(generator: GeneratorLike, joint: object) -> Any:
 
     .. math::
 
-        \mathrm{SHARP}_F(g) = E\, D_F(E[Y \mid g(X)], E\,Y) = I_{F^Y}(P_1, \dots, P_k \,\|\, P)
+        \mathrm{SHARP}_F(g) &= E\, D_F(E[Y \mid g(X)], E\,Y) \\
+        &= I_{F^Y}(P_1, \dots, P_k \,\|\, P)
 
     with P_y the distribution of the prediction g(X) given class y, P its marginal, and F^Y the
     function of :func:`sharpness_function`.

@@ -1,9 +1,9 @@
 """Scorers, displays and a classifier for scikit-learn 1.6 or newer.
 
-Scorers (:mod:`~propercal.sklearn.scoring`) are for ``scoring=`` of ``cross_validate``,
-``GridSearchCV`` and their like; displays (:mod:`~propercal.sklearn.reliability_display`,
-:mod:`~propercal.sklearn.decomposition_display`) are drawn ``from_estimator`` or
-``from_predictions``; a classifier (:mod:`~propercal.sklearn.recalibrated`) recalibrates another.
+Scorers (:func:`scorer`, :func:`get_scorer`) are for ``scoring=`` of ``cross_validate``,
+``GridSearchCV`` and their like; displays (:class:`ReliabilityDisplay`,
+:class:`DecompositionDisplay`) are drawn ``from_estimator`` or ``from_predictions``; a classifier
+(:class:`RecalibratedClassifier`) recalibrates another.
 
 Nothing else of this package imports scikit-learn (``pip install "propercal[sklearn]"``). Rows are
 told by their positions, as everywhere in scikit-learn: an index of pandas is not looked at, but for

@@ -226,13 +226,14 @@ def scorer(
     term : str or sequence of str
         What is scored:
 
-        - "calibration_error": its estimate, of which recalibration could take so much;
-          "lower_bound": without the correction of its variance, so that noise hardly ever makes it
-          too large; "upper_limit": the upper end of its interval;
-        - "over_confidence", "under_confidence": parts of it, as
+        - ``"calibration_error"``: its estimate, of which recalibration could take so much;
+          ``"lower_bound"``: without the correction of its variance, so that noise hardly ever makes
+          it too large; ``"upper_limit"``: the upper end of its interval;
+        - ``"over_confidence"``, ``"under_confidence"``: parts of it, as
           :meth:`propercal.Decomposition.direction` has them;
-        - "refinement": the loss that recalibration cannot remove; "risk": the loss itself;
-        - "sharpness": the information of the predictions; "skill_score": 1 − risk / uncertainty.
+        - ``"refinement"``: the loss that recalibration cannot remove; ``"risk"``: the loss itself;
+        - ``"sharpness"``: the information of the predictions; ``"skill_score"``: 1 − risk /
+          uncertainty.
 
         Of a list, one fit serves all terms, and scores come as a dictionary: names of losses begin
         with ``neg_``, as in :func:`get_scorer_names`.

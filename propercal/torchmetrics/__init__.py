@@ -1,7 +1,7 @@
 """Metrics of torchmetrics: calibration error and refinement in a training loop, over processes.
 
-Each keeps what :meth:`update` sees, on the device where it is, and gathers it from all processes in
-:meth:`compute`. Rows are kept as they are (:class:`ProperCalibrationError`, :class:`Refinement`),
+Each keeps what ``update`` sees, on the device where it is, and gathers it from all processes in
+``compute``. Rows are kept as they are (:class:`ProperCalibrationError`, :class:`Refinement`),
 or summed up in tables of a fixed size (:class:`StreamingCalibrationError`).
 
 >>> import torch

@@ -110,6 +110,54 @@ def test_figures_are_dark_on_a_dark_page(page: browser.Page, address: str) -> No
             assert luminance(background) == pytest.approx(luminance(f"rgb({', '.join(3 * [str(255 * (1 - float(kept[1])))])})"), abs=0.002)
 
 
+#: Words that must not break and do, and how many there are.
+BROKEN = """
+(() => {
+  const words = [...document.querySelectorAll('.bd-article .whole-word')].filter(word => word.checkVisibility());
+  return [words.filter(word => word.getClientRects().length > 1).map(word => word.textContent), words.length];
+})()
+"""
+
+
+@pytest.mark.parametrize(("name", "word"), [("api/command_line.html", "--drop"), ("api/recalibration.html", "1e-15")])
+def test_flags_and_numbers_do_not_break(page: browser.Page, address: str, name: str, word: str) -> None:
+    page.resize(400)
+    page.open(address + name)
+    assert word in page.evaluate("[...document.querySelectorAll('.whole-word')].map(e => e.textContent)")
+    broken, seen = page.evaluate(BROKEN)
+    assert broken == []
+    assert seen > 0
+
+
+def test_a_dotted_name_does_not_break_behind_a_dot_that_it_begins_with(page: browser.Page, address: str) -> None:
+    page.open(address + "api/index.html")
+    names = page.evaluate("[...document.querySelectorAll('.bd-article code span.pre')].map(e => [...e.childNodes].map(n => n.textContent))")
+    assert [".propercal"] in names
+    assert any(len(parts) > 1 for parts in names)
+
+
+def test_the_column_of_pages_shows_the_page_that_is_open(page: browser.Page, address: str) -> None:
+    """The theme shows where the column was left, which after a click elsewhere is another part."""
+    page.resize(1400)
+    for name in ("results/speed.html", "guides/why.html", "api/testing.html"):
+        page.open(address + name)
+        column, link = page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => setTimeout(() => done(['.bd-sidebar-primary', '.bd-sidebar-primary li.current > a.current']"
+            ".map(e => document.querySelector(e).getBoundingClientRect()).map(r => [r.top, r.bottom])), 50)))"
+        )
+        assert column[0] <= link[0] <= link[1] <= column[1], name
+
+
+def test_links_to_the_pages_beside_are_whole(page: browser.Page, address: str) -> None:
+    """Two long words beside each other pushed an arrow out of a narrow window."""
+    page.resize(400)
+    for name in ("api/training.html", "derivations/linear.html"):
+        page.open(address + name)
+        ends = page.evaluate("[...document.querySelectorAll('.prev-next-area a > :is(i, svg)')].map(e => e.getBoundingClientRect()).map(r => [r.left, r.right])")
+        assert len(ends) == 2
+        assert all(0 <= left < right <= 400 for left, right in ends), name
+
+
 def test_search_finds_a_theorem(page: browser.Page, address: str) -> None:
     page.resize(1400)
     visit = page.open(address + "search.html?q=monotonicity")

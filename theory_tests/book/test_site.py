@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -67,6 +68,22 @@ def test_the_reference_says_nothing_that_only_python_says() -> None:
     for path in pages:
         text = re.sub(r"<[^>]+>", "", path.read_text(encoding="utf-8"))
         assert not re.findall(r"Alias for field number \d|Bases: \w+", text), path.name
+
+
+def test_classes_have_attributes_and_the_arguments_that_they_are_made_with() -> None:
+    """Sphinx says "Variables"; and a class whose base is absent takes anything, as far as it can see."""
+    text = re.sub(r"<[^>]+>", "", (HTML / "api" / "training.html").read_text(encoding="utf-8"))
+    assert "Attributes:" in text
+    assert "Variables:" not in text
+    assert "(*args, **kwargs)" not in text
+    assert re.search(r"class ProperCalibrationError\(\*, generator=.log., notion=", text)
+
+
+def test_items_of_a_list_within_an_argument_stay_apart() -> None:
+    """Arguments that share a text are merged; two scores are no arguments."""
+    text = (HTML / "api" / "sklearn.html").read_text(encoding="utf-8")
+    items = [html.unescape(re.sub(r"<[^>]+>", "", item)) for item in re.findall(r"<li><p>(.*?)</p></li>", text, re.DOTALL)]
+    assert [item.startswith('"sharpness": ') for item in items].count(True) == 1
 
 
 def test_images_have_alternative_texts(site: dict[Path, Convention]) -> None:

@@ -37,6 +37,13 @@ def test_every_rival_of_the_debiasing_study_has_a_style() -> None:
     assert all(styles.style(method) for method in debiasing.METHODS)
 
 
+@pytest.mark.parametrize("names", [["none", "temperature", "isotonic", "isotonic-smoothed"], ["calibration_test", "temperature", "binned", "skce"]])
+def test_recalibrations_and_tests_are_told_apart(names: list[str]) -> None:
+    looks = [styles.points(name) for name in names]
+    for key in ("color", "marker"):
+        assert len({look[key] for look in looks}) == len(names)
+
+
 def test_settings_of_an_estimate_are_told_apart() -> None:
     found = [styles.style("risk", i) for i in range(4)]
     assert len({str(of["linestyle"]) for of in found}) == 4
