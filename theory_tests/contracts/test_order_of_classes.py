@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -191,11 +191,12 @@ def test_numbers_that_fall_or_rise_in_some_way_are_in_no_disorder(names: list[st
 ])  # fmt: skip
 def test_words_are_an_order_only_where_their_numbers_rise_in_each_way(names: list[str]) -> None:
     message = "^" + re.escape(ALPHABET.format("RankedProbability()", names))
-    for ask in (
+    asks: tuple[Callable[[Sequence[str]], None], ...] = (
         lambda each: check_names_order(each, [RANKED], said=False),
         lambda each: check_columns_order(each, [Brier(), UNEVEN, RANKED], CANONICAL),
         lambda each: check(each, alphabetical=True),
-    ):
+    )
+    for ask in asks:
         with pytest.raises(ValueError, match=message):
             ask(names)
         # Two have one order, up to its reverse.
@@ -207,6 +208,6 @@ def test_words_are_an_order_only_where_their_numbers_rise_in_each_way(names: lis
     check_names_order(names, [Brier(), UNEVEN], said=False)
 
 
-def test_columns_without_names_are_not_asked_for_an_order() -> None:
-    for none in (None, (), []):
-        check_columns_order(none, [RANKED], CANONICAL)
+@pytest.mark.parametrize("columns", [None, (), []])
+def test_columns_without_names_are_not_asked_for_an_order(columns: Any) -> None:
+    check_columns_order(columns, [RANKED], CANONICAL)
