@@ -61,7 +61,7 @@ MODULES = (
 )
 #: Laws and contracts of these modules, without those that start processes or are of other modules.
 CONTRACTS = (
-    "backends", "criteria", "bad_input", "bandwidth_search", "categories", "dask_input", "debiased_contract",
+    "advice_on_orders", "backends", "criteria", "bad_input", "bandwidth_search", "categories", "dask_input", "debiased_contract",
     "decompose_contract", "edges", "few_rows", "generator_backends", "generator_edges", "generator_names",
     "good_input", "gradients", "information", "lattice", "methods", "notions", "order_of_classes", "reading_arguments",
     "recalibrators", "resources", "result", "result_forms", "saved_results", "sums", "transforms",
