@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import to_numpy
 from propercal._data.counting import without_void
 from propercal._data.from_zero import are_numbered_from_0
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
+from propercal._data.opposed import may_be_of_model
 from propercal._data.reading import USUAL_NAMES, Names, read_numpy
 from propercal._data.tokens import key
 
@@ -92,8 +95,23 @@ def read_labels(
     held = hold(called.labels, y_true)
     if proba is None:
         proba = Held(np.empty((0, n_classes)))
+    if is_called_as_model(proba, held, called):
+        proba = replace(proba, name=None)
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
     return _read(held, used, naming, ignore_index)._replace(places=held.places)
+
+
+def is_called_as_model(proba: Held, labels: Held, called: Names) -> bool:
+    """Tell whether a single column bears the name of its model, beside labels that are numbers."""
+    if called.model is None or proba.name is None or str(proba.name) != called.model:
+        return False
+    return may_be_of_model(proba.name, labels.name) and not have_text(labels)
+
+
+def have_text(labels: Held) -> bool:
+    """Tell whether some label is text, which names a class."""
+    values = to_numpy(labels.values)
+    return values.dtype.kind not in "biuf" and any(isinstance(x, str) for x in values.flat)
 
 
 def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:

@@ -26,6 +26,8 @@ class Names:
     labels: str = "y_true"
     proba: str = "y_proba"
     weight: str = "sample_weight"
+    model: str | None = None
+    """The name of the model whose predictions these are, where the caller gives it one."""
 
 
 #: As most functions call them.

@@ -47,6 +47,8 @@ class Columns:
     """The class columns in their order; empty for all that are not named otherwise."""
     finds_id: bool = False
     """Whether a column whose name says so tells rows apart, where none is named."""
+    model: str | None = None
+    """The name of the model whose predictions these are; None where it has none."""
 
     def id_among(self, names: Sequence[str]) -> str | None:
         """Return the column that tells rows apart, None where there is none."""
@@ -256,7 +258,8 @@ def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:
         columns=tuple(class_names) if k > 1 else None,
         name=class_names[0] if k == 1 else None,
     )
-    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": _CALLED}
+    called = replace(_CALLED, model=columns.model)
+    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": called}
     return read_labels(held, max(2, k), **said)
 
 

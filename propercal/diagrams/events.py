@@ -117,7 +117,7 @@ def read_models(
         return {_ALONE: read_event(y_true, predictions, groups=groups, blocks=blocks, **given)}
     chosen = None if notion is None else as_notion(notion)
     models = _check_names(predictions)
-    names = {each: Names(proba=f"predictions[{each!r}]") for each in models}
+    names = {each: Names(proba=f"predictions[{each!r}]", model=each) for each in models}
     rows = _aligned(y_true, models, names, groups, blocks, reading)
     # Rows that were aligned have neither dimensions nor axes any more.
     told = {"sample_weight"} if len(models) == 1 else {"sample_weight", *_LAYOUT}

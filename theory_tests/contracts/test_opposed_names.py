@@ -141,6 +141,12 @@ ONE = [
     ("column_1", "column_2"),
     ("f1", "f2"),
     ("fold_1", "fold_2"),
+    ("churn", "before"),
+    ("churn", "champion"),
+    # No class is counted by what these count.
+    ("fold_1", "fold_0"),
+    ("churn", "model_0"),
+    ("y", "v0"),
 ]
 
 
@@ -306,7 +312,7 @@ def test_labels_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) -> 
         check_chunks(chunks(first, first))
 
 
-@pytest.mark.parametrize("names", [("died_may", "died_june"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_a", "win_b"), ("y", "label"), ("fraud", "is_fraud")])
+@pytest.mark.parametrize("names", [("died_may", "died_june"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_a", "win_b"), ("y", "label"), ("fraud", "is_fraud"), ("before", "after"), ("train", "test"), ("fold_0", "fold_1"), ("v0", "v1"), ("jan", "feb"), ("pre", "post"), ("monday", "label")])
 def test_labels_of_parts_of_the_data_are_read(names: tuple[str, str]) -> None:
     check_chunks(chunks(*names))
     check_chunks(chunks(*names[::-1]))
