@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.advice import known_of
 from propercal._data.columns import no_classes
 from propercal._data.holders import Held, hold
 from propercal._data.labels import Classes, read_labels
@@ -201,13 +202,17 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
     try:
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
+        others = known_of("drop", "id_column", "label_column", "weight_column", "group_column")
         raise ValueError(
             f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
             "column but those of labels, weights and groups to hold the probabilities of a class; "
-            "name these with classes (--class on the command line), or the others with drop, "
-            "id_column, label_column, weight_column or group_column (--drop, --id-column, "
-            "--label-column, --weight-column, --group-column on the command line)."
+            "name these with classes (--class on the command line), or the others with "
+            f"{' or '.join(others)} ({', '.join(map(_flag, others))} on the command line)."
         ) from error
+
+
+def _flag(argument: str) -> str:
+    return f"--{argument.replace('_', '-')}"
 
 
 def codes_of(

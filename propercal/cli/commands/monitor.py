@@ -203,7 +203,7 @@ def _updated(
         _check_kind(monitor, chunk, path)
         before = _alarmed(monitor)
         try:
-            monitor.update(chunk.y_true, chunk.y_proba)
+            monitor._add(chunk.y_true, chunk.y_proba, by="classes", in_order=bool(options.classes))
         except ValueError as error:
             if not begin:
                 raise
