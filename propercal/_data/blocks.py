@@ -106,7 +106,8 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     found = [*labels.others.values(), *proba.others.values()] if len(several) < 2 else []
     if index is not None:
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
-        levels = [each for each in levels if each.nunique() > 1] or levels[:1]
+        if len(levels) > 1:
+            levels = [each for each in levels if each.nunique() > 1] or levels[:1]
         found = [*levels, *found] if len(levels) == 1 else []
     for each in found:
         if run_back(each):

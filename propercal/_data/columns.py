@@ -15,7 +15,7 @@ from propercal._data.labels import Classes, have_text, is_called_as_model, read_
 from propercal._data.messages import bad_value, some_names, warn
 from propercal._data.opposed import are_of_models, are_of_two_classes
 from propercal._data.other_words import say_another_order
-from propercal._data.reading import Names
+from propercal._data.reading import Names, is_hashable
 from propercal._data.tokens import are_alike_but_for_numbers, key, negates, numberings
 
 #: Names of columns that number rows, in lower case; that weigh them, or say where they come from.
@@ -203,7 +203,7 @@ def _sum_to_1(one: Held, two: Held) -> bool:
 
 
 def _hashable(values: Sequence[Any]) -> set[Any]:
-    return {each for each in values if type(each).__hash__ is not None}
+    return {each for each in values if is_hashable(each)}
 
 
 def is_shuffled(names: Sequence[Any], *, words: bool = True) -> bool:

@@ -17,7 +17,7 @@ from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
 from propercal._data.opposed import may_be_of_model
-from propercal._data.reading import USUAL_NAMES, Names, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, is_hashable, read_numpy
 from propercal._data.tokens import key
 
 
@@ -138,7 +138,7 @@ def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]
     held = hold(called.labels, y_true)
     values = read_numpy(called.labels, held.values)
     if values.dtype.kind == "O" and values.ndim == 1:
-        odd = next((i for i, v in enumerate(values) if type(v).__hash__ is None), None)
+        odd = next((i for i, v in enumerate(values) if not is_hashable(v)), None)
         if odd is not None:
             raise bad_value(
                 called.labels,
