@@ -197,7 +197,7 @@ def _read(
         names,
         in_doubt=in_doubt,
         by_order=not (order or naming.single) and (counted if named else unsaid),
-        unsaid=naming.leaves_positive(held.name),
+        unsaid=naming.leaves_positive(held.name, names),
         alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
         columns=tuple(naming.columns or ()),

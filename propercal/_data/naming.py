@@ -162,9 +162,12 @@ class Naming:
                 "pass a column for each class, or the labels as a vector without a name",
             )
 
-    def leaves_positive(self, name: Any) -> bool:
-        """Tell whether a convention alone says which class one column is of; labels have `name`."""
-        return self.single and not self._pair.is_said(name)
+    def leaves_positive(self, name: Any, names: Given = ()) -> bool:
+        """Tell whether a convention alone says which class one column is of; labels have `name`.
+
+        `names` are the classes, as they are read.
+        """
+        return self.single and not self._pair.is_said(name, names)
 
     @property
     def _pair(self) -> OneColumn:

@@ -72,6 +72,10 @@ _OF_PARTS = set(
         "autumn winter morning evening followup batch chunk part wave cohort",
     )
 )
+#: Words that ask for a class, which another one says.
+_QUESTIONS = set(
+    re.findall(r"\w+", "sex gender species animal breed type kind which diagnosis colour color")
+)
 #: Words before the number of a class.
 _CLASS = {"class", "cls", "label", "category"}
 
@@ -92,7 +96,7 @@ def are_opposed_in_parts(first: Any, second: Any) -> bool:
     """Tell whether labels of two parts of the data have names of two classes.
 
     Names that have a word in common, as died_may and died_june, may say in others which part it is,
-    and numbers may count parts.
+    unless the word asks for a class, as in sex_F and sex_M; and numbers may count parts.
     """
     for one, other in ((first, second), (second, first)):
         denied = _is_of_class_0(one) or bool(COMPLEMENT.search(str(one)))
@@ -100,6 +104,8 @@ def are_opposed_in_parts(first: Any, second: Any) -> bool:
             return True
     if _number_two(first, second):
         return False
+    if _QUESTIONS & set(tokens(first)) & set(tokens(second)):
+        return are_opposed(first, second)
     own, others = (_words(each) - _OF_PARTS for each in (first, second))
     if own.isdisjoint(others) and ((own and others) or _words(first).isdisjoint(_OF_PARTS)):
         return are_opposed(first, second)
