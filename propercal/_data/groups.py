@@ -63,7 +63,7 @@ def validate_groups(
     called = replace(names, weight=argument)
     groups = exact(argument, groups)
     if blocks is not None:
-        check_series(blocks, y_true, y_proba, layout, names)
+        check_series(blocks, y_true, y_proba, layout, names, sample_weight)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:

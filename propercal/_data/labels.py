@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
+from propercal._data.attributes import check_lists
 from propercal._data.counting import without_void
 from propercal._data.from_zero import are_numbered_from_0
 from propercal._data.holders import Held, hold
@@ -18,7 +19,7 @@ from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
 from propercal._data.opposed import may_be_of_model
 from propercal._data.reading import USUAL_NAMES, Names, is_hashable, read_numpy
-from propercal._data.tokens import key
+from propercal._data.tokens import is_number, key
 
 
 class Classes(NamedTuple):
@@ -98,7 +99,11 @@ def read_labels(
     if is_called_as_model(proba, held, called):
         proba = replace(proba, name=None)
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
-    return _read(held, used, naming, ignore_index)._replace(places=held.places)
+    found = _read(held, used, naming, ignore_index)
+    if found.by_order:
+        words = found.columns if all(map(is_number, found.names)) else found.names
+        check_lists(words or None, held.lists, proba.lists, (called.labels, called.proba))
+    return found._replace(places=held.places)
 
 
 def is_called_as_model(proba: Held, labels: Held, called: Names) -> bool:

@@ -173,7 +173,7 @@ def _aligned(
     if len(models) == 1:
         return {name: (y_true, each, weight, groups) for name, each in models.items()}
     called = [names[each] for each in models]
-    check_all_series(blocks, y_true, given, layout, called)
+    check_all_series(blocks, y_true, given, layout, called, weight)
     listed = reading.get("labels")
     rows = align_models(y_true, given, weight, layout=layout, called=called, labels=listed)
     of_groups: Any = None
