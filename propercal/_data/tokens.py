@@ -59,7 +59,7 @@ OF_MODELS = set(
         "voting clf classifier estimator baseline calibrated uncalibrated recalibrated raw platt "
         "isotonic temperature dirichlet binning smoothed pretrained finetuned tuned untuned "
         "trained weighted unweighted ablation ablated champion challenger proposed ours before "
-        "after pre post version fold seed run",
+        "after pre post version fold seed",
     )
 )
 #: Of these, words that a number counts from 0 on, which is then none of class 0.

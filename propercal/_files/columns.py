@@ -31,6 +31,11 @@ _BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
 _CALLED = Names(labels="labels", proba="the table")
+#: What to do where labels and columns of a table do not go together.
+OF_COLUMNS = (
+    "rename the columns, recode the labels, or name the label of a single column with pos_label "
+    "(--pos-label on the command line)."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,11 +244,7 @@ def codes_of(
     held = Held(values_of(labels))
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
-    advice = (
-        "rename the columns, recode the labels, or name the label of a single column with "
-        "pos_label (--pos-label on the command line)."
-    )
-    with advising(path, advice):
+    with advising(path, OF_COLUMNS):
         found = _read(held, class_names, columns)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(

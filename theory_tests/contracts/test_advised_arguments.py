@@ -238,7 +238,7 @@ def written(form: str, values: dict[str, Any]) -> list[str] | None:
 
 
 @pytest.mark.parametrize("form", ["csv", "npz"])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in ("compare", "decompose", "test") else []) for name in COMMANDS])
 def test_advised_flags_are_those_of_the_command(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     known, odd, said = flags_of(name), {}, 0
@@ -286,6 +286,21 @@ def test_a_monitor_of_ordered_classes_takes_their_order_from_flags(tmp_path: Pat
     # Of numbers in the names no flag makes another order.
     pd.DataFrame(PROBA["p"], columns=["c2", "c0", "c1"]).assign(label=np.array(["c2", "c0", "c1"])[CODES]).to_csv("numbered.csv", index=False)
     assert main([*monitor, "numbered.csv", "--class", "c2", "--class", "c0", "--class", "c1"]) == 1
+
+
+def test_a_monitor_of_a_table_is_told_to_rename_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As another command is: of tables `--class` names columns that are there, of arrays those that have no names."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(PROBA["p"], columns=["1", "2", "3"]).assign(label=CODES).to_csv("p.csv", index=False)
+    np.savez("p.npz", labels=np.array([0, 1, 5])[CODES], probs=PROBA["p"])
+    said = []
+    for name, flags in (("decompose", RULES), ("monitor", [])):
+        assert main([name, "p.csv", *flags]) == 1
+        said.append(capsys.readouterr().err.partition("; ")[2])
+    assert said[0] == said[1] == "rename the columns, recode the labels, or name the label of a single column with --pos-label.\n"
+    assert main(["monitor", "p.npz"]) == 1
+    assert "--class" in capsys.readouterr().err
+    assert main(["monitor", "p.npz", "--class", "0", "--class", "1", "--class", "5"]) == 0
 
 
 def test_a_file_of_labels_from_1_is_told_to_name_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
