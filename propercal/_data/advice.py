@@ -51,6 +51,12 @@ def advises(*names: str) -> Callable[[_Function], _Function]:
     return decorate
 
 
+def known_of(*names: str) -> list[str]:
+    """Return those of these arguments that the caller's function has."""
+    known = _known.get()
+    return [name for name in names if known is None or name in known]
+
+
 def _advised(text: str) -> list[str]:
     return _ADVISED.findall(_CALL.sub("", text))
 

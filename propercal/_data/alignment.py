@@ -31,7 +31,7 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
-from propercal._data.reading import USUAL_NAMES, Names, is_missing
+from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing
 from propercal._data.rows import (
     Order,
     check_others,
@@ -287,7 +287,7 @@ def _with_columns_of(
 def _are_listed(held: Held, labels: object) -> bool:
     """Tell whether the caller lists classes by the names of columns."""
     listed = [] if labels is None else np.atleast_1d(names_given(labels)).tolist()
-    names = keys([each for each in listed if type(each).__hash__ is not None])
+    names = keys([each for each in listed if is_hashable(each)])
     return bool(set(keys(held.columns or ())) & set(names))
 
 
@@ -296,7 +296,7 @@ def _as_listed(held: Held, other: Held, labels: object) -> Held:
     if labels is None or held.columns is not None or other.columns is None:
         return held
     listed = tuple(np.atleast_1d(names_given(labels)).tolist())
-    names = keys(listed) if all(type(each).__hash__ is not None for each in listed) else []
+    names = keys(listed) if all(map(is_hashable, listed)) else []
     shape = tuple(held.values.shape)
     if shape[1:] != (len(names),) or sorted(map(str, names)) != sorted(
         map(str, keys(other.columns))

@@ -42,16 +42,26 @@ def check_all_series(
     y_proba: Sequence[object],
     layout: Layout,
     called: Sequence[Names],
+    sample_weight: object = None,
 ) -> None:
     """Raise if there are blocks, and :func:`check_series` refuses one of several predictions."""
     for each, names in zip(y_proba, called, strict=True) if blocks is not None else ():
-        check_series(blocks, y_true, each, layout_for(layout, y_true, each, y_proba), names)
+        own = layout_for(layout, y_true, each, y_proba)
+        check_series(blocks, y_true, each, own, names, sample_weight)
 
 
 def check_series(
-    blocks: object, y_true: object, y_proba: object, layout: Layout, called: Names
+    blocks: object,
+    y_true: object,
+    y_proba: object,
+    layout: Layout,
+    called: Names,
+    sample_weight: object = None,
 ) -> None:
-    """Raise if rows are known not to stand in the order of one series."""
+    """Raise if rows are known not to stand in the order of one series.
+
+    Where neither labels nor predictions say, weights may.
+    """
     several = [size for size in _sizes(y_true, y_proba, layout, called) if size > 1]
     (labels, proba, _), moved = align_in_order(y_true, y_proba, layout=layout, called=called)
     index = labels.rows if proba.rows is None else proba.rows
@@ -70,9 +80,12 @@ def check_series(
     times = [each for each in (*labels.others.values(), *proba.others.values()) if times_of(each)]
     if index is None and times:
         index = times[0]
+    of_weight = None if index is not None else _index_of_weight(sample_weight, called)
+    index = of_weight if index is None else index
     ordered = None if index is None else is_ordered(index)
     if ordered is False or (ordered is None and moved):
         where = "" if index is None else f" of the index {some_of(index)}"
+        where += "" if of_weight is None else f", as {called.weight} has it"
         raise bad_value(
             "blocks",
             f"{blocks!r} beside rows{where}"
@@ -81,6 +94,13 @@ def check_series(
             f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or call "
             ".reset_index(drop=True) on both if rows are in order (xarray: .sortby, .drop_vars)",
         )
+
+
+def _index_of_weight(sample_weight: object, called: Names) -> Any:
+    """Return the index of weights, where they have one of one level; else None."""
+    said = None if sample_weight is None else rows_of(called.weight, sample_weight)
+    index = None if said is None else said.rows
+    return None if index is None or index.nlevels > 1 else index
 
 
 def _sizes(y_true: object, y_proba: object, layout: Layout, called: Names) -> list[int]:
@@ -106,7 +126,8 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     found = [*labels.others.values(), *proba.others.values()] if len(several) < 2 else []
     if index is not None:
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
-        levels = [each for each in levels if each.nunique() > 1] or levels[:1]
+        if len(levels) > 1:
+            levels = [each for each in levels if each.nunique() > 1] or levels[:1]
         found = [*levels, *found] if len(levels) == 1 else []
     for each in found:
         if run_back(each):

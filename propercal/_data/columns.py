@@ -11,12 +11,12 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.holders import Held
-from propercal._data.labels import Classes, read_labels
+from propercal._data.labels import Classes, have_text, is_called_as_model, read_labels
 from propercal._data.messages import bad_value, some_names, warn
-from propercal._data.opposed import are_of_two_classes
+from propercal._data.opposed import are_of_models, are_of_two_classes
 from propercal._data.other_words import say_another_order
-from propercal._data.reading import Names
-from propercal._data.tokens import are_alike_but_for_numbers, key, numberings
+from propercal._data.reading import Names, is_hashable
+from propercal._data.tokens import are_alike_but_for_numbers, key, negates, numberings
 
 #: Names of columns that number rows, in lower case; that weigh them, or say where they come from.
 _ROW_NUMBERS = {
@@ -168,9 +168,11 @@ def check_single_columns(one: Held, two: Held, labels: Held, called: tuple[Names
     Columns may be named after models as well, so that other names are no two classes.
     """
     single = all(tuple(each.values.shape)[1:] in ((), (1,)) for each in (one, two))
-    if not single or None in (one.name, two.name) or _have_text(labels):
+    if not single or None in (one.name, two.name) or have_text(labels):
         return
-    if are_of_two_classes(one.name, two.name):
+    pairs = zip((one, two), called, strict=True)
+    own = all(is_called_as_model(each, labels, names) for each, names in pairs)
+    if are_columns_of_two_classes(one, two, are_called_as_models=own):
         raise bad_value(
             called[1].proba,
             f"a column named {two.name!r}",
@@ -179,13 +181,29 @@ def check_single_columns(one: Held, two: Held, labels: Held, called: tuple[Names
         )
 
 
-def _have_text(labels: Held) -> bool:
-    values = to_numpy(labels.values)
-    return values.dtype.kind not in "biuf" and any(isinstance(x, str) for x in values.flat)
+def are_columns_of_two_classes(one: Held, two: Held, *, are_called_as_models: bool) -> bool:
+    """Tell whether the names of single columns are of two classes.
+
+    Those of models may have words of classes too. One that denies the other, as no_age does, is of
+    the other class if both are of one model, whose probabilities sum to 1.
+    """
+    names = one.name, two.name
+    if not are_called_as_models:
+        return are_of_two_classes(*names)
+    denied = negates(*names) or negates(*names[::-1])
+    of_two = are_of_two_classes(*names) and not are_of_models(*names)
+    return of_two or (denied and _sum_to_1(one, two))
+
+
+def _sum_to_1(one: Held, two: Held) -> bool:
+    own, others = (to_numpy(each.values) for each in (one, two))
+    if own.size != others.size or any(each.dtype.kind not in "biuf" for each in (own, others)):
+        return False
+    return bool(np.allclose(own.ravel() + others.ravel(), 1.0, rtol=0.0, atol=1e-6))
 
 
 def _hashable(values: Sequence[Any]) -> set[Any]:
-    return {each for each in values if type(each).__hash__ is not None}
+    return {each for each in values if is_hashable(each)}
 
 
 def is_shuffled(names: Sequence[Any], *, words: bool = True) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from math import inf
 from numbers import Number
 from typing import Any
 
@@ -96,11 +97,15 @@ def _name(value: Any) -> Any:
         return key(value)
     if not isinstance(value, Number) or isinstance(value, complex):
         return value
-    if value != value:
+    if is_missing(value):
         return None
+    number: Any = value
+    if abs(number) == inf:
+        # As floating point, which every type has alike.
+        return str(float(number))
     if _is_rounded(value):
-        return str(Fraction(value))  # type: ignore[call-overload]
-    number = float(value)  # type: ignore[arg-type]
+        return str(Fraction(number))
+    number = float(number)
     return str(int(number)) if number.is_integer() else str(number)
 
 

@@ -26,7 +26,7 @@ from propercal._data.layout import Layout
 from propercal._data.lazy_tables import collected, step_in_any_order
 from propercal._data.messages import bad_value, in_any_order, some_rows
 from propercal._data.predictions import Predictions, validate
-from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.rows import check_others, in_order_of
 
 Numbers = npt.NDArray[np.int64]
@@ -63,7 +63,7 @@ def validate_groups(
     called = replace(names, weight=argument)
     groups = exact(argument, groups)
     if blocks is not None:
-        check_series(blocks, y_true, y_proba, layout, names)
+        check_series(blocks, y_true, y_proba, layout, names, sample_weight)
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
@@ -135,7 +135,10 @@ def labels_of_rows(
         odd = np.isnan(used)
     else:
         odd = np.array([is_missing(each) for each in used.tolist()], dtype=bool)
-        bad = [i for i, each in enumerate(used.tolist()) if type(each).__hash__ is None]
+        values_used = zip(odd, used.tolist(), strict=True)
+        bad = [
+            i for i, (none, each) in enumerate(values_used) if not none and not is_hashable(each)
+        ]
         if bad:
             raise bad_value(
                 argument,

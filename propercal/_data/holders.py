@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
+from propercal._data.attributes import Lists, lists_of
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.noted_indexes import index_columns, noted_range
@@ -66,6 +67,8 @@ class Held:
 
     units: str | None = None
     """What a labelled array says of its units."""
+    lists: Lists = field(default_factory=dict)
+    """Attributes of a labelled array that list words, which may be classes."""
 
     def take(self, index: Any) -> Held:
         """Return rows by their numbers."""
@@ -104,6 +107,7 @@ def hold(argument: str, values: object) -> Held:
         held = Held(_stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
         units = values.attrs.get("units")  # type: ignore[attr-defined]
         held = replace(held, units=units if isinstance(units, str) else None)
+        held = replace(held, lists=lists_of(values.attrs))  # type: ignore[attr-defined]
         return _categorical(argument, held, values)
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
         return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]

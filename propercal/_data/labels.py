@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import to_numpy
+from propercal._data.attributes import check_lists
 from propercal._data.counting import without_void
 from propercal._data.from_zero import are_numbered_from_0
 from propercal._data.holders import Held, hold
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
-from propercal._data.reading import USUAL_NAMES, Names, read_numpy
-from propercal._data.tokens import key
+from propercal._data.opposed import may_be_of_model
+from propercal._data.reading import USUAL_NAMES, Names, is_hashable, read_numpy
+from propercal._data.tokens import is_number, key
 
 
 class Classes(NamedTuple):
@@ -92,8 +96,27 @@ def read_labels(
     held = hold(called.labels, y_true)
     if proba is None:
         proba = Held(np.empty((0, n_classes)))
+    if is_called_as_model(proba, held, called):
+        proba = replace(proba, name=None)
     naming = Naming.of(proba, n_classes, labels, pos_label, called)
-    return _read(held, used, naming, ignore_index)._replace(places=held.places)
+    found = _read(held, used, naming, ignore_index)
+    if found.by_order:
+        words = found.columns if all(map(is_number, found.names)) else found.names
+        check_lists(words or None, held.lists, proba.lists, (called.labels, called.proba))
+    return found._replace(places=held.places)
+
+
+def is_called_as_model(proba: Held, labels: Held, called: Names) -> bool:
+    """Tell whether a single column bears the name of its model, beside labels that are numbers."""
+    if called.model is None or proba.name is None or str(proba.name) != called.model:
+        return False
+    return may_be_of_model(proba.name, labels.name) and not have_text(labels)
+
+
+def have_text(labels: Held) -> bool:
+    """Tell whether some label is text, which names a class."""
+    values = to_numpy(labels.values)
+    return values.dtype.kind not in "biuf" and any(isinstance(x, str) for x in values.flat)
 
 
 def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:
@@ -120,7 +143,7 @@ def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]
     held = hold(called.labels, y_true)
     values = read_numpy(called.labels, held.values)
     if values.dtype.kind == "O" and values.ndim == 1:
-        odd = next((i for i, v in enumerate(values) if type(v).__hash__ is None), None)
+        odd = next((i for i, v in enumerate(values) if not is_hashable(v)), None)
         if odd is not None:
             raise bad_value(
                 called.labels,
@@ -179,7 +202,7 @@ def _read(
         names,
         in_doubt=in_doubt,
         by_order=not (order or naming.single) and (counted if named else unsaid),
-        unsaid=naming.leaves_positive(held.name),
+        unsaid=naming.leaves_positive(held.name, names),
         alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
         columns=tuple(naming.columns or ()),

@@ -11,15 +11,7 @@ import numpy as np
 from propercal._data.coordinates import class_dim_of
 from propercal._data.holders import hold, is_labelled
 from propercal._data.messages import bad_value
-from propercal._data.reading import Names
-
-
-def _is_hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+from propercal._data.reading import Names, is_hashable
 
 
 def listed(dims: Hashable | Sequence[Hashable] | None) -> list[Hashable]:
@@ -46,7 +38,7 @@ class Layout:
             ("sample_dims", listed(self.sample_dims)),
         ):
             for dim in given:
-                if not _is_hashable(dim):
+                if not is_hashable(dim):
                     raise bad_value(
                         argument,
                         f"a {type(dim).__name__}",

@@ -43,7 +43,7 @@ def validate_models(
     aligned = align_models(
         y_true, y_proba, sample_weight, layout=layout, called=called, labels=listed
     )
-    check_all_series(blocks, y_true, y_proba, layout, called)
+    check_all_series(blocks, y_true, y_proba, layout, called, sample_weight)
     if groups is not None:
         beside = [replace(names, weight="groups") for names in called]
         groups = exact("groups", groups)

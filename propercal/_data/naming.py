@@ -19,7 +19,7 @@ from propercal._data.holders import Held
 from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.one_column import OneColumn
 from propercal._data.other_words import contradict, say_another_order, spelt_as_counted
-from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_missing
+from propercal._data.reading import USUAL_NAMES, Names, check_scalar, is_hashable, is_missing
 from propercal._data.settings import check_names
 from propercal._data.short_names import bearers
 from propercal._data.texts import check_classes, check_columns
@@ -83,6 +83,14 @@ class Naming:
                 "taken for the probability of class 1. Pass pos_label=1, or 0, to say which."
             )
         columns = None if single else proba.columns
+        odd = [each for each in (*(columns or ()), proba.name) if not is_hashable(each)]
+        if odd:
+            raise bad_value(
+                called.proba,
+                f"a column named by a {type(odd[0]).__name__}, {odd[0]!s}",
+                "a name, such as text or a number",
+                "rename the columns",
+            )
         names = check_names(labels, n_classes, called, columns)
         numbered = proba.numbered and not single
         name, codes = proba.name, proba.codes
@@ -154,9 +162,12 @@ class Naming:
                 "pass a column for each class, or the labels as a vector without a name",
             )
 
-    def leaves_positive(self, name: Any) -> bool:
-        """Tell whether a convention alone says which class one column is of; labels have `name`."""
-        return self.single and not self._pair.is_said(name)
+    def leaves_positive(self, name: Any, names: Given = ()) -> bool:
+        """Tell whether a convention alone says which class one column is of; labels have `name`.
+
+        `names` are the classes, as they are read.
+        """
+        return self.single and not self._pair.is_said(name, names)
 
     @property
     def _pair(self) -> OneColumn:

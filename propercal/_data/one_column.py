@@ -62,10 +62,16 @@ class OneColumn:
                 "pass pos_label=..., that class, or one of the two without its name",
             )
 
-    def is_said(self, name: Any) -> bool:
-        """Tell whether the caller, or a name, says the class; `name` is that of the labels."""
+    def is_said(self, name: Any, names: Given = ()) -> bool:
+        """Tell whether the caller, or a name, says the class; `name` is that of the labels.
+
+        `names` are the two classes. The column "1" of a file may be the second, not that of class 1
+        rather than 2.
+        """
         if self.labels is not None or self.pos_label is not None:
             return True
+        if key(self.name) == "1" and names and not {"0", "1", "-1"}.issuperset(map(key, names)):
+            return False
         said = set(content(self.name)) if self.name is not None else set()
         return bool(said & ({1, *_POSITIVE} | set(content(name) if name is not None else ())))
 

@@ -6,6 +6,7 @@ models, of uses and of sets of rows name no class.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from propercal._data.short_names import are_short_for, is_initial, letter_in
 from propercal._data.tokens import (
     COMPLEMENT,
     LETTERS_OF_TWO,
+    OF_MODELS,
     OF_NO_CLASS,
     OF_USE,
     Token,
@@ -60,6 +62,20 @@ _FORMS = [
         "pay pays paid",
     )
 ]
+#: Words that say of labels in which part of the data they are.
+_OF_PARTS = set(
+    re.findall(
+        r"\w+",
+        "january february march april may june july august september october november december "
+        "jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday "
+        "saturday sunday mon tue wed thu fri sat sun day week month quarter year spring summer "
+        "autumn winter morning evening followup batch chunk part wave cohort",
+    )
+)
+#: Words that ask for a class, which another one says.
+_QUESTIONS = set(
+    re.findall(r"\w+", "sex gender species animal breed type kind which diagnosis colour color")
+)
 #: Words before the number of a class.
 _CLASS = {"class", "cls", "label", "category"}
 
@@ -80,7 +96,7 @@ def are_opposed_in_parts(first: Any, second: Any) -> bool:
     """Tell whether labels of two parts of the data have names of two classes.
 
     Names that have a word in common, as died_may and died_june, may say in others which part it is,
-    and numbers may count parts.
+    unless the word asks for a class, as in sex_F and sex_M; and numbers may count parts.
     """
     for one, other in ((first, second), (second, first)):
         denied = _is_of_class_0(one) or bool(COMPLEMENT.search(str(one)))
@@ -88,9 +104,29 @@ def are_opposed_in_parts(first: Any, second: Any) -> bool:
             return True
     if _number_two(first, second):
         return False
-    if _words(first).isdisjoint(_words(second)):
+    if _QUESTIONS & set(tokens(first)) & set(tokens(second)):
+        return are_opposed(first, second)
+    own, others = (_words(each) - _OF_PARTS for each in (first, second))
+    if own.isdisjoint(others) and ((own and others) or _words(first).isdisjoint(_OF_PARTS)):
         return are_opposed(first, second)
     return are_of_two_classes(first, second)
+
+
+def may_be_of_model(name: Any, labels: Any) -> bool:
+    """Tell whether a column that is called as its model is, such as no_age, may have its name.
+
+    What says of class 0 alone, as p_0 and 1-p do, is of a class, and so is what labels of this name
+    are not, or are of two classes with.
+    """
+    words = [each for each in content(name) if isinstance(each, str) and not of_class_0(each)]
+    if COMPLEMENT.search(str(name)) or not any(each.isalpha() for each in words):
+        return False
+    return labels is None or not (negates(name, labels) or are_of_two_classes(name, labels))
+
+
+def are_of_models(first: Any, second: Any) -> bool:
+    """Tell whether both names have a word of models, such as model_male and model_female."""
+    return bool(set(tokens(first)) & set(tokens(second)) & OF_MODELS)
 
 
 def are_of_two_classes(first: Any, second: Any) -> bool:

@@ -187,8 +187,8 @@ def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called:
         if len(index) != len(label) or index.is_monotonic_increasing or not index.is_unique:
             return
         order = np.asarray(index.argsort())
-    except TypeError:
-        # Values that have no order, or are not hashable.
+    except (TypeError, ArithmeticError):
+        # Values that have no order, as a Decimal NaN, or are not hashable.
         return
     other = label[order] if proba.rows is None else label[np.argsort(order)]
     rows = np.arange(len(label))

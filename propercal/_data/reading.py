@@ -6,8 +6,10 @@ containers mean the same for labels, probabilities and weights.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -26,6 +28,8 @@ class Names:
     labels: str = "y_true"
     proba: str = "y_proba"
     weight: str = "sample_weight"
+    model: str | None = None
+    """The name of the model whose predictions these are, where the caller gives it one."""
 
 
 #: As most functions call them.
@@ -36,12 +40,25 @@ def check_scalar(argument: str, value: Any) -> None:
     """Raise if `value` is not the name of one class, a number, or None."""
     if isinstance(value, str | bytes | tuple) or value is None:
         return
-    if type(value).__hash__ is None or np.ndim(value) or isinstance(value, Sized):
+    if not is_hashable(value) or np.ndim(value) or isinstance(value, Sized):
         raise bad_value(argument, f"a {type(value).__name__}", "one value", "pass a single one")
+
+
+def is_hashable(value: object) -> bool:
+    """Tell whether a value can be a name: a list cannot, nor can a NaN that signals."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def is_missing(value: Any) -> bool:
     """Tell whether `value` is None, NaN, or what pandas has for no value."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")
@@ -228,7 +245,9 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         # Integers too large for a machine word stay objects, to be refused with their value.
         return values.astype(np.int64) if all(abs(int(v)) < 2**62 for v in flat) else values
     if all(isinstance(v, Real) or hasattr(v, "as_tuple") for v in flat):
-        return values.astype(np.float64)
+        # A NaN that signals is missing as any other is.
+        odd = [math.nan if isinstance(v, Decimal) and v.is_nan() else v for v in flat]
+        return np.array(odd, dtype=np.float64).reshape(values.shape)
     return values
 
 

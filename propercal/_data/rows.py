@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from propercal._data.holders import Held
 from propercal._data.messages import bad_value
+from propercal._data.reading import is_hashable
 from propercal._data.tokens import key
 
 Order = npt.NDArray[np.intp]
@@ -59,6 +60,21 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
     except (TypeError, ValueError):
         # Of types that pandas does not compare.
         order = _places(leveled, wanted)
+    return _by_digits(leveled, wanted) if (order < 0).any() else order
+
+
+def _by_digits(rows: Any, wanted: Any) -> Order | None:
+    """Return the same where one has numbers and the other their digits, which are one name."""
+    if {rows.nlevels, wanted.nlevels} != {1} or not {rows.inferred_type, wanted.inferred_type} & {
+        "string",
+        "mixed-integer",
+    }:
+        return None
+    own, others = ([key(value) for value in index.tolist()] for index in (rows, wanted))
+    places = {name: row for row, name in enumerate(own) if is_hashable(name)}
+    if len(places) < len(own) or len({*map(str, others)}) < len(others):
+        return None
+    order = np.array([places.get(name, -1) for name in others], dtype=np.intp)
     return None if (order < 0).any() else order
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from propercal._data.holders import is_labelled
 from propercal._data.messages import bad_value, some_names
-from propercal._data.reading import USUAL_NAMES, Names, is_missing, read_numpy
+from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.tokens import key, plain
 
 
@@ -119,7 +119,7 @@ def check_names(
             "bring both into one order",
         )
     names = tuple(np.atleast_1d(values).tolist())
-    hashable = all(type(each).__hash__ is not None and not is_missing(each) for each in names)
+    hashable = all(is_hashable(each) and not is_missing(each) for each in names)
     if not hashable or values.ndim != 1 or len(names) != n_classes or len(set(names)) != len(names):
         raise bad_value(
             "labels",

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from propercal._data.reading import is_missing
 from propercal._data.rows import row_numbers
 
 #: What pandas calls an index of times, and one of other values that have an order of their own.
@@ -30,7 +31,7 @@ _ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECA
 
 def times_of(index: Any) -> list[Any]:
     """Return the times of an index, in each way that it may be read; none for other values."""
-    index = _without_categories(index)
+    index = _present(index)
     if index.inferred_type in _TIMES:
         return [index]
     if index.inferred_type != "string":
@@ -43,7 +44,17 @@ def times_of(index: Any) -> list[Any]:
     return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
 
 
-def _without_categories(index: Any) -> Any:
+def _present(index: Any) -> Any:
+    """Return the values of an index without categories, and without rows that have none.
+
+    Nothing says that these go back.
+    """
+    if index.dtype == object:
+        # pandas compares a value with itself, which not all allow.
+        missing = np.array([is_missing(each) for each in index.tolist()], dtype=bool)
+    else:
+        missing = index.isna()
+    index = index[~missing] if missing.any() else index
     categories = getattr(index, "categories", None)
     return index if categories is None else index.astype(categories.dtype)
 
@@ -64,7 +75,7 @@ def kept(index: Any) -> Any:
 
     Text is read where one way has rows in order; else it remains, to be read beside the other.
     """
-    index = _without_categories(index)
+    index = _present(index)
     times = times_of(index)
     if not times or any(each is index for each in times):
         return index if times else None
@@ -95,7 +106,7 @@ def _one(time: Any, day_first: bool) -> Any:
 
 def is_ordered(index: Any) -> bool | None:
     """Tell whether an index goes up, or down, all the way; None if it has no order of its own."""
-    index = _without_categories(index)
+    index = _present(index)
     times = times_of(index)
     if times or index.inferred_type in _ORDERED:
         found = times or [index]

@@ -48,20 +48,36 @@ OF_USE = set(
 )
 #: Words in the name of a column that say which rows it holds.
 SETS_OF_ROWS = {"train", "training", "val", "valid", "validation", "cal", "calibration", "test"}
-#: Other words of labels and models, which name no class.
-OF_NO_CLASS = SETS_OF_ROWS | set(
+#: Words of models: what they are, how they were made, and which of several one is.
+OF_MODELS = set(
     re.findall(
         r"\w+",
-        "outcome outcomes event events truth true actual actuals ground gt classes observed obs "
-        "observation result results response occurred happened binary positive pos value values "
-        "correct right hit hits t1 yes one code codes encoded indicator dummy bin int num number "
-        "cls category status "
         "model models xgb xgboost lgbm lightgbm catboost gbm rf forest random logreg "
         "logistic lr linear svm svc knn mlp nn net network cnn bert gpt llm ensemble blend "
-        "clf classifier estimator baseline calibrated uncalibrated raw platt isotonic "
-        "temperature risk confidence conf certainty likelihood chance output outputs estimate "
-        "estimated forecast forecasts phat yhat ypred yprob yproba yscore ytrue column col oof "
-        "fold new old final mean avg average",
+        "glm lasso ridge sgd adaboost extratrees bayes automl tabnet tabpfn resnet vit roberta "
+        "lstm gru rnn transformer keras sklearn boosting boosted bagging bagged stacking stacked "
+        "voting clf classifier estimator baseline calibrated uncalibrated recalibrated raw platt "
+        "isotonic temperature dirichlet binning smoothed pretrained finetuned tuned untuned "
+        "trained weighted unweighted ablation ablated champion challenger proposed ours before "
+        "after pre post version fold seed",
+    )
+)
+#: Of these, words that a number counts from 0 on, which is then none of class 0.
+_COUNTED = {"model", "fold", "seed", "run", "version", "v", "split", "repeat", "epoch", "ensemble"}
+#: Other words of labels and models, which name no class.
+OF_NO_CLASS = (
+    SETS_OF_ROWS
+    | OF_MODELS
+    | set(
+        re.findall(
+            r"\w+",
+            "outcome outcomes event events truth true actual actuals ground gt classes observed "
+            "obs observation result results response occurred happened binary positive pos value "
+            "values correct right hit hits t1 yes one code codes encoded indicator dummy bin int "
+            "num number cls category status risk confidence conf certainty likelihood chance "
+            "output outputs estimate estimated forecast forecasts phat yhat ypred yprob yproba "
+            "yscore ytrue column col oof new old final mean avg average",
+        )
     )
 )
 #: What the second of two columns is called that is the rest of the first.
@@ -193,9 +209,12 @@ def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0, or −1, may have."""
     if COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
         return True
+    said = tokens(name)
     return any(
-        bool(_OF_CLASS_0.fullmatch(each)) if isinstance(each, str) else each in (0, -1)
-        for each in tokens(name)
+        bool(_OF_CLASS_0.fullmatch(each))
+        if isinstance(each, str)
+        else each in (0, -1) and before not in _COUNTED
+        for before, each in zip((None, *said), said, strict=False)
     )
 
 

@@ -49,7 +49,9 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         read = Read(y_true)
         if key != "confidence":
             apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]
-            read = in_order_of_names(archive, y_true, y_proba, apart, columns.classes)
+            read = in_order_of_names(
+                archive, y_true, y_proba, apart, columns.classes, columns.model
+            )
         return PredictionFile(
             path=path,
             y_true=read.labels,

@@ -41,14 +41,16 @@ def in_order_of_names(
     scores: npt.NDArray[Any],
     apart: Sequence[str],
     given: Sequence[str] = (),
+    model: str | None = None,
 ) -> Read:
     """Return labels as places of columns where these have names.
 
     Labels that are numbers, beside words, count columns; an indicator matrix's columns count
     numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
+    `model` is whose predictions these are, which may be what one column is called.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels, given, scores.shape)
+        return _of_one_column(archive, labels, given, scores.shape, model)
     found = named_arrays(archive, scores.shape)
     if given:
         found = {_GIVEN: np.array(given), **found}
@@ -174,7 +176,11 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
 
 
 def _of_one_column(
-    archive: Npz, labels: npt.NDArray[Any], given: Sequence[str], shape: Sequence[int]
+    archive: Npz,
+    labels: npt.NDArray[Any],
+    given: Sequence[str],
+    shape: Sequence[int],
+    model: str | None,
 ) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
     if given:
@@ -183,11 +189,12 @@ def _of_one_column(
                 f"{archive.path}: classes = {listed(given)}: expected one, that of the one column."
             )
         proba = Held(np.empty(0), name=given[0])
-        return _read_beside(archive.path, proba, labels)._replace(names=(given[0],))
+        return _read_beside(archive.path, proba, labels, model)._replace(names=(given[0],))
     for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])
-            return _read_beside(archive.path, proba, labels)._replace(names=(str(names[0]),))
+            read = _read_beside(archive.path, proba, labels, model)
+            return read._replace(names=(str(names[0]),))
         numbers = [_number(name) for name in np.ravel(names).tolist()]
         if len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]:
             raise ValueError(
@@ -222,10 +229,13 @@ def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
     return _read_beside(path, Held(np.empty((0, len(names))), columns=tuple(names)), labels)
 
 
-def _read_beside(path: Path, proba: Held, labels: npt.NDArray[Any]) -> Read:
+def _read_beside(
+    path: Path, proba: Held, labels: npt.NDArray[Any], model: str | None = None
+) -> Read:
     k = max(2, *proba.values.shape[1:], 0)
+    called = Names(labels="labels", proba="the file", model=model)
     try:
-        found = read_labels(labels, k, proba=proba, called=Names(labels="labels", proba="the file"))
+        found = read_labels(labels, k, proba=proba, called=called)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     read = found.codes if found.indicator is None else found.indicator

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.advice import known_of
 from propercal._data.columns import no_classes
 from propercal._data.holders import Held, hold
 from propercal._data.labels import Classes, read_labels
@@ -30,6 +31,11 @@ _BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
 _CALLED = Names(labels="labels", proba="the table")
+#: What to do where labels and columns of a table do not go together.
+OF_COLUMNS = (
+    "rename the columns, recode the labels, or name the label of a single column with pos_label "
+    "(--pos-label on the command line)."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +53,8 @@ class Columns:
     """The class columns in their order; empty for all that are not named otherwise."""
     finds_id: bool = False
     """Whether a column whose name says so tells rows apart, where none is named."""
+    model: str | None = None
+    """The name of the model whose predictions these are; None where it has none."""
 
     def id_among(self, names: Sequence[str]) -> str | None:
         """Return the column that tells rows apart, None where there is none."""
@@ -199,13 +207,17 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
     try:
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
+        others = known_of("drop", "id_column", "label_column", "weight_column", "group_column")
         raise ValueError(
             f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
             "column but those of labels, weights and groups to hold the probabilities of a class; "
-            "name these with classes (--class on the command line), or the others with drop, "
-            "id_column, label_column, weight_column or group_column (--drop, --id-column, "
-            "--label-column, --weight-column, --group-column on the command line)."
+            "name these with classes (--class on the command line), or the others with "
+            f"{' or '.join(others)} ({', '.join(map(_flag, others))} on the command line)."
         ) from error
+
+
+def _flag(argument: str) -> str:
+    return f"--{argument.replace('_', '-')}"
 
 
 def codes_of(
@@ -232,11 +244,7 @@ def codes_of(
     held = Held(values_of(labels))
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
-    advice = (
-        "rename the columns, recode the labels, or name the label of a single column with "
-        "pos_label (--pos-label on the command line)."
-    )
-    with advising(path, advice):
+    with advising(path, OF_COLUMNS):
         found = _read(held, class_names, columns)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(
@@ -256,7 +264,8 @@ def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:
         columns=tuple(class_names) if k > 1 else None,
         name=class_names[0] if k == 1 else None,
     )
-    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": _CALLED}
+    called = replace(_CALLED, model=columns.model)
+    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": called}
     return read_labels(held, max(2, k), **said)
 
 

@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import OtherColumnsError, is_shuffled, order_of_columns
+from propercal._data.columns import (
+    OtherColumnsError,
+    are_columns_of_two_classes,
+    is_shuffled,
+    order_of_columns,
+)
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
-from propercal._data.opposed import are_of_two_classes
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal._files.names import listed, shortened
@@ -81,6 +85,11 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     return [f"{i}: {shortened(path.name, _NAME)}" for i, path in enumerate(paths, start=1)]
 
 
+def model_of(path: Path) -> str:
+    """Return the name of a file without what says of its format, which is that of a model."""
+    return Path(path.stem).stem if path.suffix == ".gz" else path.stem
+
+
 def _in_order_of(
     first: PredictionFile, other: PredictionFile, rows: npt.NDArray[np.intp]
 ) -> npt.NDArray[Any]:
@@ -135,7 +144,9 @@ def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
         return None
     if k == 1:
         (mine,), (name,) = first.class_names, other.class_names
-        if are_of_two_classes(mine, name):
+        one, two = (Held(each.y_proba, name=each.class_names[0]) for each in (first, other))
+        own = (mine, name) == (model_of(first.path), model_of(other.path))
+        if are_columns_of_two_classes(one, two, are_called_as_models=own):
             raise ValueError(
                 f"{other.path}: a class column {name!r}, and {mine!r} in {first.path}: expected "
                 "the probability of one class in both; name the same column of both."

@@ -35,6 +35,7 @@ def read_predictions(
     from_logits: bool = False,
     pos_label: str | None = None,
     find_id: bool = False,
+    model: str | None = None,
 ) -> PredictionFile:
     r"""Read labels and predictions from a file.
 
@@ -86,6 +87,8 @@ def read_predictions(
     find_id : bool
         Take a column called ``id``, ``row_id``, ``sample_id``, ``example_id``, ``uid`` or ``uuid``
         for `id_column`, where none is named.
+    model : str, optional
+        The name of the model whose predictions these are, which its only class column may have too.
 
     Returns
     -------
@@ -125,6 +128,7 @@ def read_predictions(
         id_column,
         tuple(classes),
         find_id,
+        model,
     )
     if path == STANDARD_INPUT:
         return _from_standard_input(path, columns)

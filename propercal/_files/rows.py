@@ -128,20 +128,28 @@ def _is_counted(data: PredictionFile) -> bool:
     return data.rows is not None and is_default(data.rows)
 
 
+def _ids_of(data: PredictionFile) -> list[str]:
+    """Return ids, whole numbers in one form: a table in which some are missing has them as 7.0."""
+    assert data.ids is not None  # noqa: S101  # who asks has some
+    ids: list[str] = data.ids.tolist()
+    numbers = keys(ids)
+    # Of versions, such as 1 and 1.0, both forms may be there.
+    return numbers if len(set(numbers)) == len(set(ids)) else ids
+
+
 def _by_ids(first: PredictionFile, other: PredictionFile) -> Order:
     place: dict[str, int] = {}
     for data in (first, other):
-        assert data.ids is not None  # noqa: S101  # both have some
-        place = {each: row for row, each in enumerate(data.ids.tolist())}
-        if len(place) < len(data.ids):
+        ids = _ids_of(data)
+        place = {each: row for row, each in enumerate(ids)}
+        if len(place) < len(ids):
             seen: set[str] = set()
-            twice = sorted({x for x in data.ids.tolist() if x in seen or seen.add(x)})  # type: ignore[func-returns-value]
+            twice = sorted({x for x in ids if x in seen or seen.add(x)})  # type: ignore[func-returns-value]
             raise ValueError(
                 f"{data.path}: ids {listed(twice, most=3)} occur more than once: expected one row "
                 "each; remove the others, or name another column."
             )
-    assert first.ids is not None  # noqa: S101  # as above
-    mine = first.ids.tolist()
+    mine = _ids_of(first)
     missing = [each for each in mine if each not in place]
     if missing or len(mine) != len(place):
         extra = sorted(set(place) - set(mine))
@@ -162,7 +170,7 @@ def check_series(
     """
     files = (first,) if other is None else (first, other)
     indexes = [index_of(each) for each in files]
-    ids = [each.ids for each in files if each.ids is not None]
+    ids = [_ids_of(each) for each in files if each.ids is not None]
     if blocks is None or not (ids or any(each is not None for each in indexes)):
         return
     import pandas as pd

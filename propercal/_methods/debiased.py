@@ -205,9 +205,17 @@ def _check_rows(problem: Problem) -> None:
         warn_unequal_weights(effective, int(problem.prob.shape[0]))
 
 
+def _are_few(effective: float, n: int) -> bool:
+    """Tell whether an effective number is small because parts are unequal.
+
+    Of blocks of which the last is shorter it is n - 1 or more.
+    """
+    return effective < min(SMALLEST_SAMPLE, n - 1) * (1 - 1e-9)
+
+
 def warn_unequal_weights(effective: float, n: int) -> None:
     """Say so if few of `n` rows of unequal weights have most of it."""
-    if effective < SMALLEST_SAMPLE:
+    if _are_few(effective, n):
         warn(
             f"sample_weight leaves an effective number of {effective:.3g} rows of "
             f"{n}: the estimate rests on these few, and its interval on less "
@@ -217,7 +225,7 @@ def warn_unequal_weights(effective: float, n: int) -> None:
 
 def warn_unequal_groups(effective: float, n: int) -> None:
     """Say so if few of `n` groups have most of the rows, or of their weight."""
-    if effective < SMALLEST_SAMPLE:
+    if _are_few(effective, n):
         warn(
             f"groups of very unequal size leave an effective number of {effective:.3g} of {n}: the "
             "estimate rests on these few, and its interval on less than the theory asks for."

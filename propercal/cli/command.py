@@ -13,12 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
+from propercal._data.advice import advising
 from propercal._files.names import shown
 from propercal._interrupts import raise_again
 from propercal.cli.codes import DONE, FAILED, INTERRUPTED, USAGE
 from propercal.cli.completion import complete, is_completing
 from propercal.cli.options import HelpFormatter
 from propercal.cli.output import reason
+from propercal.cli.words import arguments_of
 
 __all__ = ["main"]
 
@@ -77,7 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parsed(sys.argv[1:] if arguments is None else list(arguments))
         if options is None:
             return USAGE
-        code: int = options.run(options)
+        # Messages to who has files advise flags of the command; those to other code what it calls.
+        of_files = hasattr(options, "files")
+        with advising(*arguments_of(options.flags)) if of_files else contextlib.nullcontext():
+            code: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -116,11 +121,15 @@ class _Parser(argparse.ArgumentParser):
         ]
         return f"{message}{_nearest(name, choices)}"
 
+    @property
+    def flags(self) -> list[str]:
+        """All flags."""
+        return [flag for action in self._actions for flag in action.option_strings]
+
     def refuse_others(self, others: Sequence[str]) -> NoReturn:
         """Refuse arguments that the command does not have."""
-        flags = [flag for action in self._actions for flag in action.option_strings]
         wrong = next((each for each in others if each.startswith("-")), "")
-        nearest = _nearest(wrong.partition("=")[0], flags, 0.8)
+        nearest = _nearest(wrong.partition("=")[0], self.flags, 0.8)
         self.error(f"unrecognized arguments: {' '.join(others)}{nearest}")
 
 
@@ -153,9 +162,10 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
         # Files may stand between flags, which argparse does not know.
         options.files += [Path(each) for each in others]
         others = []
+    chosen: _Parser = commands.choices[options.command]
     if others:
-        chosen: _Parser = commands.choices[options.command]
         chosen.refuse_others(others)
+    options.flags = chosen.flags
     return options
 
 

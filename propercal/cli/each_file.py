@@ -22,7 +22,11 @@ FAULTS = (ValueError, OSError, ImportError, MemoryError)
 
 
 def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> PredictionFile:
-    """Read a file as the flags say; `find_id` looks for a column of ids where none is named."""
+    """Read a file as the flags say; `find_id` looks for a column of ids where none is named.
+
+    Files of several models, in which ids are looked for, are named after these.
+    """
+    from propercal._files.matching import model_of
     from propercal._files.reading import holds_arrays, read_predictions
 
     # Names of columns are about the tables among the files, where there are some.
@@ -38,6 +42,7 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
         from_logits=options.from_logits and named,
         pos_label=options.pos_label if named else None,
         find_id=find_id,
+        model=model_of(path) if find_id and len(options.files) > 1 else None,
     )
     _check_order(data, options)
     return data

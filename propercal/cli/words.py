@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
-#: Python's name of an argument: the flag that sets it.
+#: Python's name of an argument: the flag that sets it, in the commands that have it.
 FLAGS = {
     "algorithm": "--algorithm",
     "alpha": "--alpha",
@@ -52,15 +53,22 @@ _CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
 _UNDERSCORED = re.compile(
     rf"\b({'|'.join(name for name in (*FLAGS, *DATA) if '_' in name)})\b(?!\s*[=(]\s*\()"
 )
+#: Labels that count columns otherwise name them, in a file.
+_COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
 _OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")
 #: What Python calls by one name, and people by a plural.
-_PLURAL = {"has": "have", "holds": "hold", "is": "are"}
+_PLURAL = {"has": "have", "holds": "hold", "is": "are", "lets": "let"}
 _SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|(?<![^ ])X) ({'|'.join(_PLURAL)})\b")
+
+
+def arguments_of(flags: Collection[str]) -> list[str]:
+    """Return the names of arguments that a command with these flags has."""
+    return [name for name, flag in FLAGS.items() if flag in flags]
 
 
 def in_words(message: str) -> str:
     """Return a message of the package as the command line says it."""
-    message = _BOTH.sub(r"\1", message)
+    message = _COUNTED.sub("Write names of columns as labels.", _BOTH.sub(r"\1", message))
     message = _SINGULAR.sub(lambda m: f"{m[1]} {_PLURAL[m[2]]}", message)
     message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
     message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)

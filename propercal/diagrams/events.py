@@ -117,7 +117,7 @@ def read_models(
         return {_ALONE: read_event(y_true, predictions, groups=groups, blocks=blocks, **given)}
     chosen = None if notion is None else as_notion(notion)
     models = _check_names(predictions)
-    names = {each: Names(proba=f"predictions[{each!r}]") for each in models}
+    names = {each: Names(proba=f"predictions[{each!r}]", model=each) for each in models}
     rows = _aligned(y_true, models, names, groups, blocks, reading)
     # Rows that were aligned have neither dimensions nor axes any more.
     told = {"sample_weight"} if len(models) == 1 else {"sample_weight", *_LAYOUT}
@@ -173,7 +173,7 @@ def _aligned(
     if len(models) == 1:
         return {name: (y_true, each, weight, groups) for name, each in models.items()}
     called = [names[each] for each in models]
-    check_all_series(blocks, y_true, given, layout, called)
+    check_all_series(blocks, y_true, given, layout, called, weight)
     listed = reading.get("labels")
     rows = align_models(y_true, given, weight, layout=layout, called=called, labels=listed)
     of_groups: Any = None

@@ -130,7 +130,7 @@ def _grouped(
     y_true, forecasts, sample_weight = data
     numbered = cast("Any", numbered_groups)
     if blocks is not None:
-        check_series(blocks, y_true, forecasts, layout, names)
+        check_series(blocks, y_true, forecasts, layout, names, sample_weight)
         n = int(align(y_true, forecasts, layout=layout, called=names).proba.values.shape[0])
         numbers = np.arange(n) // block_length(blocks, n)
         return cast("Forecasts", numbered(found, numbers, "blocks"))

@@ -196,7 +196,7 @@ def compare_models(
     predictions = validate_models(
         y_true,
         list(named.values()),
-        called=[Names(proba=f"models[{name!r}]") for name in named],
+        called=[Names(proba=f"models[{name!r}]", model=name) for name in named],
         groups=groups,
         blocks=blocks,
         sample_weight=sample_weight,

@@ -166,7 +166,6 @@ class CalibrationMonitor(Result):
         with self._lock:
             self._seen = Contents.empty(self._own)
 
-    @ignore_underflow
     def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
         """Add rows, in the order of time.
 
@@ -191,12 +190,20 @@ class CalibrationMonitor(Result):
             than 100 classes, the order of the columns is not looked at: pass `labels`.
         """
         refuse_weights(sample_weight)
+        self._add(y_true, y_proba)
+
+    @ignore_underflow
+    def _add(
+        self, y_true: object, y_proba: object, *, by: str = "labels", in_order: bool = False
+    ) -> None:
+        """Add rows; the caller says by an argument that columns are in the order of classes."""
         with self._lock:
             seen = self._seen
             found = read(y_true, y_proba, self._own, seen.reading)
             if found is None:
                 return
-            check_order(found.classes, [self.generator], self._own.reduction, self.n_classes)
+            classes = found.classes._replace(alphabetical=False) if in_order else found.classes
+            check_order(classes, [self.generator], self._own.reduction, self.n_classes, by=by)
             self._seen = seen.after(found, self._limits).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:

@@ -203,11 +203,12 @@ def read_files(
 ) -> Data:
     """Return what files hold, each of the predictions of one model for the same rows."""
     _check_beside_files(reading, beside)
-    from propercal._files.matching import matched
+    from propercal._files.matching import matched, model_of
 
     several = len(paths) > 1
     known = {name: reading.get(name) for name in _OF_FILES}
-    read = [_read(path, known, columns) for path in paths]
+    own = [{"model": model_of(Path(path)) if several else None} for path in paths]
+    read = [_read(path, known | each, columns) for path, each in zip(paths, own, strict=True)]
     first, subgroups = read[0]
     found = matched([each for each, _ in read], beside["blocks"])
     models = found.models if several else {"": next(iter(found.models.values()))}
@@ -291,6 +292,7 @@ def _columns_of(
         from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
         pos_label=known["pos_label"] if table else None,
         find_id=True,
+        model=known["model"],
     )
 
 

@@ -147,7 +147,7 @@ def measure_results(named: Mapping[str, Any]) -> Measured:
 
 def _read(data: Data, asked: Asked) -> Predictions:
     called = next(iter(data.models))
-    names = Names(proba=f"models[{called!r}]") if called else Names()
+    names = Names(proba=f"models[{called!r}]", model=called) if called else Names()
     predictions = validate_groups(
         data.y_true,
         data.first,

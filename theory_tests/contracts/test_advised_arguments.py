@@ -1,16 +1,18 @@
-"""A message that advises an argument is of a function that has it.
+"""A message that advises an argument, or a flag, is of a function, or a command, that has it.
 
-Each public function is given data of each kind of which a message says what argument helps.
+Each public function, and each command, is given data of each kind of which a message says what argument helps.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ import pytest
 import xarray as xr
 
 from propercal._data.advice import advising, possible, possible_sentences
+from propercal.cli import command
+from propercal.cli.command import main
 from theory_tests.contracts.arranged_data import CLASSES, ROLES, K, N
 from theory_tests.contracts.functions_of_data import FUNCTIONS
 
@@ -188,3 +192,124 @@ def test_clauses_of_others_are_left_out() -> None:
         with advising("ignore_index"):
             assert possible(said) == "drop rows, or labels=[...] if it is a class"
     assert possible(said) == said
+
+
+# ---------------------------------------------------------------- commands
+
+#: A flag, and what is left of a call of Python in a message.
+FLAG, ARGUMENT = re.compile(r"(?<![\w-])--[a-z][a-z-]*"), re.compile(r"(?<![\w.(])[a-z_]+=(?!=)")
+RULES = ["--generator", "brier", "--method", "risk", "--bandwidth", "0.1"]
+COMMANDS = {
+    "decompose": RULES,
+    "test": ["--generator", "rps"],
+    "compare": [*RULES, "--term", "risk"],
+    "recalibrate": ["--save-map", "map.json", "--force"],
+    "monitor": ["--generator", "rps"],
+}
+OF_FILES: dict[str, dict[str, Any]] = {
+    **FAULTS,
+    "words among numbers": {"y": ROLES["y"], **by_role(lambda values: pd.DataFrame(values, columns=CLASSES).assign(site="north"))},
+    "words in alphabetical order": {"y": np.array(["high", "low", "mid"])[CODES], **by_role(lambda values: pd.DataFrame(values, columns=["high", "low", "mid"]))},
+    "an index": {"y": ROLES["y"], **by_role(lambda values: pd.DataFrame(values, columns=CLASSES).reset_index())},
+}
+
+
+def flags_of(name: str) -> set[str]:
+    _, commands = command._parser([name])
+    return {flag for action in commands.choices[name]._actions for flag in action.option_strings}
+
+
+def written(form: str, values: dict[str, Any]) -> list[str] | None:
+    """Names of two files of these data; None where the form has none such."""
+    found = []
+    for role in "pq":
+        y, p, path = values["y"], values[role], f"{role}.{form}"
+        if form == "npz":
+            np.savez(path, labels=np.asarray(y), probs=np.asarray(p))
+        else:
+            if np.ndim(y) > 1 or np.ndim(p) > 2:
+                return None
+            plain = not isinstance(p, pd.DataFrame | pd.Series)
+            table = pd.DataFrame(p, columns=CLASSES[: (*np.shape(p), 1)[1]] if plain else None)
+            table = table.reset_index(drop=True).assign(label=np.resize(np.asarray(y, dtype=object), len(table)))
+            table.to_csv(path, index=False)
+        found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("form", ["csv", "npz"])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in ("compare", "decompose", "test") else []) for name in COMMANDS])
+def test_advised_flags_are_those_of_the_command(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    known, odd, said = flags_of(name), {}, 0
+    for fault, values in OF_FILES.items():
+        paths = written(form, values)
+        if paths is None:
+            continue
+        main([name, *(paths if name == "compare" else paths[:1]), *COMMANDS[name]])
+        for line in capsys.readouterr().err.splitlines():
+            said += 1
+            wrong = {*FLAG.findall(line)} - known | {*ARGUMENT.findall(line)}
+            if wrong:
+                odd[fault] = f"{sorted(wrong)}: {line}"
+    assert said > 10
+    assert not odd, "\n".join(f"{fault}: {line}" for fault, line in odd.items())
+
+
+def test_flags_in_the_text_of_messages_are_those_of_some_command() -> None:
+    root = Path(str(importlib.import_module("propercal").__file__)).parent
+    known = set().union(*map(flags_of, command.COMMANDS))
+    found = {flag for path in (root / "_files").glob("*.py") for flag in FLAG.findall(path.read_text(encoding="utf-8"))}
+    assert len(found) > 4
+    assert found <= known
+
+
+def test_a_monitor_of_ordered_classes_takes_their_order_from_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The advice that it gives where it refuses words in alphabetical order: then it is as of numbers, which count."""
+    monkeypatch.chdir(tmp_path)
+    words = ["cold", "mild", "warm"]
+    names = np.array(words)
+    np.savez("codes.npz", labels=CODES, probs=PROBA["p"])
+    np.savez("words.npz", labels=names[CODES], probs=PROBA["p"], classes=names)
+    pd.DataFrame(PROBA["p"], columns=words).assign(label=names[CODES]).to_csv("words.csv", index=False)
+    pd.DataFrame(PROBA["p"], columns=words).assign(label=CODES).to_csv("codes.csv", index=False)
+    monitor = ["monitor", "--generator", "rps", "--json"]
+    assert main([*monitor, "codes.npz"]) == 0
+    (right,) = json.loads(capsys.readouterr().out)
+    order = [part for each in words for part in ("--class", each)]
+    for path in ("words.npz", "words.csv", "codes.csv"):
+        assert main([*monitor, path]) == 1
+        assert "pass --class to name them; pass --class too if" in capsys.readouterr().err
+        assert main([*monitor, path, *order]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert found | {"file": ""} == right | {"file": ""}
+    # Of numbers in the names no flag makes another order.
+    pd.DataFrame(PROBA["p"], columns=["c2", "c0", "c1"]).assign(label=np.array(["c2", "c0", "c1"])[CODES]).to_csv("numbered.csv", index=False)
+    assert main([*monitor, "numbered.csv", "--class", "c2", "--class", "c0", "--class", "c1"]) == 1
+
+
+def test_a_monitor_of_a_table_is_told_to_rename_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As another command is: of tables `--class` names columns that are there, of arrays those that have no names."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(PROBA["p"], columns=["1", "2", "3"]).assign(label=CODES).to_csv("p.csv", index=False)
+    np.savez("p.npz", labels=np.array([0, 1, 5])[CODES], probs=PROBA["p"])
+    said = []
+    for name, flags in (("decompose", RULES), ("monitor", [])):
+        assert main([name, "p.csv", *flags]) == 1
+        said.append(capsys.readouterr().err.partition("; ")[2])
+    assert said[0] == said[1] == "rename the columns, recode the labels, or name the label of a single column with --pos-label.\n"
+    assert main(["monitor", "p.npz"]) == 1
+    assert "--class" in capsys.readouterr().err
+    assert main(["monitor", "p.npz", "--class", "0", "--class", "1", "--class", "5"]) == 0
+
+
+def test_a_file_of_labels_from_1_is_told_to_name_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = OF_FILES["counted from 1"]
+    np.savez("counted.npz", labels=values["y"], probs=values["p"])
+    assert main(["decompose", "counted.npz", *RULES]) == 0
+    assert "though predictions let 14 rows be of class 0. Write names of columns as labels." in capsys.readouterr().err
+    classes = np.array(["one", "two", "three"])
+    np.savez("named.npz", labels=classes[values["y"] - 1], probs=values["p"], classes=classes)
+    assert main(["decompose", "named.npz", *RULES]) == 0
+    assert not capsys.readouterr().err

@@ -5,6 +5,7 @@ As in the tests of misleading names, the Brier score of two classes is 2 Â· 0.1Â
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,50 @@ def test_models_under_their_own_names_are_compared(first: str, second: str) -> N
     found = paired_difference(EVENT, of_class(second, np.full(20, 0.5)), of_class(first, SCORE), generator="brier", term="risk")
     assert found.difference == pytest.approx(0.5 - RIGHT, rel=1e-12)
     assert not are_of_two_classes(first, second)
+
+
+#: Names that a caller gives to two models, and to their columns, as a table of them has.
+AS_MODELS = [("with_age", "no_age"), ("age", "no_age"), ("rf", "rf_no_age"), ("fold_0", "fold_1"), ("m0", "m1"), ("v1", "v2"), ("model_1", "model_2"), ("before", "after"), ("train", "test"), ("zero_shot", "few_shot"), ("good_model", "bad_model"), ("lr<0.1", "lr>0.1")]
+
+
+@pytest.mark.parametrize(("first", "second"), AS_MODELS)
+def test_columns_that_are_called_as_their_models_are_of_these(first: str, second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.DataFrame({first: SCORE, second: np.full(20, 0.5)})
+    for names in ((first, second), (second, first)):
+        found = compare_models(pd.Series(EVENT, name="churn"), {name: table[name] for name in names}, generator="brier", term="risk")
+        assert [found.models[name].risk for name in (first, second)] == pytest.approx([RIGHT, 0.5], rel=1e-12)
+    assert murphy(EVENT, {second: table[second]}).equals(murphy(EVENT, {second: table[second].to_numpy()}))
+    if "<" not in first:
+        for name in (first, second):
+            for kind in ("csv", "csv.gz"):
+                table[[name]].assign(label=EVENT).to_csv(tmp_path / f"{name}.{kind}", index=False)
+            np.savez(tmp_path / f"{name}.npz", labels=EVENT, probs=table[name], classes=np.array([name]))
+        for kind in ("csv", "csv.gz", "npz"):
+            assert main(["compare", *(str(tmp_path / f"{name}.{kind}") for name in (first, second)), "--term", "risk", "--generator", "brier", "--json"]) == 0
+            said = json.loads(capsys.readouterr().out)
+            assert [each["estimate"] for each in said[0]["models"]] == pytest.approx([RIGHT, 0.5], rel=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second"), [("fraud", "no_fraud"), ("age", "no_age"), ("spam", "ham"), ("p_1", "p_0"), ("p", "1-p"), ("a", "none")])
+def test_columns_that_are_called_as_their_models_may_be_of_two_classes(first: str, second: str) -> None:
+    """They are where they say so, or where one denies the other and the two sum to 1 in each row."""
+    models = {first: of_class(first, SCORE), second: of_class(second, 1 - SCORE)}
+    with pytest.raises(ValueError, match=r"^models\['.*'\] = a column named"):
+        compare_models(EVENT, models, generator="brier", term="risk")
+
+
+@pytest.mark.parametrize(("label", "name"), [("fraud", "no_fraud"), ("fraud", "legit"), ("show", "no_show")])
+def test_a_column_that_is_called_as_its_model_denies_no_labels(label: str, name: str) -> None:
+    models = {"rf": SCORE, name: of_class(name, 1 - SCORE)}
+    with pytest.raises(ValueError, match="a column named"):
+        compare_models(of_class(label, EVENT), models, generator="brier", term="risk")
+
+
+def test_beside_words_a_column_that_is_called_as_its_model_is_of_the_class_of_its_name() -> None:
+    words = np.where(EVENT == 1, "died", "survived")
+    models = {"died": of_class("died", SCORE), "survived": of_class("survived", 1 - SCORE)}
+    found = compare_models(words, models, generator="brier", term="risk")
+    assert [each.risk for each in found.models.values()] == pytest.approx([RIGHT, RIGHT], rel=1e-12)
 
 
 def test_beside_words_each_column_is_read_by_itself() -> None:

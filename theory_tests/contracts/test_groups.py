@@ -126,6 +126,18 @@ def test_few_groups_with_most_of_the_rows_are_said() -> None:
         propercal.decompose(Y, P, groups=groups)
 
 
+@pytest.mark.parametrize("n", [19 * 5 + 1, 19 * 5 + 4, 20 * 5, 120])
+def test_few_groups_of_equal_size_are_not_unequal(n: int) -> None:
+    """Nor are blocks of which the last is shorter: L rows in m - 1 of them and r in one make an effective number of m - 1 or more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in ({"blocks": 5}, {"groups": np.arange(n) // 5}, {"groups": np.arange(n) % 20}):
+            assert propercal.decompose(Y[:n], P[:n], **given).n_groups in (20, 24)
+        propercal.decompose(Y[:20], P[:20], sample_weight=np.linspace(1.0, 1.1, 20))
+    with pytest.warns(UserWarning, match="^sample_weight leaves an effective number of 12"):
+        propercal.decompose(Y[:20], P[:20], sample_weight=np.where(np.arange(20) < 10, 1.0, 0.1))
+
+
 def test_results_say_how_many_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     rows = [f"{a!r},{b!r},{c!r},{y},{g}" for (a, b, c), y, g in zip(P.tolist(), Y, GROUPS, strict=True)]

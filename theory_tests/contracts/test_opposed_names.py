@@ -141,6 +141,12 @@ ONE = [
     ("column_1", "column_2"),
     ("f1", "f2"),
     ("fold_1", "fold_2"),
+    ("churn", "before"),
+    ("churn", "champion"),
+    # No class is counted by what these count.
+    ("fold_1", "fold_0"),
+    ("churn", "model_0"),
+    ("y", "v0"),
 ]
 
 
@@ -296,7 +302,7 @@ def check_chunks(sketch: CalibrationSketch) -> None:
     assert sketch.result().risk == pytest.approx((17 * RIGHT + 3 * 2 * 0.9**2) / 20, rel=1e-9)
 
 
-@pytest.mark.parametrize("names", [(">50K", "<=50K"), ("≥5", "<5"), ("spam", "ham"), ("ER+", "ER-"), ("+", "ER-"), ("fraud", "no_fraud"), ("y", "n"), ("y", "no"), ("score", "p_no"), ("x", "1-x"), ("home_win", "away_win"), ("sex_Male", "sex_Female")])
+@pytest.mark.parametrize("names", [(">50K", "<=50K"), ("≥5", "<5"), ("spam", "ham"), ("ER+", "ER-"), ("+", "ER-"), ("fraud", "no_fraud"), ("y", "n"), ("y", "no"), ("score", "p_no"), ("x", "1-x"), ("home_win", "away_win"), ("sex_Male", "sex_Female"), ("sex_F", "sex_M"), ("gender_f", "gender_m"), ("animal_cat", "animal_dog"), ("which animal_cat", "which animal_dog"), ("species_setosa", "species_virginica")])
 def test_labels_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) -> None:
     for first, second in (names, names[::-1]):
         with pytest.raises(ValueError, match=r"^y_true = labels named"):
@@ -306,7 +312,7 @@ def test_labels_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) -> 
         check_chunks(chunks(first, first))
 
 
-@pytest.mark.parametrize("names", [("died_may", "died_june"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_a", "win_b"), ("y", "label"), ("fraud", "is_fraud")])
+@pytest.mark.parametrize("names", [("died_may", "died_june"), ("churn_jan", "churn_feb"), ("label_1", "label_2"), ("eye_left", "eye_right"), ("win_a", "win_b"), ("y", "label"), ("fraud", "is_fraud"), ("before", "after"), ("train", "test"), ("fold_0", "fold_1"), ("v0", "v1"), ("jan", "feb"), ("pre", "post"), ("monday", "label"), ("died_F", "died_M"), ("sex_F", "is_sex_F"), ("sex_F_train", "sex_F_test"), ("p_sex_F", "sex_F")])
 def test_labels_of_parts_of_the_data_are_read(names: tuple[str, str]) -> None:
     check_chunks(chunks(*names))
     check_chunks(chunks(*names[::-1]))
@@ -317,6 +323,17 @@ def test_columns_of_two_classes_in_chunks_are_refused(names: tuple[str, str]) ->
     with pytest.raises(ValueError, match=r"^y_proba = a column named"):
         chunks(*names, of_columns=True)
     check_chunks(chunks(names[0], names[0], of_columns=True))
+
+
+def test_a_chunk_without_names_lets_no_other_class_in() -> None:
+    for of_columns, first, second in ((False, "sex_F", "sex_M"), (True, "sex_F", "sex_M"), (True, "p_spam", "p_ham")):
+        sketch = chunks(first, of_columns=of_columns).merge(chunks())
+        sketch.update(HARD, SCORE)
+        again = CalibrationSketch.from_bytes(sketch.to_bytes())
+        for one in (sketch, again):
+            with pytest.raises(ValueError, match=r"^y_(true|proba) = (labels|a column) named"):
+                one.update(pd.Series(HARD, name=None if of_columns else second), pd.Series(SCORE, name=second if of_columns else None))
+            one.update(pd.Series(HARD, name=None if of_columns else first), pd.Series(SCORE, name=first if of_columns else None))
 
 
 @pytest.mark.parametrize("names", [(">50K", "p(>50K)"), ("≥5", "p_>=5"), ("p", "p̂"), ("p", "score"), ("ER+", "p_ER+")])
@@ -342,3 +359,18 @@ def test_rows_that_are_all_true_are_none_of_a_class_1_beside_a_class_2(columns: 
 def test_rows_that_are_all_true_are_of_class_1_beside_a_class_0(columns: list[Any]) -> None:
     assert risk(TRUE, pd.DataFrame(P, columns=columns)) == pytest.approx(np.mean(2 * (1 - SCORE) ** 2), rel=1e-12)
     check(EVENT == 1, pd.DataFrame(P, columns=columns))
+
+
+# ---------------------------------------------------------------- the column "1" beside labels 1 and 2
+
+
+@pytest.mark.parametrize("name", ["1", "1.0"])
+def test_the_column_1_beside_1_and_2_may_be_the_second(name: str) -> None:
+    """It is read as that of class 1, and doubted where it falls with what occurs; the integer 1, of tables, is refused."""
+    labels = 1 + EVENT
+    with pytest.warns(UserWarning, match=r"^y_proba is one column, '1.*', read as the probability of 1, though"):
+        assert risk(labels, pd.Series(SCORE, name=name)) == pytest.approx(2 * 0.9**2, rel=1e-12)
+    check(labels, pd.Series(1 - SCORE, name=name))
+    refused("y_true = the labels", labels, pd.Series(SCORE, name=1))
+    # Beside 0 and 1 it is said.
+    assert risk(EVENT, pd.Series(1 - SCORE, name=name)) == pytest.approx(2 * 0.9**2, rel=1e-12)

@@ -194,6 +194,7 @@ def _updated(
     monitor: CalibrationMonitor | None, path: Path, options: argparse.Namespace
 ) -> CalibrationMonitor | None:
     """Return the monitor after the rows of a file."""
+    from propercal._files.reading import holds_arrays
     from propercal.cli.chunks import chunks
 
     begin = 0
@@ -203,11 +204,11 @@ def _updated(
         _check_kind(monitor, chunk, path)
         before = _alarmed(monitor)
         try:
-            monitor.update(chunk.y_true, chunk.y_proba)
+            monitor._add(chunk.y_true, chunk.y_proba, by="classes", in_order=bool(options.classes))
         except ValueError as error:
-            if not begin:
-                raise
-            raise ValueError(f"{error} (Rows are counted from row {begin} on.)") from error
+            said = _of_a_table(error) if not holds_arrays(path) else str(error)
+            where = f" (Rows are counted from row {begin} on.)" if begin else ""
+            raise ValueError(f"{said}{where}") from error
         begin += len(chunk.y_true)
         if path == _STANDARD:
             _write_state(monitor, options)
@@ -220,6 +221,14 @@ def _updated(
     if monitor is None:
         raise ValueError(f"{path}: no rows: expected one or more; give a file that has some.")
     return monitor
+
+
+def _of_a_table(error: ValueError) -> str:
+    """Return what an error says, with advice to who has a table, whose columns are named."""
+    from propercal._files.columns import OF_COLUMNS
+
+    said, _, advice = str(error).rpartition("; ")
+    return f"{said}; {OF_COLUMNS}" if "labels=[...]" in advice else str(error)
 
 
 def _new(chunk: Chunk, options: argparse.Namespace) -> CalibrationMonitor:
