@@ -102,7 +102,8 @@ def hold(argument: str, values: object) -> Held:
     if isinstance(values, list | tuple):
         return _of_list(argument, values)
     if isinstance(values, np.ndarray | np.generic | type) or is_array(values):
-        return Held(read_array(argument, values))
+        # A column of lists that left its table is an array of objects.
+        return Held(_stacked(argument, read_array(argument, values)))
     if is_labelled(values):
         held = Held(_stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
         units = values.attrs.get("units")  # type: ignore[attr-defined]

@@ -196,17 +196,27 @@ def _read(
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
     named, unsaid = naming.columns is not None, not (naming.numbered and counted)
+    # Numbers from 1 on, or −1 and 1, stand for columns of other names as 0 to k − 1 do.
+    by_number = counted or (_are_numbers(names) and not _are_alike(names, naming.columns))
     return Classes(
         codes[inverse.ravel()],
         None,
         names,
         in_doubt=in_doubt,
-        by_order=not (order or naming.single) and (counted if named else unsaid),
+        by_order=not (order or naming.single) and (by_number if named else unsaid),
         unsaid=naming.leaves_positive(held.name, names),
         alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
         columns=tuple(naming.columns or ()),
     )
+
+
+def _are_numbers(names: Sequence[Any]) -> bool:
+    return all(isinstance(each, int) and not isinstance(each, bool) for each in names)
+
+
+def _are_alike(names: Sequence[Any], columns: Sequence[Any] | None) -> bool:
+    return {*map(key, names)} == {*map(key, columns or ())}
 
 
 def are_alphabetical(names: Sequence[Any]) -> bool:

@@ -51,6 +51,13 @@ def chosen_link(
         if link is None and classes.marks_none:
             raise _ambiguous(names)
         return LINKS[1]
+    if link == LINKS[1] and one_class:
+        raise bad_value(
+            "link",
+            repr(link),
+            "'softmax' where each row is of one class",
+            'leave it out, or use notion="classwise" if the columns are separate problems',
+        )
     if link is not None:
         return link
     if classes.indicator is not None and not one_class:

@@ -104,7 +104,7 @@ class Naming:
                 f"{NO_LABEL} at {some_rows(held.given(np.flatnonzero(values == NO_LABEL)))}",
                 f"classes, 0 to {self.n_classes - 1}",
                 f"drop these rows, or pass ignore_index={NO_LABEL} if they have no label, or "
-                "labels=[...] if it is a class",
+                "pass labels=[...] if it is a class",
             )
         self._check_booleans(uniques, held.name)
         self._check_marks(uniques, held)

@@ -49,8 +49,9 @@ def read_columns(
         fix = "pass one row of probabilities per sample"
         if len(shape) > 2:
             fix = (
-                "pass class_axis=1 for shape (n, k, h, w), or one row for each place: "
-                "numpy.moveaxis(p, 1, -1).reshape(-1, k)"
+                "pass class_axis=1 for shape (n, k, h, w), class_axis=-1 for (n, h, w, k), or one "
+                "row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k); if each place has "
+                "one probability, pass p.ravel() and y.ravel()"
             )
         raise bad_value(
             names.proba,

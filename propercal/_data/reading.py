@@ -100,7 +100,9 @@ def read_array(argument: str, values: object) -> Array:
             argument,
             f"a {type(values).__name__}",
             "an array, a tensor, a series or a list",
-            "convert it to one",
+            "convert it to one, a dict of columns by pandas.DataFrame"
+            if isinstance(values, dict)
+            else "convert it to one",
         )
     if isinstance(values, list | tuple):
         _check_masks_of_rows(argument, values)
@@ -156,18 +158,20 @@ def _check_tensor(argument: str, values: Any) -> None:
 
 def _ragged(argument: str, values: Any) -> ValueError:
     """Build the error for rows that make no array, with the first row that differs."""
+    expected = "a rectangular array, of shape (n,) or (n, k)"
+    missing = [i for i, row in enumerate(values) if is_missing(row)]
+    if missing:
+        found = f"a {type(values).__name__} without values at {some_rows(missing)}"
+        return bad_value(argument, found, expected, "drop these rows, or fill them in")
     found = f"a {type(values).__name__} with rows of different lengths, or of odd objects"
     sizes = [len(row) if hasattr(row, "__len__") else None for row in values]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
-    if odd is not None:
-        kinds = ["one value" if size is None else f"{size} values" for size in sizes]
-        found += f" ({kinds[0]} at row 0, {kinds[odd]} at row {odd})"
-    return bad_value(
-        argument,
-        found,
-        "a rectangular array, of shape (n,) or (n, k)",
-        "convert it first, for example by numpy.asarray or torch.stack",
-    )
+    if odd is None:
+        fix = "convert it first, for example by numpy.asarray or torch.stack"
+        return bad_value(argument, found, expected, fix)
+    kinds = ["one value" if size is None else f"{size} values" for size in sizes]
+    found += f" ({kinds[0]} at row 0, {kinds[odd]} at row {odd})"
+    return bad_value(argument, found, expected, "give each row as many values, or drop it")
 
 
 def _traced(argument: str, values: Any) -> npt.NDArray[Any]:
@@ -229,6 +233,9 @@ def _unmasked(argument: str, values: Any) -> npt.NDArray[Any]:
 
 def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Give numbers that came as Python objects (Decimal, Fraction, nullable) a numeric dtype."""
+    if values.dtype.kind == "T":
+        # Texts of any length, of which some may be missing.
+        return values.astype(object)
     if values.dtype.kind in "mMV":
         raise bad_value(
             argument,
@@ -268,7 +275,7 @@ def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tup
                 if len(repr(value)) < 60
                 else (f", a {type(value).__name__} at row {row}")
             )
-            if value is None:
+            if is_missing(value):
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):
                 fix = "make them columns, as pandas.DataFrame.from_records does"

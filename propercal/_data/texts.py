@@ -109,7 +109,7 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             argument,
             f"{odd[0]!r}, which is written for a missing value",
             "a label in each row that counts",
-            f"drop these rows, or pass ignore_index={odd[0]!r}, or labels=[...] if it is the "
+            f"drop these rows, or pass ignore_index={odd[0]!r}, or pass labels=[...] if it is the "
             "name of a class",
         )
     numbers = _one_number(words)

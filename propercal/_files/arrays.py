@@ -60,7 +60,8 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             class_names=read.names,
             sample_weight=None if weight is None else archive.array(weight),
             groups=None if group is None else archive.array(group),
-            labels=tuple(range(len(read.names))) if read.known and len(read.names) > 1 else None,
+            labels=read.to_pass_on,
+            is_counted=read.is_counted,
             ids=None if own is None else _ids(path, archive.array(own), len(y_proba), columns.id),
         )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._data.holders import Held
-from propercal._data.labels import read_labels
+from propercal._data.labels import Classes, read_labels
 from propercal._data.reading import Names
 from propercal._data.tokens import is_number, key
 from propercal._files.formats import Npz
@@ -33,6 +33,22 @@ class Read(NamedTuple):
     """The names of columns, where the file has them."""
     known: bool = False
     """Whether these say of which column each label is: it is not counted from 0 or from 1."""
+    is_counted: bool = False
+    """Whether labels are numbers of columns that have other names."""
+
+    @classmethod
+    def of(cls, labels: npt.NDArray[Any], found: Classes) -> Self:
+        """Return labels that were read beside names of columns."""
+        # Columns of marks are those of predictions.
+        by_order = found.by_order and found.indicator is None
+        is_counted = by_order and not found.in_doubt
+        return cls(labels, known=not (by_order or found.in_doubt), is_counted=is_counted)
+
+    @property
+    def to_pass_on(self) -> tuple[int, ...] | None:
+        """The numbers of the columns, where it is known which label is of which column."""
+        n = len(self.names)
+        return tuple(range(n)) if self.known and n > 1 else None
 
 
 def in_order_of_names(
@@ -65,7 +81,9 @@ def in_order_of_names(
                 f"{archive.path}: arrays {listed([first, other])}: expected the same classes in "
                 "the same order; keep the one that is right."
             )
-    return _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
+    read = _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
+    # Who names the columns says their order.
+    return read._replace(known=True, is_counted=False) if given and read.is_counted else read
 
 
 def named_arrays(archive: Npz, shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
@@ -240,7 +258,7 @@ def _read_beside(
         raise ValueError(f"{path}: {error}") from error
     read = found.codes if found.indicator is None else found.indicator
     assert read is not None  # noqa: S101  # labels are one or the other
-    return Read(read, known=not found.in_doubt)
+    return Read.of(read, found)
 
 
 def _number(name: Any) -> Any:

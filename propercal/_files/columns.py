@@ -19,6 +19,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
+from propercal._files.class_names import Read
 from propercal._files.names import advising, listed, reason
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def weights_of(
             f"{path}: weight_column = {weight_column!r}: expected one of the columns "
             f"{listed(list(table.columns))}."
         )
-    return numbers_of(path, table, weight_column)
+    return numbers_of(path, table, weight_column, "a number of 0 or more in each row; correct it.")
 
 
 def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
@@ -195,7 +196,19 @@ def find_label_column(path: Path, columns: Sequence[str], label_column: str | No
     )
 
 
-def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
+def _of_classes() -> str:
+    """Return what columns should hold, and what names the others where the command has it."""
+    others = known_of("drop", "id_column", "label_column", "weight_column", "group_column")
+    return (
+        "every column but those of labels, weights and groups to hold the probabilities of a "
+        "class; name these with classes (--class on the command line), or the others with "
+        f"{' or '.join(others)} ({', '.join(map(_flag, others))} on the command line)."
+    )
+
+
+def numbers_of(
+    path: Path, table: pd.DataFrame, column: str, expected: str | None = None
+) -> npt.NDArray[np.float64]:
     """Return a column of numbers, or raise."""
     # pandas gives this name to a column without a header, such as an index written along.
     if not column or column.startswith("Unnamed: "):
@@ -207,12 +220,9 @@ def numbers_of(path: Path, table: pd.DataFrame, column: str) -> npt.NDArray[np.f
     try:
         return values.replace("", "nan").to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
-        others = known_of("drop", "id_column", "label_column", "weight_column", "group_column")
         raise ValueError(
-            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected every "
-            "column but those of labels, weights and groups to hold the probabilities of a class; "
-            "name these with classes (--class on the command line), or the others with "
-            f"{' or '.join(others)} ({', '.join(map(_flag, others))} on the command line)."
+            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected "
+            f"{expected or _of_classes()}"
         ) from error
 
 
@@ -228,13 +238,19 @@ def codes_of(
     *,
     column: pd.Series[Any] | None = None,
     in_order: bool = True,
-) -> tuple[npt.NDArray[np.int64], bool]:
+    weights: npt.NDArray[np.float64] | None = None,
+) -> Read:
     """Return the place of each row's class column, as labels beside a table of predictions have.
 
-    The second value tells whether that is known, rather than counted from 0 or from 1. `column` are
-    the labels as the table has them, with a name and perhaps with categories; `in_order` says that
-    columns have an order, in which labels may count them.
+    `column` are the labels as the table has them, with a name and perhaps with categories;
+    `in_order` says that columns have an order, in which labels may count them. Rows of weight 0
+    need no label.
     """
+    used = None if weights is None or not (weights > 0).any() else weights != 0
+    if used is not None:
+        labels = _labels_that_count(labels, used)
+    if not labels:
+        raise ValueError(f"{path}: no rows: expected two or more; give a file that has some.")
     missing = [row for row, label in enumerate(labels) if not label]
     if missing:
         raise ValueError(
@@ -245,7 +261,7 @@ def codes_of(
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
     with advising(path, OF_COLUMNS):
-        found = _read(held, class_names, columns)
+        found = _read(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(
             f"{path}: labels {listed(sorted(set(labels)))}: expected the names of classes, "
@@ -254,10 +270,30 @@ def codes_of(
         )
     assert found.codes is not None  # noqa: S101  # labels of one column
     _warn_of_absent(path, found.codes, class_names, columns)
-    return found.codes, not found.in_doubt
+    if columns.classes:
+        # Who names the columns says their order.
+        found = found._replace(by_order=False)
+    return Read.of(found.codes, found)._replace(names=tuple(class_names))
 
 
-def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:
+def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> list[str]:
+    """Return labels, of rows that do not count that of one that does where they are of no kind."""
+    counting = [label for label, each in zip(labels, used, strict=True) if each]
+    kind = values_of(counting).dtype.kind
+    return [
+        label
+        if each or (label and values_of([*counting[:1], label]).dtype.kind == kind)
+        else counting[0]
+        for label, each in zip(labels, used, strict=True)
+    ]
+
+
+def _read(
+    held: Held,
+    class_names: Sequence[str],
+    columns: Columns,
+    used: npt.NDArray[np.bool_] | None = None,
+) -> Classes:
     k = len(class_names)
     proba = Held(
         np.empty((0, k)),
@@ -266,7 +302,7 @@ def _read(held: Held, class_names: Sequence[str], columns: Columns) -> Classes:
     )
     called = replace(_CALLED, model=columns.model)
     said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": called}
-    return read_labels(held, max(2, k), **said)
+    return read_labels(held, max(2, k), used=used, **said)
 
 
 def _are_counted(held: Held, class_names: Sequence[str], columns: Columns, found: Classes) -> bool:

@@ -38,7 +38,9 @@ class PredictionFile:
         Groups of rows, the same.
     labels : tuple or None
         0 to k − 1, to be passed on, where the file says of which column each label is; None where
-        labels count columns, perhaps from 1.
+        labels count columns, in an order that no name says, perhaps from 1.
+    is_counted : bool
+        Whether labels are numbers of columns that have other names.
     ids : numpy.ndarray or None
         What tells rows apart, as text, where a column or an array was named.
     rows : pandas.Index or None
@@ -55,3 +57,9 @@ class PredictionFile:
     labels: tuple[Any, ...] | None = None
     ids: npt.NDArray[Any] | None = None
     rows: pd.Index[Any] | None = None
+    is_counted: bool = False
+
+    @property
+    def names_of_labels(self) -> tuple[str, ...]:
+        """The name of the column of each label; empty where that is not known."""
+        return self.class_names if self.is_counted or self.labels is not None else ()

@@ -147,8 +147,8 @@ def _from_standard_input(path: Path, columns: Columns) -> PredictionFile:
     suffix, content = read_standard_input(path)
     if suffix == ".npz":
         return of_npz(path, columns, content)
-    text = content.decode("utf-8-sig")
     with formats.damage_said(path, suffix.removeprefix(".")):
+        text = content.decode("utf-8-sig")
         if suffix == ".jsonl":
             return of_objects(path, text, columns)
         table = formats.read_separated(path, io.StringIO(text), SEPARATORS[suffix])

@@ -12,7 +12,9 @@ from propercal._files.names import reason
 
 STANDARD_INPUT = Path("-")
 
-_GZIP, _ZIP, _PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+#: What else files may begin with.
+_OTHERS = {b"PAR1": "a parquet file", b"\x93NUMPY": "an npy file", b"[": "an array of JSON"}
 
 
 def read_standard_input(path: Path) -> tuple[str, bytes]:
@@ -21,11 +23,12 @@ def read_standard_input(path: Path) -> tuple[str, bytes]:
     if content.startswith(_GZIP):
         content = _unpacked(path, content)
     check_size(path, len(content))
-    if content.startswith(_PARQUET):
-        raise ValueError(
-            f"{path}: a parquet file on standard input: expected csv, tsv, jsonl or npz; save it "
-            "first, and name the file."
-        )
+    for start, what in _OTHERS.items():
+        if content.lstrip().startswith(start):
+            fix = "write one object a line" if start == b"[" else "save it first, and name the file"
+            raise ValueError(
+                f"{path}: {what} on standard input: expected csv, tsv, jsonl or npz; {fix}."
+            )
     return suffix_of(content), content
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,18 +60,26 @@ def of_table(
     y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
     if label in lost:
         check_categories(path, label, labels, class_names)
-    codes, known = codes_of(
-        path, labels, class_names, columns, column=table[label], in_order=in_order
+    weights = weights_of(path, table, columns.weight)
+    read = codes_of(
+        path,
+        labels,
+        class_names,
+        columns,
+        column=table[label],
+        in_order=in_order,
+        weights=weights,
     )
     return PredictionFile(
         path=path,
-        y_true=codes,
+        y_true=read.labels,
         y_proba=y_proba,
         from_logits=columns.from_logits,
         class_names=tuple(class_names),
-        sample_weight=weights_of(path, table, columns.weight),
+        sample_weight=weights,
         groups=groups_of(path, table, columns.group),
-        labels=tuple(range(len(class_names))) if known and len(class_names) > 1 else None,
+        labels=read.to_pass_on,
+        is_counted=read.is_counted,
         ids=ids_of(path, table, own),
         rows=rows,
     )
@@ -84,6 +92,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     found = formats.read_objects(path, text)
     lists = [key for key in SCORE_KEYS if key in found and isinstance(found[key][0], list)]
     if not lists:
+        _check_plain(path, found, columns)
         return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
     (key, *others) = lists
     if others:
@@ -120,18 +129,30 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
         )
     labels = [text_of(value) for value in rest[label]]
     # Columns of lists have no names of their own.
-    codes, known = codes_of(path, labels, names, columns, column=rest[label])
+    weights = weights_of(path, rest, columns.weight)
+    read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
     return PredictionFile(
         path=path,
-        y_true=codes,
+        y_true=read.labels,
         y_proba=np.asarray(rows, dtype=np.float64),
         from_logits=key == "logits",
         class_names=tuple(names) if is_named else (),
-        sample_weight=weights_of(path, rest, columns.weight),
+        sample_weight=weights,
         groups=groups_of(path, rest, columns.group),
-        labels=tuple(range(len(names))) if is_named and known and len(names) > 1 else None,
+        labels=read.to_pass_on if is_named else None,
         ids=ids_of(path, rest, own),
     )
+
+
+def _check_plain(path: Path, found: Mapping[str, Sequence[object]], columns: Columns) -> None:
+    """Raise where a column of objects of JSON holds lists or objects."""
+    for name, values in found.items():
+        if name not in columns.drop and any(isinstance(value, list) for value in values):
+            raise ValueError(
+                f"{path}: {name!r} holds lists, or objects: expected a label, and a number for "
+                'each class, {"label": "A", "A": 0.7, "B": 0.3}, or one list under "probs"; name '
+                "what is none of these with drop (--drop on the command line)."
+            )
 
 
 def _names_of_list(path: Path, key: str, k: int, columns: Columns) -> list[str]:

@@ -96,7 +96,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         # What labels mean beside one column is settled by all files together.
         with formats.Npz(path) as archive:
             labels = archive.array("labels")
-    elif data.labels is not None:
+    elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
     ids = None if data.ids is None else pd.Index(data.ids)
     index = None if ids is None or not times_of(ids) else ids
@@ -105,7 +105,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         rows = None if index is None else index[part]
         proba = _table(y_proba[part], names, rows)
         # The columns of marks are those of predictions.
-        own = names if labels.ndim == 2 and data.labels is not None else []
+        own = names if labels.ndim == 2 and data.names_of_labels else []
         yield Chunk(_table(labels[part], own, rows), proba, data.from_logits)
 
 

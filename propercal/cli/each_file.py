@@ -121,9 +121,18 @@ def collected_warnings(notes: list[str]) -> Iterator[None]:
 
 def with_names(data: PredictionFile) -> PredictionFile:
     """Return the same with labels as the names of their classes, for figures to show."""
-    if data.labels is None or len(data.class_names) < 2 or data.y_true.ndim != 1:
+    if len(data.names_of_labels) < 2 or data.y_true.ndim != 1:
         return data
     import numpy as np
 
+    from propercal._data.predictions import validate
+
+    if data.is_counted:
+        try:
+            # Labels in words leave no doubt of the order of columns.
+            said = {"from_logits": data.from_logits, "sample_weight": data.sample_weight}
+            validate(data.y_true, data.y_proba, **said)
+        except ValueError as error:
+            raise ValueError(f"{data.path}: {error}") from error
     names = np.array(data.class_names, dtype=object)
     return dataclasses.replace(data, y_true=names[data.y_true], labels=data.class_names)

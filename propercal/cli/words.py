@@ -49,10 +49,9 @@ _BOTH = re.compile(r"(?:\w+(?:, | or ))*\w+ \((--[^()]*?) on the command line\)"
 #: An argument and its value, as errors begin and as calls have it.
 _BEGINS = re.compile(rf"(^|: )(?!labels)({_NAMES}) = ({_VALUE})?")
 _CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
-#: Names that are no words of English.
-_UNDERSCORED = re.compile(
-    rf"\b({'|'.join(name for name in (*FLAGS, *DATA) if '_' in name)})\b(?!\s*[=(]\s*\()"
-)
+#: Names that are no words of English, but for those that a file gives to its columns.
+_WITH_UNDERSCORE = "|".join(name for name in (*FLAGS, *DATA) if "_" in name)
+_UNDERSCORED = re.compile(rf"(?<!['\"])\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\s*\()")
 #: Labels that count columns otherwise name them, in a file.
 _COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
 _OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")

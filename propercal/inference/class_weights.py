@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 _BINS = 20
 #: Dependence of weights on labels that is no chance, and large enough to matter.
 _Z, _CORRELATION, _EXCESS = 4.0, 0.2, 0.25
+#: What is left of equal logarithms of weights less their mean, by rounding.
+_ROUNDING = 1e-9
 
 
 class ClassWeights(NamedTuple):
@@ -61,6 +63,22 @@ def _go_together(rest: Floats, error: Floats, prob: Floats) -> bool:
     return together > _Z * spread and together > _CORRELATION * most > 0
 
 
+def _go_together_within(rest: Floats, occurred: Floats, bins: npt.NDArray[np.intp]) -> bool:
+    """Tell if weights go with labels in bins of predictions, of which some have another sign.
+
+    Weights that grow with |p − y|, as those of losses that look at errors, are larger for one label
+    below 1/2, and for the other above. Sums are divided by what they are with random signs, so that
+    predictions need not be calibrated.
+    """
+    share = np.bincount(bins, occurred) / np.maximum(np.bincount(bins), 1)
+    product = rest * (occurred - share[bins])
+    own = np.bincount(bins, product**2)
+    squares = np.bincount(bins, product)[own > 0] ** 2 / own[own > 0]
+    # Of signs that are random, each square has the mean 1 and at most the variance 2.
+    excess = float(squares.sum()) - len(squares)
+    return excess > _Z * np.sqrt(2 * len(squares)) and excess > _CORRELATION * len(rest)
+
+
 def _apart(rest: Floats, occurred: npt.NDArray[np.bool_]) -> bool:
     """Tell whether weights of rows of a class are larger, or smaller, than most others."""
     a, n = int(occurred.sum()), len(rest)
@@ -93,8 +111,13 @@ def _check_independent(predictions: Predictions, log_weight: Floats) -> None:
         bins = rank * min(_BINS, max(1, n // 10)) // n
         mean = np.bincount(bins, log_weight) / np.maximum(np.bincount(bins), 1)
         rest = log_weight - mean[bins]
+        rest[np.abs(rest) <= _ROUNDING * np.abs(log_weight).max()] = 0.0
         error = occurred[:, i] - prob[:, i]
-        if _go_together(rest, error, prob[:, i]) or _apart(rest, occurred[:, i] > 0):
+        if (
+            _go_together(rest, error, prob[:, i])
+            or _go_together_within(rest, occurred[:, i], bins)
+            or _apart(rest, occurred[:, i] > 0)
+        ):
             raise bad_value(
                 predictions.names.weight,
                 f"weights that depend on the label (class {predictions.classes.names[i]!r}) beyond "

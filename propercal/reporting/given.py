@@ -221,7 +221,7 @@ def read_files(
         groups=groups,
         blocks=beside["blocks"],
         subgroups=subgroups,
-        class_names=tuple(map(str, first.class_names)) if first.labels is not None else (),
+        class_names=tuple(map(str, first.names_of_labels)),
         columns=() if columns.classes else tuple(map(str, first.class_names)),
         row_names=first.ids,
         files=tuple(FileFacts(str(path), _size(path)) for path in paths),

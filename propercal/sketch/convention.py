@@ -163,6 +163,13 @@ def read_rows(
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
     n_columns = int(shape[1]) if len(shape) == 2 else 1
+    if len(shape) > 2:
+        raise bad_value(
+            "y_proba",
+            f"an array of shape {shape}",
+            f"shape (n, {n_classes})",
+            "pass one row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k) and y.ravel()",
+        )
     if max(2, n_columns) != n_classes:
         raise bad_value(
             "y_proba",

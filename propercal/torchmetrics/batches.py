@@ -110,7 +110,10 @@ def _tensors(preds: object, target: object) -> tuple[torch.Tensor, torch.Tensor]
     for name, value in (("preds", preds), ("target", target)):
         if not isinstance(value, torch.Tensor):
             raise bad_value(
-                name, f"a {type(value).__name__}", "a tensor of torch", "call torch.as_tensor on it"
+                name,
+                f"a {type(value).__name__}",
+                "a tensor of torch",
+                "call torch.as_tensor on it, or on its .to_numpy() if it is a table or a series",
             )
     assert isinstance(preds, torch.Tensor) and isinstance(target, torch.Tensor)  # noqa: PT018, S101
     if preds.device != target.device:

@@ -100,3 +100,46 @@ def test_weights_of_several_labels_a_row_are_refused_too() -> None:
     calibration_test(y, p, notion="classwise", sample_weight=rng.uniform(1, 2, 300), n_resamples=9)
     with pytest.raises(ValueError, match="sample_weight = weights that depend on the label"):
         calibration_test(y, p, notion="classwise", sample_weight=1 + 5.0 * y[:, 0], n_resamples=9)
+
+
+def calibrated(seed: int, n: int = 400) -> tuple[Any, Any]:
+    """Labels that are drawn from the predictions."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(size=n)
+    return (rng.uniform(size=n) < p).astype(int), p
+
+
+#: Weights that are larger for one label below 1/2, and for the other above.
+OF_ERRORS = {
+    "absolute": lambda y, p: 1 + np.abs(p - y),
+    "focal": lambda y, p: np.abs(p - y) ** 2 + 1e-9,
+    "wrong": lambda y, p: 1.0 + (np.abs(p - y) > 0.5),
+}
+
+
+@pytest.mark.parametrize("kind", OF_ERRORS)
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_errors_are_refused(seed: int, kind: str) -> None:
+    """E[w (Y - p) | p] = p (1 - p) (w(1, p) - w(0, p)) is not 0, though its mean over p is: p and 1 - p are as frequent."""
+    y, p = calibrated(seed)
+    with pytest.raises(ValueError, match="sample_weight = weights that depend on the label"):
+        calibration_test(y, p, sample_weight=OF_ERRORS[kind](y, p), n_resamples=9)
+
+
+#: Weights that the predictions determine, or chance.
+OF_FEATURES = {
+    "step": lambda p, rng: np.where(p > 0.5, 3.0, 1.0),
+    "steps": lambda p, rng: 1 + np.floor(10 * p),
+    "steep": lambda p, rng: np.exp(5 * p),
+    "long tails": lambda p, rng: np.exp(2 * rng.normal(size=len(p))),
+    "rare": lambda p, rng: np.where(rng.uniform(size=len(p)) < 0.05, 10.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("kind", OF_FEATURES)
+def test_weights_of_features_and_of_chance_are_taken(kind: str) -> None:
+    """Of steps the logarithms are equal, but for rounding, which differs where predictions do, and so labels."""
+    for seed in range(40):
+        y, p = calibrated(seed)
+        weight = OF_FEATURES[kind](p, np.random.default_rng(1000 + seed))
+        assert class_weights(validate(y, p, sample_weight=weight)) is None

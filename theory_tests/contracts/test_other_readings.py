@@ -52,7 +52,7 @@ def test_predictions_that_say_nothing_doubt_nothing() -> None:
             risk(rng.choice([f"c{i}" for i in range(k)], n), rng.dirichlet(np.full(k, 0.5), n), notion="top-label")
 
 
-@pytest.mark.parametrize("kind", ["words", "numbers", "one-hot", "one-hot without names", "no names", "no names, one-hot", "counted from 1", "counted from 1, of more", "names by a table"])
+@pytest.mark.parametrize("kind", ["words", "numbers", "numbers from 1", "one-hot", "one-hot without names", "no names", "no names, one-hot", "counted from 1", "counted from 1, of more", "names by a table"])
 def test_columns_that_are_matched_by_their_order(kind: str) -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     table, marks = pd.DataFrame(PROBA, columns=list("abc")), pd.DataFrame(np.eye(K)[CODES], columns=list("abc"))
@@ -65,6 +65,7 @@ def test_columns_that_are_matched_by_their_order(kind: str) -> None:
         "counted from 1, of more": (CODES + 1, np.insert(PROBA, 0, 0, axis=1), np.insert(PROBA[:, TURNED], 0, 0, axis=1)),
         "names by a table": (CODES, pd.DataFrame(PROBA), pd.DataFrame(PROBA[:, TURNED])),
         "numbers": (CODES, table, table[names]),
+        "numbers from 1": (CODES + 1, table, table[names]),
         "one-hot": (marks[names], PROBA[:, TURNED], PROBA),
         "one-hot without names": (np.eye(K)[CODES], table, table[names]),
     }[kind]
@@ -77,6 +78,19 @@ def test_columns_that_are_matched_by_their_order(kind: str) -> None:
         assert risk(y_true, wrong, labels=["c", "a", "b"]) == pytest.approx(RIGHT, rel=1e-12)
         with pytest.warns(UserWarning, match=r"classes \['a', 'b', 'c'\], in this order.* if it is \['c', 'a', 'b'\]\. Pass labels="):
             risk(y_true, wrong)
+
+
+def test_signs_beside_two_columns_of_other_names() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
+    signs = np.where(CODES == 0, -1, 1)
+    right = risk(CODES > 0, table.to_numpy())
+    assert risk(signs, table) == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"read as those of the classes \[-1, 1\].* if it is \[1, -1\]"):
+        risk(signs, table[["up", "down"]])
+    # Numbers that are names of columns are matched with them, in any order.
+    numbered = table.set_axis(["-1", "1"], axis=1)
+    assert risk(signs, numbered[["1", "-1"]]) == pytest.approx(right, rel=1e-12)
 
 
 @pytest.mark.parametrize("some", [N, 40])
