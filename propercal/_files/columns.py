@@ -268,12 +268,13 @@ def codes_of(
             f"{listed(class_names)}, since objects of JSON have no order in which numbers could "
             "count them; write those names as labels, or a list of probabilities in each line."
         )
-    assert found.codes is not None  # noqa: S101  # labels of one column
-    _warn_of_absent(path, found.codes, class_names, columns)
+    codes = found.codes
+    assert codes is not None  # noqa: S101  # labels of one column
+    _warn_of_absent(path, codes, class_names, columns)
     if columns.classes:
         # Who names the columns says their order.
         found = found._replace(by_order=False)
-    return Read.of(found.codes, found)._replace(names=tuple(class_names))
+    return Read.of(codes, found)._replace(names=tuple(class_names))
 
 
 def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> list[str]:

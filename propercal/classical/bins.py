@@ -64,6 +64,38 @@ class Binned:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """Rows of classes of which each has a weight, which that of a row follows in each label set."""
+
+    of_class: Floats
+    """(k,) weights of classes."""
+    problems: list[tuple[Floats, int | Numbers]]
+    """Probabilities of an event, and the class whose occurrence it is, of all rows or each."""
+    n_bins: int | None
+    """Bins; None for a smoothed error."""
+
+    def errors(self, labels: npt.NDArray[np.integer]) -> Floats:
+        """(b,) errors of label sets (b, n)."""
+        weight = self.of_class[labels]
+        weight /= weight.sum(axis=1, keepdims=True)
+        return np.asarray(
+            sum(
+                self._of_problem(prob, weight * ((labels == event) - prob))
+                for prob, event in self.problems
+            )
+            / len(self.problems)
+        )
+
+    def _of_problem(self, prob: Floats, residual: Floats) -> Floats:
+        if self.n_bins is None:
+            nodes = Nodes(prob)
+            return nodes.fixed_points(np.stack([nodes.masses(each) for each in residual]))
+        cell = bin_numbers(prob, self.n_bins)
+        sums = [np.bincount(cell, each, self.n_bins) for each in residual]
+        return np.asarray(np.abs(np.stack(sums)).sum(axis=1))
+
+
+@dataclass(frozen=True)
 class Smoothed:
     """Rows of an event whose residuals are smoothed."""
 
@@ -82,7 +114,7 @@ class Smoothed:
         return self.nodes.fixed_points(np.stack(masses))
 
 
-def on_all_sets(sets: LabelSets, rows: Binned | Smoothed) -> Floats:
+def on_all_sets(sets: LabelSets, rows: Binned | Sampled | Smoothed) -> Floats:
     """(1 + B,) errors of all label sets, the observed one first."""
     step = max(1, min(64, _TOGETHER // sets.n_samples))
     return np.concatenate([rows.errors(sets.classes(part)) for part in slices(len(sets), step)])

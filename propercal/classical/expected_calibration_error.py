@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._data.arguments import with_reading
+from propercal._data.class_weights import ClassWeights, class_weights
 from propercal._data.messages import unknown_name
 from propercal._data.notions import Problem, as_notion
 from propercal._data.predictions import Predictions, Reading, validate
 from propercal._data.settings import check_random_state, check_whole_number
 from propercal._results.forms import Result, settings_of
 from propercal._results.pages import Page
-from propercal.classical.bins import Binned, Smoothed, on_all_sets
+from propercal.classical.bins import Binned, Sampled, Smoothed, on_all_sets
 from propercal.inference.label_sets import LabelSets
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ def expected_calibration_error(
     random_state : int, numpy.random.Generator, numpy.random.SeedSequence or None
         Seed of the draws. The default gives the same numbers each time.
     **reading
-        How data are read, as in :func:`propercal.decompose`. Weights are taken to be functions of
-        the features.
+        How data are read, as in :func:`propercal.decompose`. Weights may be functions of the
+        features, or one for each class, by which classes were sampled.
 
     Returns
     -------
@@ -170,9 +171,15 @@ def expected_calibration_error(
     ValueError
         If an argument cannot be used.
 
+    Warns
+    -----
+    UserWarning
+        If weights depend on the label otherwise: then `if_calibrated` does not hold.
+
     Notes
     -----
-    Labels of a row that marks several classes, or none, are drawn independently for each class.
+    Where classes were sampled, labels are drawn as those of rows that were kept, and weigh as these
+    do. Labels of a row that marks several classes, or none, are drawn independently for each class.
     Where rows depend on each other, errors of calibrated models are larger than those drawn.
 
     References
@@ -197,7 +204,11 @@ def expected_calibration_error(
         np.random.default_rng(check_random_state(random_state)),
     )
     predictions = validate(y_true, y_proba, **reading)
-    errors = _KINDS[kind].errors(predictions, setting)
+    weights = class_weights(predictions, taken="`if_calibrated`")
+    if weights is None:
+        errors = _KINDS[kind].errors(predictions, setting)
+    else:
+        errors = _under_class_weights(predictions, kind, weights, setting)
     drawn = np.sort(errors[1:])
     # What differs by rounding is as large.
     as_large = int(np.count_nonzero(drawn >= errors[0] - 1e-12))
@@ -213,6 +224,26 @@ def expected_calibration_error(
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
     )
+
+
+def _under_class_weights(
+    predictions: Predictions, kind: str, weights: ClassWeights, setting: _Setting
+) -> Floats:
+    """(1 + B,) errors where classes were sampled by their weights: labels decide those of rows."""
+    prob, k = to_numpy(predictions.prob), predictions.n_classes
+    if kind == "classwise":
+        problems: list[tuple[Floats, int | npt.NDArray[np.intp]]] = [
+            (prob[:, i], i) for i in range(k)
+        ]
+    elif kind == "smooth" and k == 2:
+        problems = [(prob[:, 1], 1)]
+    else:
+        (problem,) = as_notion("top-label").problems(predictions)
+        top = to_numpy(predictions.log_prob).argmax(axis=1)
+        problems = [(to_numpy(problem.prob)[:, 1], top)]
+    n_bins = setting.n_bins if _KINDS[kind].binned else None
+    sets = _drawn(to_numpy(weights.prob), to_numpy(predictions.label), setting)
+    return on_all_sets(sets, Sampled(weights.of_class, problems, n_bins))
 
 
 def _of_top_label(predictions: Predictions, setting: _Setting) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.arguments import with_reading
+from propercal._data.class_weights import class_weights
 from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value
 from propercal._data.notions import as_notion
@@ -107,7 +108,9 @@ def spiegelhalter_test(
         z = \frac{\sum_h w_h\, 2 (‖g_h‖^2 - g_{h, y_h})}
         {\sqrt{\sum_h w_h^2\, 4 (\sum_i g_{hi}^3 - ‖g_h‖^4)}}
 
-    is about normal for calibrated predictions; for two classes this is Spiegelhalter's z. It sees
+    is about normal for calibrated predictions (where classes were sampled, of rows of class i
+    one in w_i, the variance is that of :math:`w_y\, 2 (‖g‖^2 - g_y)` with :math:`P(y = i) \propto
+    g_i / w_i`, of mean 0 too); for two classes this is Spiegelhalter's z. It sees
     only miscalibration that changes the expected score: predictions that are too extreme here and
     not extreme enough there can have z = 0. :func:`propercal.calibration_test` looks further.
 
@@ -119,8 +122,8 @@ def spiegelhalter_test(
         As in :func:`propercal.decompose`: rows that depend on each other. The variance is then that
         of sums over groups, 20 or more, as they were observed.
     **reading
-        How data are read, as in :func:`propercal.decompose`. Weights are taken to be functions of
-        the features.
+        How data are read, as in :func:`propercal.decompose`. Without groups, weights may be
+        functions of the features, or one for each class, by which classes were sampled.
 
     Returns
     -------
@@ -129,8 +132,8 @@ def spiegelhalter_test(
     Raises
     ------
     ValueError
-        If an argument cannot be used, or the score does not vary under the predictions: all are
-        uniform over classes, or certain.
+        If an argument cannot be used, weights depend on the label otherwise, or the score does not
+        vary under the predictions: all are uniform over classes, or certain.
 
     References
     ----------
@@ -153,9 +156,17 @@ def spiegelhalter_test(
     excess = 2 * (square - g[np.arange(len(label)), label])
     expected = 1 - square
     if problem.groups is None:
+        weights = class_weights(predictions)
         # Σ g_i³ − ‖g‖⁴ is the variance of g_y, which does not cancel if taken from its mean.
-        variance = 4 * np.einsum("ij,ij->i", g, (g - square[:, None]) ** 2)
-        error = math.sqrt(float(weight**2 @ variance))
+        gap = (g - square[:, None]) ** 2
+        if weights is None:
+            variance = weight**2 @ np.einsum("ij,ij->i", g, gap)
+        else:
+            # Of rows that were kept: the mean is 0 all the same, and weights are those of labels.
+            kept = to_numpy(weights.prob)
+            kept = kept / kept.sum(axis=1, keepdims=True)
+            variance = np.einsum("ij,j,ij->", kept, (weights.of_class / len(label)) ** 2, gap)
+        error = 2 * math.sqrt(float(variance))
     else:
         error = error_of_rows(excess, weight, problem.groups)
     total = float(weight @ excess)

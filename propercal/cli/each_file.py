@@ -130,8 +130,12 @@ def with_names(data: PredictionFile) -> PredictionFile:
     if data.is_counted:
         try:
             # Labels in words leave no doubt of the order of columns.
-            said = {"from_logits": data.from_logits, "sample_weight": data.sample_weight}
-            validate(data.y_true, data.y_proba, **said)
+            validate(
+                data.y_true,
+                data.y_proba,
+                from_logits=data.from_logits,
+                sample_weight=data.sample_weight,
+            )
         except ValueError as error:
             raise ValueError(f"{data.path}: {error}") from error
     names = np.array(data.class_names, dtype=object)

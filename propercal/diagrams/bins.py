@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from propercal._data.messages import bad_value
 from propercal._kernels.bins import bin_numbers
-from propercal.diagrams.confidence import limits, sizes_of
+from propercal.diagrams.confidence import binomial_limits, limits, of_population, sizes_of
 from propercal.diagrams.curve import Curve, sums
 from propercal.diagrams.events import Event
 
@@ -43,10 +43,19 @@ def check_bins(n_bins: object) -> int:
     return int(n_bins)
 
 
-def bins_of(event: Event, curve: Curve, n_bins: int, level: float, *, quantiles: bool) -> Bins:
+def bins_of(
+    event: Event,
+    curve: Curve,
+    n_bins: int,
+    level: float,
+    *,
+    quantiles: bool,
+    ratio: float | None = None,
+) -> Bins:
     """Return bins of equal width, or of about equal weight, where equal predictions stay together.
 
-    A prediction stands where the weight of smaller ones and half its own lead.
+    A prediction stands where the weight of smaller ones and half its own lead. `ratio` is as in
+    :func:`propercal.diagrams.confidence.confidence_band`.
     """
     position = curve.prediction
     if quantiles:
@@ -59,8 +68,14 @@ def bins_of(event: Event, curve: Curve, n_bins: int, level: float, *, quantiles:
     total = sums(row, weight, m)
     predicted = sums(row, weight * event.predicted, m) / total
     frequency = np.clip(sums(row, weight * event.occurred, m) / total, 0.0, 1.0)
-    size = sizes_of(event, row, weight, total)
-    lower, upper = limits(event)(frequency, size, (1 - level) / (2 * m))
+    error = (1 - level) / (2 * m)
+    if ratio is None:
+        lower, upper = limits(event)(frequency, sizes_of(event, row, weight, total), error)
+    else:
+        kept = binomial_limits(
+            np.bincount(row[event.occurred], minlength=m) / count, count.astype(float), error
+        )
+        lower, upper = (of_population(each, ratio) for each in kept)
     return Bins(count, total / total.sum(), predicted, frequency, lower, upper)
 
 

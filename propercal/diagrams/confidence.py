@@ -37,8 +37,15 @@ class Band(NamedTuple):
     upper: Floats
 
 
-def confidence_band(event: Event, curve: Curve, level: float) -> Band:
-    """Return the band of all intervals between the borders of cells."""
+def confidence_band(event: Event, curve: Curve, level: float, ratio: float | None = None) -> Band:
+    """Return the band of all intervals between the borders of cells.
+
+    `ratio` is the weight of rows of the event over that of the others, by which both were sampled.
+    """
+    if ratio is not None:
+        # Rows that were kept count alike, and how often the event is among them is monotone in g.
+        kept = event._replace(weight=np.full(event.n_samples, 1 / event.n_samples), uniform=True)
+        return Band(*(of_population(each, ratio) for each in confidence_band(kept, curve, level)))
     first = _first_of_cells(event, curve)
     n_cells = len(first)
     sizes, shares = _intervals(event, curve, first)
@@ -48,6 +55,15 @@ def confidence_band(event: Event, curve: Curve, level: float) -> Band:
     of_last = np.where(np.isnan(lower), 0.0, lower).max(axis=0)
     last = np.append(first[1:], len(curve.prediction)) - 1
     return Band(*_everywhere(first, last, of_last, of_first, len(curve.prediction)))
+
+
+def of_population(kept: Floats, ratio: float) -> Floats:
+    """Return how probable an event is, from how probable it is among rows that were kept.
+
+    Of those where it occurred 1 in `ratio` times as many were kept as of the others, so that its
+    odds are as many times as high.
+    """
+    return ratio * kept / (1 - kept + ratio * kept)
 
 
 def limits(event: Event) -> Callable[[Floats, Floats, float], tuple[Floats, Floats]]:

@@ -1,6 +1,7 @@
 """A band about the diagonal that holds the isotonic curve of a calibrated model everywhere.
 
-Labels are drawn from the predictions. A part of the draws says how far curves scatter at each
+Labels are drawn from the predictions; where classes were sampled, as those of rows that were kept
+are, with their weights. A part of the draws says how far curves scatter at each
 prediction, up and down; by what factor of that they stay within the band, the others say. Given
 the first part, the observed curve of a calibrated model is one more of the others, so that the
 level is kept by any number of them.
@@ -13,6 +14,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import to_numpy
+from propercal._data.class_weights import ClassWeights
 from propercal._progress import steps
 from propercal.diagrams.confidence import Band
 from propercal.diagrams.curve import Curve, pooled
@@ -32,13 +35,21 @@ _ROUNDING = 1e-12
 
 
 def consistency_band(
-    event: Event, curve: Curve, level: float, n_resamples: int, rng: np.random.Generator
+    event: Event,
+    curve: Curve,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    weights: ClassWeights | None = None,
 ) -> Band:
-    """Return the band, from `n_resamples` draws beside those that say how far curves scatter."""
+    """Return the band, from `n_resamples` draws beside those that say how far curves scatter.
+
+    `weights` are those of classes that were sampled.
+    """
     m = len(curve.prediction)
     places = np.unique(np.linspace(0, m - 1, min(m, _PLACES)).round().astype(np.int64))
     diagonal = _angle(curve.prediction[places])
-    curves = _Curves(event, curve, places, rng)
+    curves = _Curves(event, curve, places, rng, weights)
     shapes = steps(range(_SHAPES), _SHAPES / (_SHAPES + n_resamples))
     spread = _spread(np.stack([_angle(curves.draw()) - diagonal for _ in shapes]))
     draws = steps(range(n_resamples))
@@ -60,9 +71,18 @@ class _Curves:
     """Isotonic curves of labels that a calibrated model would have."""
 
     def __init__(
-        self, event: Event, curve: Curve, places: npt.NDArray[np.int64], rng: np.random.Generator
+        self,
+        event: Event,
+        curve: Curve,
+        places: npt.NDArray[np.int64],
+        rng: np.random.Generator,
+        weights: ClassWeights | None = None,
     ) -> None:
         self.rng, self.places, self.groups = rng, places, event.groups
+        self.weights, self.event = weights, event.occurring
+        if weights is not None:
+            cumulated = np.cumsum(to_numpy(weights.prob), axis=1)
+            self.limits = cumulated[:, :-1] / cumulated[:, -1:]
         # By weight too: in which order rows of one prediction are given does not matter.
         order = np.lexsort((event.weight, curve.number))
         self.starts = np.cumsum(curve.count) - curve.count
@@ -75,14 +95,20 @@ class _Curves:
 
     def draw(self) -> Floats:
         """Return one curve at the places."""
-        if self.groups is None:
+        weight, total = self.weight, self.total
+        if self.weights is not None:
+            drawn = (self.rng.random((len(self.limits), 1)) >= self.limits).sum(axis=1)
+            label = (drawn == self.event)[self.order].astype(np.float64)
+            weight = self.weights.of_class[drawn][self.order]
+            total = np.add.reduceat(weight, self.starts)
+        elif self.groups is None:
             label = (self.rng.random(len(self.predicted)) < self.predicted).astype(np.float64)
         else:
             # Labels of a group go together in a way that only their residuals show.
             signs = 2.0 * self.rng.integers(0, 2, int(self.groups.max()) + 1) - 1
             label = self.predicted + signs[self.groups[self.order]] * self.residual
-        share = np.add.reduceat(self.weight * label, self.starts) / self.total
-        found: Floats = np.take(pooled(share, self.total)[0], self.places)
+        share = np.add.reduceat(weight * label, self.starts) / total
+        found: Floats = np.take(pooled(share, total)[0], self.places)
         return found
 
 

@@ -54,6 +54,10 @@ class Event(NamedTuple):
     notion: str
     n_classes: int
     """Number of classes that were predicted."""
+    classes: Predictions
+    """Rows of all classes, one or more of which are the event."""
+    occurring: int | Integers
+    """The class whose occurrence is the event, of all rows or each."""
 
     @property
     def predicted(self) -> Floats:
@@ -246,6 +250,8 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
         None if event is None else predictions.classes.names[i],
         reduction.name,
         k,
+        predictions,
+        to_numpy(predictions.log_prob).argmax(axis=1) if event is None else int(event),
     )
 
 

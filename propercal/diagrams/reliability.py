@@ -9,6 +9,7 @@ import numpy as np
 
 from propercal._array import ignore_underflow
 from propercal._data.arguments import with_reading
+from propercal._data.class_weights import ClassWeights, class_weights
 from propercal._data.groups import check_number
 from propercal._data.messages import bad_value, unknown_name, warn
 from propercal._data.notions import Notion
@@ -122,7 +123,7 @@ def reliability(
     -----
     UserWarning
         If the ends of the confidence band cross: then no non-decreasing E[Y | g] fits the labels
-        at this level.
+        at this level. If weights depend on the label in a way that a band does not allow for.
 
     Notes
     -----
@@ -145,7 +146,10 @@ def reliability(
 
     Both bands take E[Y | g] to be the probability of each row's event, given all predictions,
     weights and groups. So weights may depend on the features, but not on the labels, nor on what
-    the features say of these beyond g: that would be a bias, which no width accounts for.
+    the features say of these beyond g: that would be a bias, which no width accounts for. Without
+    groups, they may also be one for each class, by which classes were sampled: labels are drawn as
+    those of rows that were kept, whose share of the event, of exact limits, says that of all, if
+    all other classes weigh alike.
 
     Time is O(n log n) for the curve and the confidence band, O(n) for each label set.
 
@@ -196,12 +200,14 @@ def reliability_of(
     check_number(event.n_groups, "a band")
     of, level = isotonic_curve(event), confidence_level
     rng = np.random.default_rng(random_state)
+    weights = _class_weights(event)
+    ratio = None if weights is None else weights.ratio(event.occurring)
     found = _Parts(
         event,
         of,
-        consistency_band(event, of, level, n_resamples, rng),
-        confidence_band(event, of, level),
-        bins_of(event, of, n_bins, level, quantiles=CURVES[curve].quantiles),
+        consistency_band(event, of, level, n_resamples, rng, weights),
+        confidence_band(event, of, level, ratio),
+        bins_of(event, of, n_bins, level, quantiles=CURVES[curve].quantiles, ratio=ratio),
         scores_of(event, of, loss),
     )
     _warn_of_crossing(found.confidence)
@@ -210,7 +216,21 @@ def reliability_of(
         for part in Scores._fields:
             dataset[part].attrs["units"] = "nats"
     own = {"curve": curve, "generator": repr(loss), "confidence_level": level}
-    return dataset.assign_attrs(**attributes(event), **own, **_grounds(event))
+    return dataset.assign_attrs(**attributes(event), **own, **_grounds(event, ratio))
+
+
+def _class_weights(event: Event) -> ClassWeights | None:
+    """Return weights by which classes were sampled, or warn of bands that others make untrue."""
+    if event.groups is not None:
+        return None
+    found = class_weights(event.classes, taken="each band")
+    if found is not None and found.ratio(event.occurring) is None:
+        warn(
+            f"{event.classes.names.weight} has a weight for each class, which the confidence band "
+            "allows for where one class is the event and all others weigh alike. Choose such a "
+            "class by event=, or do not use that band."
+        )
+    return found
 
 
 class _Parts(NamedTuple):
@@ -270,13 +290,13 @@ def _dataset(found: _Parts, n_bins: int) -> xr.Dataset:
     )
 
 
-def _grounds(event: Event) -> dict[str, str]:
+def _grounds(event: Event, ratio: float | None) -> dict[str, str]:
     """Return what the bands rely on, in words."""
     consistency = "exact for independent rows"
     confidence = "at least the level for every n, independent rows, non-decreasing E[Y | g]"
     if event.groups is not None:
         consistency = "as the number of independent groups grows"
         confidence = confidence.replace("rows", "groups")
-    if not counts_alike(event):
+    if ratio is None and not counts_alike(event):
         confidence += ", by Chernoff's bound"
     return {"consistency_band": consistency, "confidence_band": confidence}

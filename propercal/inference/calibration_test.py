@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from propercal._array import ignore_underflow, no_gradient, to_numpy
 from propercal._data.arguments import with_reading
+from propercal._data.class_weights import class_weights
 from propercal._data.groups import check_number, validate_groups
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.notions import Notion, as_notion
@@ -26,7 +27,6 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.order import check_order
 from propercal.generators.registry import GeneratorLike
-from propercal.inference.class_weights import class_weights
 from propercal.inference.draws import draws
 from propercal.inference.evaluation import on_all_sets
 from propercal.inference.label_sets import LabelSets

@@ -45,6 +45,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"alone\. Do not use it, or pass the weight by|has a weight for each class, which the",
+        (
+            "Rows were weighted by what happened to them, in a way that a band, or what is said of "
+            "a calibrated model, does not allow for. Do not rely on that part, or leave the "
+            "weights out."
+        ),
+    ),
+    (
         r"has .*, read as those of the classes .*though by",
         (
             "Names do not tell which column of predictions belongs to which outcome, and the "

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_numpy, no_gradient, slices, take_rows, to_numpy
+from propercal._data.class_weights import class_weights
 from propercal._data.groups import check_number
 from propercal._data.messages import warn
 from propercal._data.notions import Notion
@@ -27,7 +28,6 @@ from propercal._results.pages import Page
 from propercal._threads import map_threads, one_blas_thread
 from propercal.generators.base import BregmanGenerator
 from propercal.inference.calibration_test import ROUNDING, impossible_rows, standardised
-from propercal.inference.class_weights import class_weights
 from propercal.inference.draws import Draw, draws
 from propercal.inference.label_sets import LabelSets
 from propercal.inference.signs import forms_of_signs, signs_of_groups

@@ -24,11 +24,11 @@ OBJECTS = pd.Series(PROBA.tolist()).to_numpy()
 ARRAYS = pd.Series(list(PROBA)).to_numpy()
 
 
-def risk(y: Any, p: Any) -> float:
+def risk(y: Any, p: Any) -> Any:
     return decompose(y, p, **SETTINGS).risk
 
 
-def of_sketch(y: Any, p: Any) -> float:
+def of_sketch(y: Any, p: Any) -> Any:
     sketch = CalibrationSketch(3, generator="brier")
     sketch.update(y, p)
     return sketch.result().risk

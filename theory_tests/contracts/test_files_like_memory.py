@@ -41,7 +41,7 @@ def written(table: pd.DataFrame, path: str) -> str:
     if path.endswith("jsonl"):
         table.to_json(path, orient="records", lines=True)
     elif path.endswith("npz"):
-        names = [name for name in table if name != "label"]
+        names = [str(name) for name in table if name != "label"]
         np.savez(path, probs=table[names], labels=table.label, classes=names)
     else:
         table.to_csv(path, index=False)

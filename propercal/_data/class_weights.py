@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, one_hot, to_numpy
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, warn
 from propercal._data.predictions import Predictions
 from propercal._typing import Array
 
@@ -35,11 +35,20 @@ class ClassWeights(NamedTuple):
     of_class: Floats
     """(k,) the weight of each class, of mean 1 over rows; that of an absent one does not matter."""
 
+    def ratio(self, event: int | npt.NDArray[np.int64]) -> float | None:
+        """Return the weight of an event over that of all else; None if classes of these differ."""
+        if not isinstance(event, int):
+            return None
+        others = np.delete(self.of_class, event)
+        others = others[others > 0]
+        return float(self.of_class[event] / others[0]) if np.ptp(others) == 0 else None
 
-def class_weights(predictions: Predictions) -> ClassWeights | None:
+
+def class_weights(predictions: Predictions, taken: str = "") -> ClassWeights | None:
     """Return weights of classes, where weights are that; None where they are not of the label.
 
-    Raises where they depend on the label otherwise.
+    Raises where they depend on the label otherwise, or warns that `taken`, one of several numbers
+    that are returned, takes them for functions of the features all the same.
     """
     if predictions.uniform:
         return None
@@ -51,7 +60,25 @@ def class_weights(predictions: Predictions) -> ClassWeights | None:
             # Given that no label is of an absent class, none can be drawn.
             odds = np.where(of_class > 0, 1 / np.where(of_class > 0, of_class, 1.0), 0.0)
             return ClassWeights(predictions.prob * like(odds, predictions.prob), of_class)
-    _check_independent(predictions, np.log(weight))
+    i = _dependent(predictions, np.log(weight))
+    if i is not None:
+        what = (
+            f"weights that depend on the label (class {predictions.classes.names[i]!r}) beyond "
+            "what the predictions say"
+        )
+        expected = "weights that the features determine, or one weight for each class"
+        if not taken:
+            raise bad_value(
+                predictions.names.weight,
+                what,
+                expected,
+                "labels drawn from the predictions would have other weights; leave the weights "
+                "out, or pass the weight by which each class was sampled",
+            )
+        warn(
+            f"{predictions.names.weight} has {what}, and {taken} holds for {expected} alone. "
+            "Do not use it, or pass the weight by which each class was sampled."
+        )
     return None
 
 
@@ -98,8 +125,8 @@ def _by_class(weight: Floats, label: npt.NDArray[np.int64], k: int) -> Floats | 
     return of_class if np.allclose(of_class[label], weight, rtol=1e-12, atol=0) else None
 
 
-def _check_independent(predictions: Predictions, log_weight: Floats) -> None:
-    """Raise if weights tell of the label what the predictions do not."""
+def _dependent(predictions: Predictions, log_weight: Floats) -> int | None:
+    """Return a class of whose labels weights tell what the predictions do not; None for none."""
     prob = to_numpy(predictions.prob)
     n, k = prob.shape
     if predictions.classes.indicator is not None:
@@ -118,11 +145,5 @@ def _check_independent(predictions: Predictions, log_weight: Floats) -> None:
             or _go_together_within(rest, occurred[:, i], bins)
             or _apart(rest, occurred[:, i] > 0)
         ):
-            raise bad_value(
-                predictions.names.weight,
-                f"weights that depend on the label (class {predictions.classes.names[i]!r}) beyond "
-                "what the predictions say",
-                "weights that the features determine, or one weight for each class",
-                "labels drawn from the predictions would have other weights; leave the weights "
-                "out, or pass the weight by which each class was sampled",
-            )
+            return i
+    return None
