@@ -174,8 +174,7 @@ def _read(
             "pass one label per prediction",
         )
     values = _checked(values, held, called)
-    found, inverse = np.unique(values, return_inverse=True)
-    uniques = found.tolist()
+    uniques, inverse = _different(values)
     held = without_void(held, naming.n_classes, ignore_index)
     names = naming.of_values(uniques, values, held)
     counted = names == tuple(range(naming.n_classes)) and naming.labels is None
@@ -196,14 +195,13 @@ def _read(
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
     named, unsaid = naming.columns is not None, not (naming.numbered and counted)
-    # Numbers from 1 on, or −1 and 1, stand for columns of other names as 0 to k − 1 do.
-    by_number = counted or (_are_numbers(names) and not _are_alike(names, naming.columns))
+    numbered = _are_other_numbers(names, naming)
     return Classes(
         codes[inverse.ravel()],
         None,
         names,
         in_doubt=in_doubt,
-        by_order=not (order or naming.single) and (by_number if named else unsaid),
+        by_order=not (order or naming.single) and (numbered if named else unsaid),
         unsaid=naming.leaves_positive(held.name, names),
         alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
@@ -211,12 +209,17 @@ def _read(
     )
 
 
-def _are_numbers(names: Sequence[Any]) -> bool:
-    return all(isinstance(each, int) and not isinstance(each, bool) for each in names)
+def _different(values: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:
+    """Return the different labels, and which of them is in each row."""
+    found, inverse = np.unique(values, return_inverse=True)
+    return found.tolist(), inverse
 
 
-def _are_alike(names: Sequence[Any], columns: Sequence[Any] | None) -> bool:
-    return {*map(key, names)} == {*map(key, columns or ())}
+def _are_other_numbers(names: Sequence[Any], naming: Naming) -> bool:
+    """Tell whether numbers, from 0 or 1 on, or −1 and 1, stand for columns of other names."""
+    numbers = all(isinstance(each, int) and not isinstance(each, bool) for each in names)
+    columns = naming.columns or ()
+    return numbers and naming.labels is None and {*map(key, names)} != {*map(key, columns)}
 
 
 def are_alphabetical(names: Sequence[Any]) -> bool:

@@ -44,6 +44,10 @@ class Read(NamedTuple):
         is_counted = by_order and not found.in_doubt
         return cls(labels, known=not (by_order or found.in_doubt), is_counted=is_counted)
 
+    def in_said_order(self) -> Self:
+        """Return the same where a caller names the columns, and thereby says their order."""
+        return self._replace(known=True, is_counted=False) if self.is_counted else self
+
     @property
     def to_pass_on(self) -> tuple[int, ...] | None:
         """The numbers of the columns, where it is known which label is of which column."""
@@ -82,8 +86,7 @@ def in_order_of_names(
                 "the same order; keep the one that is right."
             )
     read = _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
-    # Who names the columns says their order.
-    return read._replace(known=True, is_counted=False) if given and read.is_counted else read
+    return read.in_said_order() if given else read
 
 
 def named_arrays(archive: Npz, shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:

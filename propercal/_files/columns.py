@@ -25,7 +25,7 @@ from propercal._files.names import advising, listed, reason
 if TYPE_CHECKING:
     import pandas as pd
 
-_LABEL_COLUMNS = ("label", "labels")
+LABEL_COLUMNS = ("label", "labels")
 #: Columns that tell rows apart, where a command looks for one.
 _IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
 _BOOLEANS = {"false": False, "true": True}
@@ -180,7 +180,7 @@ def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.
 
 def find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
     """Return the name of the column of labels, or raise."""
-    wanted = _LABEL_COLUMNS if label_column is None else (label_column,)
+    wanted = LABEL_COLUMNS if label_column is None else (label_column,)
     found = [column for column in columns if column in wanted]
     if len(found) == 1:
         return found[0]
@@ -261,7 +261,7 @@ def codes_of(
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
     with advising(path, OF_COLUMNS):
-        found = _read(held, class_names, columns, used)
+        found = _read_all_or_used(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(
             f"{path}: labels {listed(sorted(set(labels)))}: expected the names of classes, "
@@ -271,10 +271,8 @@ def codes_of(
     codes = found.codes
     assert codes is not None  # noqa: S101  # labels of one column
     _warn_of_absent(path, codes, class_names, columns)
-    if columns.classes:
-        # Who names the columns says their order.
-        found = found._replace(by_order=False)
-    return Read.of(codes, found)._replace(names=tuple(class_names))
+    read = Read.of(codes, found)._replace(names=tuple(class_names))
+    return read.in_said_order() if columns.classes else read
 
 
 def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> list[str]:
@@ -287,6 +285,21 @@ def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> li
         else counting[0]
         for label, each in zip(labels, used, strict=True)
     ]
+
+
+def _read_all_or_used(
+    held: Held,
+    class_names: Sequence[str],
+    columns: Columns,
+    used: npt.NDArray[np.bool_] | None,
+) -> Classes:
+    """Read all labels; where those that do not count are of no class, the others."""
+    try:
+        return _read(held, class_names, columns)
+    except ValueError:
+        if used is None:
+            raise
+    return _read(held, class_names, columns, used)
 
 
 def _read(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from propercal._files import formats
 from propercal._files.columns import (
+    LABEL_COLUMNS,
     Columns,
     check_categories,
     check_classes,
@@ -98,16 +99,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     if others:
         raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
     columns.check_logits(path, key)
-    odd = next((i for i, row in enumerate(found[key]) if not isinstance(row, list)), None)
-    if odd is not None:
-        # Each sign of a text may be a number.
-        raise ValueError(f"{path}: {found[key][odd]!r} as {key!r} of row {odd}: expected a list.")
-    # Of an object within an object the pairs are kept.
-    if any(isinstance(each, tuple) for row in found[key] if isinstance(row, list) for each in row):
-        raise ValueError(
-            f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
-            'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
-        )
+    _check_lists(path, key, found[key])
     with formats.damage_said(path, "jsonl"):
         rows = [[float(value) for value in row] for row in found.pop(key)]
         if len({len(row) for row in rows}) > 1:
@@ -131,6 +123,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     # Columns of lists have no names of their own.
     weights = weights_of(path, rest, columns.weight)
     read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
+    read = read.in_said_order() if is_named else read
     return PredictionFile(
         path=path,
         y_true=read.labels,
@@ -144,14 +137,27 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     )
 
 
+def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:
+    """Raise unless each row is a list, and none an object."""
+    odd = next((i for i, row in enumerate(rows) if not isinstance(row, list)), None)
+    if odd is not None:
+        # Each sign of a text may be a number.
+        raise ValueError(f"{path}: {rows[odd]!r} as {key!r} of row {odd}: expected a list.")
+    # Of an object within an object the pairs are kept.
+    if any(isinstance(each, tuple) for row in rows for each in row):
+        raise ValueError(
+            f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
+            'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
+        )
+
+
 def _check_plain(path: Path, found: Mapping[str, Sequence[object]], columns: Columns) -> None:
-    """Raise where a column of objects of JSON holds lists or objects."""
-    for name, values in found.items():
-        if name not in columns.drop and any(isinstance(value, list) for value in values):
+    """Raise where labels, groups or ids in objects of JSON are lists or objects."""
+    for name in (columns.label, *LABEL_COLUMNS, columns.group, columns.id):
+        if any(isinstance(value, list) for value in found.get(name or "", ())):
             raise ValueError(
-                f"{path}: {name!r} holds lists, or objects: expected a label, and a number for "
-                'each class, {"label": "A", "A": 0.7, "B": 0.3}, or one list under "probs"; name '
-                "what is none of these with drop (--drop on the command line)."
+                f"{path}: {name!r} holds lists, or objects: expected text or a number in each "
+                'line; write one object for each row, {"label": "A", "A": 0.7, "B": 0.3}.'
             )
 
 

@@ -141,6 +141,26 @@ def _check_order(mine: Convention, other: Convention) -> None:
         )
 
 
+def _columns_in(shape: tuple[int, ...], n_classes: int) -> int:
+    """Return the number of columns of predictions of this shape, or raise."""
+    n_columns = int(shape[1]) if len(shape) == 2 else 1
+    if len(shape) > 2:
+        raise bad_value(
+            "y_proba",
+            f"an array of shape {shape}",
+            f"shape (n, {n_classes})",
+            "pass one row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k) and y.ravel()",
+        )
+    if max(2, n_columns) != n_classes:
+        raise bad_value(
+            "y_proba",
+            f"{max(2, n_columns)} classes",
+            f"{n_classes}, as the sketch has",
+            "make a sketch for each set of classes",
+        )
+    return n_columns
+
+
 def read_rows(
     y_true: object,
     y_proba: object,
@@ -162,21 +182,7 @@ def read_rows(
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
-    n_columns = int(shape[1]) if len(shape) == 2 else 1
-    if len(shape) > 2:
-        raise bad_value(
-            "y_proba",
-            f"an array of shape {shape}",
-            f"shape (n, {n_classes})",
-            "pass one row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k) and y.ravel()",
-        )
-    if max(2, n_columns) != n_classes:
-        raise bad_value(
-            "y_proba",
-            f"{max(2, n_columns)} classes",
-            f"{n_classes}, as the sketch has",
-            "make a sketch for each set of classes",
-        )
+    n_columns = _columns_in(shape, n_classes)
     weight = weights_given(held.weight, held.proba.values.shape[0], smallest=0)
     if weight is not None and not weight.any():
         return None

@@ -80,6 +80,13 @@ def test_columns_in_order_and_words_leave_no_doubt(capsys: pytest.CaptureFixture
     for each in ([in_order], [words], said):
         main(["decompose", *each, *RISK])
         assert capsys.readouterr().err == ""
+    with Path("lists.jsonl").open("w") as file:
+        rows = zip(SHUFFLED[["c", "a", "b"]].to_numpy().tolist(), CODES, strict=True)
+        file.writelines(json.dumps({"probs": row, "label": int(code)}) + "\n" for row, code in rows)
+    main(["decompose", "lists.jsonl", *RISK])
+    assert "labels are e^" in capsys.readouterr().err
+    main(["decompose", "lists.jsonl", "--class", "c", "--class", "a", "--class", "b", *RISK])
+    assert capsys.readouterr().err == ""
     # Who names the columns has said their order, whatever predictions say.
     main(["decompose", "shuffled.csv", "--class", "c", "--class", "a", "--class", "b", *RISK])
     assert capsys.readouterr().err == ""
@@ -142,7 +149,7 @@ def test_weights_that_are_no_numbers_are_not_taken_for_a_class(capsys: pytest.Ca
 
 def test_objects_within_objects_are_refused_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     Path("nested.jsonl").write_text(WORDS.to_json() + "\n")
-    assert "'c' holds lists, or objects" in refusal(capsys, "decompose", "nested.jsonl")
+    assert "'label' holds lists, or objects" in refusal(capsys, "decompose", "nested.jsonl")
 
 
 def _npy() -> bytes:
