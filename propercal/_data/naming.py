@@ -360,7 +360,7 @@ class Naming:
                 self.called.labels,
                 f"columns named {some_names(own)}",
                 f"those of {self.called.proba}, {some_names(target)}",
-                "rename them, or pass one of the two without names",
+                "rename them, or pass one of the two without names if they have one order",
             )
         return target, [place[each] for each in keys]
 

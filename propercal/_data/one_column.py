@@ -96,6 +96,13 @@ class OneColumn:
         """Return the negative class, which is the other one that occurs, and the positive one."""
         others = [each for each in uniques if key(each) != key(positive)]
         if len(others) > 1:
+            if self.pos_label is not None and len(others) == len(uniques) == 2:
+                raise bad_value(
+                    "pos_label",
+                    repr(positive),
+                    f"a class of {self.called.labels}, {some_names(uniques)}",
+                    f"pass that of which {self.called.proba} is the probability",
+                )
             raise bad_value(
                 self.called.labels,
                 f"the names {some_names(uniques)}",

@@ -87,10 +87,22 @@ def bin_numbers(position: npt.NDArray[Any], n_bins: int) -> npt.NDArray[np.int64
     The product position · n may round to the other side of an edge, 0.29 · 100 to less than 29; the
     quotient i / n is the double nearest to the edge, which is what 0.29 is.
     """
+    edges = bin_edges(position, n_bins)
     number = np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
-    number = np.where(position < number / n_bins, number - 1, number)
-    number = np.where(position >= (number + 1) / n_bins, number + 1, number)
+    number = np.where(position < edges[number], number - 1, number)
+    number = np.where(position >= edges[number + 1], number + 1, number)
     return np.clip(number, 0, n_bins - 1)
+
+
+def bin_edges(position: npt.NDArray[Any], n_bins: int) -> npt.NDArray[np.float64]:
+    """Return 0, 1 / n, …, 1 as numbers of single precision where all positions are such.
+
+    In single precision 0.9 is less than the double next to it, which would be the edge.
+    """
+    edges: npt.NDArray[np.float64] = np.arange(n_bins + 1) / n_bins
+    if (position == position.astype(np.float32)).all():
+        return edges.astype(np.float32).astype(np.float64)
+    return edges
 
 
 def _mid_rank(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import slices
+from propercal._kernels.bins import bin_edges
 from propercal.classical.smooth import Nodes
 from propercal.inference.label_sets import LabelSets
 
@@ -20,8 +21,7 @@ _TOGETHER = 2**20
 
 def bin_numbers(prob: Floats, n_bins: int) -> Numbers:
     """Return the bin (b / B, (b + 1) / B] of each probability; 0 is in the first."""
-    edges = np.arange(1, n_bins) / n_bins
-    return np.searchsorted(edges, prob, side="left")
+    return np.searchsorted(bin_edges(prob, n_bins)[1:-1], prob, side="left")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,6 @@ def test_equal_weights_change_nothing() -> None:
         check_same(propercal.decompose(y_true, y_proba, notion="classwise", sample_weight=weight), plain)
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 def test_a_weight_is_so_many_rows() -> None:
     rows = np.repeat(np.arange(N), WEIGHT.astype(int))
     wanted = propercal.decompose(*lazy(Y_TRUE[rows], Y_PROBA[rows]), notion="classwise")
@@ -224,7 +223,7 @@ def test_partitions_without_weight() -> None:
     check_same(found, propercal.decompose(*lazy(Y_TRUE[kept], Y_PROBA[kept], chunks=chunks), notion="classwise"))
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind", "ignore:.* only the kernel sees")
+@pytest.mark.filterwarnings("ignore:.* only the kernel sees")
 def test_what_partitions_read_differently_is_weighted_in_memory() -> None:
     # By itself the first partition looks like one class in each row, and is read otherwise.
     one_hot = np.eye(K)[Y_TRUE]

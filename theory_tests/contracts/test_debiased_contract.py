@@ -130,7 +130,6 @@ def test_very_unequal_weights_are_a_warning() -> None:
         decompose(y, p, notion="classwise", **options)
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @leans_on_the_kernel
 @pytest.mark.filterwarnings(
     "ignore:.*infinite, since the loss is infinite", "ignore:.*an effective number", "ignore:no row had an outcome"

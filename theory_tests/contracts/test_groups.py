@@ -170,7 +170,6 @@ def test_datasets_say_how_many_groups() -> None:
     assert "n_groups" not in propercal.decompose(Y, P).to_xarray().attrs
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("share", [1.0, 0.3])
 def test_repeated_rows_without_groups_are_named(k: int, share: float) -> None:

@@ -129,7 +129,8 @@ def test_the_positive_class_is_named_or_asked_for() -> None:
         refused(r"y_true = the names \['fraud', 'legit'\]: .*pos_label=", labels, given)
     refused("y_true = the names .*pos_label=", one_hot, fraud)
     refused("pos_label = 'fraud': expected 'legit', the name", labels, pd.Series(fraud, name="legit"), pos_label="fraud")
-    refused("y_true = the names .*'froud'", labels, fraud, pos_label="froud")
+    for positive in ("froud", 1):
+        refused(rf"pos_label = {positive!r}: expected a class of y_true, \['fraud', 'legit'\]", labels, fraud, pos_label=positive)
     refused("pos_label = 'a': expected None", LABELS, PROBA, pos_label="a")
 
 

@@ -144,7 +144,6 @@ def test_rows_of_zeros_keep_what_they_came_with_and_say_so() -> None:
     assert ClasswiseIsotonic(smoothed=True).fit(sure, [0, 1, 2]).predict_proba(new).min() > 0
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 def test_class_wise_estimates_with_an_absent_class() -> None:
     y, g = np.where(Y == 2, 0, Y), G
     found = decompose(y, g, notion="classwise", recalibrator=TemperatureScaling(), kernel=None)

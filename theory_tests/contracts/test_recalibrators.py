@@ -12,8 +12,6 @@ from propercal import decompose
 from theory_tests.contracts.debiased_sample import BOUNDED, FAST, N, P, Recalibrator, Y, is_sound, leans_on_the_kernel
 
 #: The recalibrators are toys, which do not follow the structure of the data; that has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:the recalibrations behind")
-
 
 def test_copies_are_fitted_to_other_rows_whatever_their_labels() -> None:
     given, relabelled = Recalibrator(), Recalibrator()

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from propercal import conditional_mean
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, _pieces, bins, grid_numbers, outside
 from propercal._kernels.bins import bin_numbers
+from propercal.classical.bins import bin_numbers as bins_closed_above
 from theory_tests.laws.samples import fewer
 
 KINDS = ("normal", "narrow", "wide", "lattice", "atoms", "two heaps", "constant")
@@ -201,3 +203,16 @@ def test_an_edge_belongs_to_the_bin_above_whatever_a_product_rounds_to() -> None
         np.testing.assert_array_equal(bin_numbers(edges, n), np.arange(n))
         np.testing.assert_array_equal(bin_numbers(np.nextafter(edges[1:], 0), n), np.arange(n - 1))
         assert bin_numbers(np.array([1.0]), n) == n - 1
+
+
+def test_an_edge_in_single_precision_is_an_edge() -> None:
+    """Half of them are less than the double next to the edge; bins of expected errors are closed above."""
+    for n in range(1, 400):
+        single = (np.arange(n) / n).astype(np.float32)
+        edges, below = single.astype(np.float64), np.nextafter(single[1:], np.float32(0)).astype(np.float64)
+        np.testing.assert_array_equal(bin_numbers(edges, n), np.arange(n))
+        np.testing.assert_array_equal(bin_numbers(below, n), np.arange(n - 1))
+        np.testing.assert_array_equal(bins_closed_above(edges[1:], n), np.arange(n - 1))
+    p = np.array([0.9, 0.95], np.float32)
+    found = conditional_mean(np.array([0, 1]), p, kernel="uniform-bins", bandwidth=0.1, exclude_self=False)
+    np.testing.assert_allclose(found, 0.5)

@@ -237,7 +237,6 @@ def test_a_corrected_recalibration_does_not_depend_on_its_own_label(k: int, monk
 
 
 # ------------------------------------------------------------------ bias and coverage
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.slow
 def test_bias_is_small_and_intervals_cover_on_the_simulation_of_the_paper() -> None:
     """k = 2, n = 300: bias within a tenth of the calibration error, up to the error of 120 samples.

@@ -18,8 +18,6 @@ from propercal import decompose
 from propercal._results.intervals import half_width
 
 #: Recalibrations are off by known amounts here, or looked at very often; that has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:the recalibrations behind")
-
 #: Of a test whose assertion is true, over its random seeds.
 FALSE_ALARM = 1e-6
 FACTOR, WIDTH, N_ROWS = 0.6, 3.0, 2000

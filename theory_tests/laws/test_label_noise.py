@@ -118,7 +118,6 @@ def test_two_classes_are_one_problem_in_memory_and_in_a_sketch(notion: str) -> N
             assert found.interval("calibration_error") == pytest.approx(wanted.interval("calibration_error"), rel=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.slow
 def test_intervals_hold_with_ten_events() -> None:
     """About 10 positives in 1000 rows, over-rated: of 200 samples 98 and 94 %, and 62 and 70 % of intervals that take

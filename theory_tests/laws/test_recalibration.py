@@ -176,7 +176,6 @@ def test_both_find_the_truth_of_a_temperature() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.parametrize("notion", ["canonical", "classwise", "top-label"])
 def test_they_recalibrate_inside_decompose(notion: str) -> None:
     model: Any = MiscalibratedSimplex(3, "temperature")

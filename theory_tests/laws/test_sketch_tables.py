@@ -78,7 +78,6 @@ def check_same(found: Decomposition, wanted: Decomposition, *, one_problem: bool
             assert found.standard_errors[term] > 0.99 * error, term
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("notion", "k"), [("canonical", 2), ("classwise", 2), pytest.param("classwise", 3, marks=pytest.mark.slow), ("top-label", 4)])
@@ -111,7 +110,6 @@ def test_settings_mean_what_they_do_in_memory(kind: str, options: dict[str, Any]
     assert fed(y, p, **folds).result().n_samples == N
 
 
-@pytest.mark.filterwarnings("ignore:the recalibrations behind")
 def test_what_lies_below_the_floor_is_in_the_risk_alone() -> None:
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 45, N)

@@ -183,7 +183,6 @@ def test_what_cannot_occur_has_the_smallest_p_value_of_any_number_of_sets(sets: 
     assert test.adjusted["b"] == test.pvalues["b"]
 
 
-@pytest.mark.filterwarnings("ignore:groups .*the recalibrations behind")
 def test_signs_by_cluster() -> None:
     y, g, _ = sample(160, 2, 3)
     # Far over-confident.
