@@ -289,7 +289,11 @@ def test_figures(kind: str, files: int, flags: list[str], capsys: Captured) -> N
 @pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_figures_in_other_forms(suffix: str, start: bytes) -> None:
     pytest.importorskip("matplotlib")
+    from matplotlib import pyplot as plt
+
+    others = plt.get_fignums()
     assert main(["plot", "sharp.npz", "true.npz", "--kind", "mcb-dsc", "-o", f"a.{suffix}"]) == 0
+    assert plt.get_fignums() == others
     assert Path(f"a.{suffix}").read_bytes().startswith(start)
 
 

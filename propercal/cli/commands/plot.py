@@ -132,16 +132,23 @@ def _content(kind: _Kind, files: list[PredictionFile], options: argparse.Namespa
             'propercal plot needs matplotlib: pip install "propercal[plot]"'
         ) from error
     mpl.use("agg")
+    from matplotlib import pyplot as plt
+
     suffix = options.output.suffix.lower().removeprefix(".")
     # No date, and no salt, so that equal data make equal bytes.
     dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     stream = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "propercal", "svg.fonttype": "none"}):
-        drawn = kind.draw(files, options)
-        axis = drawn[0] if isinstance(drawn, list) else drawn
-        axis.figure.savefig(
-            stream, format=suffix, dpi=200, metadata=dates.get(suffix), bbox_inches="tight"
-        )
+    others = {*plt.get_fignums()}
+    try:
+        with mpl.rc_context({"svg.hashsalt": "propercal", "svg.fonttype": "none"}):
+            drawn = kind.draw(files, options)
+            axis = drawn[0] if isinstance(drawn, list) else drawn
+            axis.figure.savefig(
+                stream, format=suffix, dpi=200, metadata=dates.get(suffix), bbox_inches="tight"
+            )
+    finally:
+        for number in {*plt.get_fignums()} - others:
+            plt.close(number)
     return stream.getvalue()
 
 
