@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 _BINS = 20
 #: Dependence of weights on labels that is no chance, and large enough to matter.
 _Z, _CORRELATION, _EXCESS = 4.0, 0.2, 0.25
+#: A normal variable is beyond _Z in so few samples, about.
+_CHANCE = 6e-5
 #: What is left of equal logarithms of weights less their mean, by rounding.
 _ROUNDING = 1e-9
 
@@ -97,13 +99,16 @@ def _go_together_within(rest: Floats, occurred: Floats, bins: npt.NDArray[np.int
     below 1/2, and for the other above. Sums are divided by what they are with random signs, so that
     predictions need not be calibrated.
     """
+    from scipy.special import chdtrc
+
     share = np.bincount(bins, occurred) / np.maximum(np.bincount(bins), 1)
     product = rest * (occurred - share[bins])
     own = np.bincount(bins, product**2)
     squares = np.bincount(bins, product)[own > 0] ** 2 / own[own > 0]
-    # Of signs that are random, each square has the mean 1 and at most the variance 2.
-    excess = float(squares.sum()) - len(squares)
-    return excess > _Z * np.sqrt(2 * len(squares)) and excess > _CORRELATION * len(rest)
+    # Of signs that are random, each square has the tails of a chi-square of one degree at most.
+    total = float(squares.sum())
+    chance = float(chdtrc(max(1, len(squares)), total))
+    return chance < _CHANCE and total - len(squares) > _CORRELATION * len(rest)
 
 
 def _apart(rest: Floats, occurred: npt.NDArray[np.bool_]) -> bool:
