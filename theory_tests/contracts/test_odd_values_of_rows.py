@@ -6,7 +6,7 @@ As in the tests of misleading names, the Brier score of two classes is 2 Â· 0.1Â
 from __future__ import annotations
 
 import json
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,9 @@ OTHERS: dict[str, list[Any]] = {
 
 
 def index_with(odd: Any, others: list[Any]) -> Any:
-    index = pd.Index([*others[:3], odd, *others[4:]], dtype=object)
-    try:
-        _ = "y" in index
-    except InvalidOperation:
-        pytest.skip("this version of pandas finds nothing in such an index")
-    return index
+    if isinstance(odd, Decimal) and odd.is_snan() and int(pd.__version__.split(".")[0]) < 3:
+        pytest.skip("pandas 2 looks nothing up in such an index")
+    return pd.Index([*others[:3], odd, *others[4:]], dtype=object)
 
 
 @pytest.mark.parametrize("others", OTHERS)
