@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _PARTS = ("over_confidence", "under_confidence")
+#: What a difference of parts that are equal is, at most, beside them.
+_ROUNDING = 1e-14
 #: Gaps that are printed.
 _MOST = 6
 
@@ -203,9 +205,11 @@ def direction_of(result: EstimatedTerms, rows: KeptRows) -> Direction:
             "correct the predictions of probability 0, or use a bounded loss such as 'brier'",
         )
     over, under = rows.sides()
+    rest = value - over.value
     return Direction(
         over_confidence=over.value,
-        under_confidence=value - over.value,
+        # Where all of it is over-confidence, rounding is not the rest.
+        under_confidence=rest if abs(rest) > _ROUNDING * abs(value) else 0.0,
         standard_errors={"over_confidence": over.error, "under_confidence": under.error},
         noise_floor=result.noise_floor or 0.0,
         missed=result.missed or 0.0,

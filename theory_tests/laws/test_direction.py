@@ -79,6 +79,23 @@ def test_a_model_that_errs_in_one_direction_has_it_all_on_that_side(k: int, noti
         assert getattr(parts, side) > 10 * abs(getattr(parts, other))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_left_where_all_of_it_is_on_one_side(seed: int) -> None:
+    """Samples whose rows are all moved one way: not even rounding is left, a negative part outside of its interval."""
+    y, p, _ = TemperatureScaledSimplex(2).sample(300 + seed, random_state=seed)
+    found = propercal.decompose(
+        y,
+        p**3 / (p**3).sum(axis=1, keepdims=True),
+        generator="brier",
+        kernel=None,
+        recalibrator=propercal.recalibration.TemperatureScaling(),
+    )
+    parts = found.direction()
+    assert parts.standard_errors["under_confidence"] == 0
+    assert parts.under_confidence == 0
+    assert parts.interval("under_confidence")[0] == 0
+
+
 def test_each_row_is_on_the_side_that_its_recalibration_says() -> None:
     y, p = calibrated(120, 3, 5, power=1.4)
     share = np.bincount(y, minlength=3) / len(y)
