@@ -187,6 +187,16 @@ def _debiasing(of: xr.Dataset) -> Answer:
     )
 
 
+def shares_covered(of: xr.Dataset) -> list[str]:
+    """Return how often intervals hold the truth of miscalibrated models, in %, by n ≥ 1000."""
+    wrong = of.where(of["truth"] > 0)
+    covered = wrong["coverage"].sel(generator=["log", "brier"], sample_size=[1000, 3000, 10000])
+    weight = of["n_replicates"].sel(sample_size=covered["sample_size"]).where(covered.notnull())
+    others = [name for name in covered.dims if name != "sample_size"]
+    shares = 100 * (covered * weight).sum(others) / weight.sum(others)
+    return [f"{share:.1f}" for share in shares.values]
+
+
 def warned_where_missed(of: xr.Dataset) -> str:
     """Return the share of results with a warning of a misfit, by n, where a shape is missed."""
     seen = of["warned"].sel(warning="misfit").where(missed_shapes.missed(of))

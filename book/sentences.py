@@ -20,6 +20,7 @@ from book import trained_sentences as trained
 from book.answers import (
     median_biases,
     minus,
+    shares_covered,
     spread,
     times_of_default,
     warned_where_missed,
@@ -271,7 +272,11 @@ def medians_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on the bias of the published estimates."""
     found = median_biases(kept("debiasing"))
     numbers = f"{found['direct']:.0f}", f"{found['risk']:.0f}", f"{found['debiased']:.1f}"
-    return r"median relative bias is (\S+) % and (\S+) % where the default's is (\S+) %", numbers
+    pattern = (
+        r"median relative bias is (\S+) % and (\S+) % where the default's is (\S+) %, and its "
+        r"intervals hold the truth in (\S+), (\S+) and (\S+) % of simulated samples"
+    )
+    return pattern, (*numbers, *shares_covered(kept("debiasing")))
 
 
 def times_of_readme() -> tuple[str, tuple[str, ...]]:
@@ -286,19 +291,23 @@ def times_of_readme() -> tuple[str, tuple[str, ...]]:
 def shapes_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on narrow shapes."""
     pattern = (
-        r"a bump \((\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000\) or an "
-        r"oscillation \((\S+) %, (\S+) %\)"
+        r"a bump \((\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000\), an "
+        r"oscillation \((\S+) %, (\S+) %\) or steps in the confidence \((\S+) %, (\S+) %\)"
     )
-    return pattern, _relative_biases("log", "bump", "oscillation")
+    return pattern, _relative_biases("log", "bump", "oscillation", "steps")
 
 
 def hierarchies_of_readme() -> tuple[str, tuple[str, ...]]:
     """Return the sentence on hierarchies of classes."""
     pattern = (
-        r"30 classes: (\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000; of 10 "
-        r"classes (\S+) % and (\S+) %"
+        r"30 classes: (\S+) % of the log-loss calibration error at n = 1000, (\S+) % at 5000, where "
+        r"95 % intervals hold the truth in (\S+) % and (\S+) % of samples; of 10 classes (\S+) % and "
+        r"(\S+) %"
     )
-    return pattern, _relative_biases("log", "hierarchy-30", "hierarchy-10")
+    cover = kept("missed_shapes")["coverage"].sel(shape="hierarchy-30", generator="log")
+    held = tuple(f"{100 * value:.0f}" for value in cover.values)
+    many, few = (_relative_biases("log", f"hierarchy-{k}") for k in (30, 10))
+    return pattern, (*many, *held, *few)
 
 
 def runner_up_of_readme() -> tuple[str, tuple[str, ...]]:

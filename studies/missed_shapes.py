@@ -172,7 +172,7 @@ def _judge(summary: xr.Dataset) -> tuple[str, str]:
     if not where.any():
         return text, "holds for these"
     seen = summary["warned"].sel(warning="misfit").where(where).mean().item()
-    text += f". A misfit is warned of in {100 * seen:.0f} % of these results"
+    text += f". A misfit is warned of in {100 * seen:.0f} % of these results, of all n"
     return text, f"not with so few rows, missed are {', '.join(said)}"
 
 

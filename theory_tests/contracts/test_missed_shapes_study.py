@@ -103,7 +103,7 @@ def test_what_is_missed_is_lower_beyond_chance() -> None:
     (verdict,) = STUDY.verdicts(of)
     assert verdict.said == "not with so few rows, missed are 1 of 2 at n = 1000, 1 of 2 at n = 5000"
     assert "at n = 1000: hierarchy-10 (log); at n = 5000: bump (log)" in verdict.found
-    assert verdict.found.endswith("A misfit is warned of in 50 % of these results")
+    assert verdict.found.endswith("A misfit is warned of in 50 % of these results, of all n")
     (verdict,) = STUDY.verdicts(summary([[0.0, -9.0], [-11.0, 30.0]]))
     assert verdict.said == "holds for these"
     assert "at n = 1000: none; at n = 5000: none" in verdict.found
