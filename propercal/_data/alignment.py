@@ -35,13 +35,13 @@ from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing
 from propercal._data.rows import (
     Order,
     check_others,
-    check_weight_follows,
     in_order_of,
     in_place,
     n_rows,
     some_of,
     unmatched,
 )
+from propercal._data.rows_of_weights import check_weight_follows, check_weight_not_shuffled
 from propercal._data.settings import names_given
 from propercal._typing import Array
 
@@ -83,7 +83,9 @@ def align(
 ) -> Aligned:
     """Read the three and bring them into one order of rows, or raise."""
     y_true, y_proba, sample_weight = collected(y_true, y_proba, sample_weight)
-    return _align(y_true, y_proba, sample_weight, layout, called).rows
+    rows = _align(y_true, y_proba, sample_weight, layout, called).rows
+    _check_weights([rows], called)
+    return rows
 
 
 def align_in_order(
@@ -193,6 +195,8 @@ def align_all(
         _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
     ]
+    placed = _with_weights_told(placed)
+    _check_weights([each.rows for each in placed], called[0])
     found = [_carried(each, placed[0]) for each in placed]
     for (a, names_a), (b, names_b) in combinations(zip(found, called, strict=True), 2):
         _check_same_rows(a, b, (names_a, names_b))
@@ -207,6 +211,32 @@ def layout_for(layout: Layout, y_true: object, y_proba: object, others: Sequence
         return replace(layout, class_dim=None, sample_dims=None)
     known = layout.class_dim in set(y_true.dims)  # type: ignore[attr-defined]
     return layout if known else replace(layout, class_dim=None)
+
+
+def _check_weights(found: Sequence[Aligned], called: Names) -> None:
+    """Refuse weights that were shuffled where nothing says whether the rows of others were."""
+    weight = found[0].weight
+    if weight is not None:
+        others = (each for rows in found for each in (rows.labels, rows.proba))
+        beside = f"{called.labels} or {called.proba}"
+        check_weight_not_shuffled(weight, *others, argument=called.weight, beside=beside)
+
+
+def _with_weights_told(placed: list[_Placed]) -> list[_Placed]:
+    """Return data with weights in the order of predictions that have an index, side by side.
+
+    Labels without one stand beside all predictions.
+    """
+    beside = [each for each in placed if each.places is None and each.rows.labels.rows is None]
+    told = [each.rows.weight for each in beside if each.rows.proba.rows is not None]
+    if not told or told[0] is None or told[0].rows is None:
+        return placed
+    return [
+        each._replace(rows=each.rows._replace(weight=told[0]))
+        if any(each is x for x in beside) and each.rows.proba.rows is None
+        else each
+        for each in placed
+    ]
 
 
 def _carried(given: _Placed, first: _Placed) -> Aligned:

@@ -121,21 +121,31 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
         return None
     labels, proba, _ = align(y_true, y_proba, called=called)
     index = labels.rows if proba.rows is None else proba.rows
-    several = [size for size in _sizes(y_true, y_proba, USUAL_LAYOUT, called) if size > 1]
+    sizes = [size for size in _sizes(y_true, y_proba, USUAL_LAYOUT, called) if size > 1]
     # Several series have no order in common.
-    found = [*labels.others.values(), *proba.others.values()] if len(several) < 2 else []
-    if index is not None:
-        levels = [index.get_level_values(i) for i in range(index.nlevels)]
-        if len(levels) > 1:
-            levels = [each for each in levels if each.nunique() > 1] or levels[:1]
-        found = [*levels, *found] if len(levels) == 1 else []
-    for each in found:
+    others = [*labels.others.values(), *proba.others.values()] if len(sizes) < 2 else []
+    number = range(0 if index is None else index.nlevels)
+    levels = [(i, index.get_level_values(i)) for i in number]
+    levels = [each for each in levels if each[1].nunique() > 1] or levels[:1]
+    several = len(levels) > 1
+    for place, each in levels:
+        # Of several series each has an order.
+        if run_back(each, index.droplevel(place) if several else None):
+            name = place if each.name is None else each.name
+            raise _goes_back(each, called, f"level={name!r}" if index.nlevels > 1 else "")
+    for each in others:
         if run_back(each):
-            raise bad_value(
-                called.proba,
-                f"rows of the times {some_of(each)}",
-                "rows in the order of time",
-                f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or "
-                "pass arrays without an index if rows are in order",
-            )
+            raise _goes_back(each, called)
+    found = [each for _, each in levels if not (several and run_back(each))]
+    found += [] if several else others
     return next((times for times in map(kept, found) if times is not None), None)
+
+
+def _goes_back(times: Any, called: Names, level: str = "") -> ValueError:
+    return bad_value(
+        called.proba,
+        f"rows of the times {some_of(times)}",
+        "rows in the order of time",
+        f"sort {called.labels} and {called.proba} by time, such as by .sort_index({level}), or "
+        "pass arrays without an index if rows are in order",
+    )

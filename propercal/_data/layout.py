@@ -112,9 +112,13 @@ def told(
         )
     if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
         raise _untold(dims, argument)
-    if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
+    if other is None:
+        return by_order
+    shape = tuple(np.shape(hold(called.labels, other).values))
+    if shape == reference.shape:
         return _two(dims, (reference,), argument)
-    return by_order
+    # As many rows as labels are samples.
+    return (dims[1:], dims[0]) if shape[:1] == reference.shape[1:] else by_order
 
 
 def _two(

@@ -286,25 +286,49 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
 
 
 def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
-    """Refuse an index, or a range, that has the numbers of another one in another order."""
+    """Refuse an index, or a range, that has the numbers of another one in another order.
+
+    Beside a default index so may a level of an index have, or a coordinate, which was one before
+    rows were put together anew.
+    """
+    if held.counted and other.counted:
+        return
     own, wanted = _numbered(held), _numbered(other)
-    if own is None or wanted is None or (held.counted and other.counted):
-        return
-    noted = not (held.noted is other.noted is None or held.counted or other.counted)
-    if noted and order_of(own, wanted) is None:
-        raise _other_rows(own, wanted, argument, other_argument)
-    numbers, others = row_numbers(own), row_numbers(wanted)
-    if numbers is None or others is None or np.array_equal(numbers, others):
-        return
-    if not np.array_equal(np.sort(numbers), np.sort(others)):
-        return
-    raise bad_value(
-        argument,
-        f"rows of the index {some_of(own)}",
-        f"the order of {other_argument}, whose index is {some_of(wanted)}",
-        "call .sort_index() on the shuffled one if its rows are to be brought back into "
-        "order, or .reset_index(drop=True) if rows stand side by side as they are",
-    )
+    if own is not None and wanted is not None:
+        noted = not (held.noted is other.noted is None or held.counted or other.counted)
+        if noted and order_of(own, wanted) is None:
+            raise _other_rows(own, wanted, argument, other_argument)
+    for mine, its in _numbered_pairs(held, other):
+        numbers, others = row_numbers(mine), row_numbers(its)
+        if numbers is None or others is None or np.array_equal(numbers, others):
+            continue
+        if not np.array_equal(np.sort(numbers), np.sort(others)):
+            continue
+        raise bad_value(
+            argument,
+            f"rows of the index {some_of(mine)}",
+            f"the order of {other_argument}, whose index is {some_of(its)}",
+            "call .sort_index() on the shuffled one if its rows are to be brought back into "
+            "order, or .reset_index(drop=True) if rows stand side by side as they are (xarray: "
+            ".sortby, .drop_vars)",
+        )
+
+
+def _numbered_pairs(held: Held, other: Held) -> list[tuple[Any, Any]]:
+    """Return what may number the rows of both alike."""
+    own, wanted = _numbered(held), _numbered(other)
+    if other.counted:
+        return [(each, wanted) for each in _parts(own, held.others)]
+    if held.counted:
+        return [(own, each) for each in _parts(wanted, other.others)]
+    return [] if own is None or wanted is None else [(own, wanted)]
+
+
+def _parts(index: Any, others: Mapping[Hashable, Any]) -> list[Any]:
+    """Return an index, or each of its levels, and coordinates."""
+    if index is None or getattr(index, "nlevels", 1) == 1:
+        return [*([] if index is None else [index]), *others.values()]
+    return [*(index.get_level_values(i) for i in range(index.nlevels)), *others.values()]
 
 
 def _numbered(held: Held) -> Any:
@@ -344,13 +368,6 @@ def _whole_number(value: Any) -> int | None:
     if isinstance(value, int | float | Decimal) and 0 <= value < 2**53:
         return int(value) if value == int(value) else None
     return None
-
-
-def check_weight_follows(weight: Held, labels: Held, argument: str, between: str) -> None:
-    """Refuse weights without an index beside two whose rows stand in different orders."""
-    if weight.rows is not None or n_rows(weight) != n_rows(labels):
-        return
-    raise unmatched(argument, "a default index" if weight.counted else "no index", between)
 
 
 def unmatched(argument: str, found: str, between: str) -> ValueError:

@@ -118,7 +118,16 @@ def is_ordered(index: Any) -> bool | None:
     return bool((steps >= 0).all() or (steps <= 0).all())
 
 
-def run_back(index: Any) -> bool:
-    """Tell whether an index is of times, and some are before the ones that they follow."""
+def run_back(index: Any, series: Any = None) -> bool:
+    """Tell whether an index is of times, and some are before the ones that they follow.
+
+    `series` say of which of several series each row is: within one they must not.
+    """
     times = times_of(index)
+    if series is not None and any(len(each) == len(series) for each in times):
+        number = series.factorize()[0]
+        order = np.argsort(number, kind="stable")
+        same = np.diff(number[order]) == 0
+        parts = [each.take(order) for each in times]
+        return not any((~same | (each[1:] >= each[:-1])).all() for each in parts)
     return bool(times) and not any(each.is_monotonic_increasing for each in times)

@@ -335,8 +335,27 @@ def test_names_of_rows_are_no_times() -> None:
     y, p = calibrated(60, 3, 4, power=1.5)
     expected, order = CalibrationMonitor(3), np.random.default_rng(0).permutation(60)
     expected.update(y, p)
-    several = pd.MultiIndex.from_arrays([order % 3, pd.date_range("2024-01-01", periods=60)[order]])
+    days = pd.date_range("2024-01-01", periods=60)
+    # Three series, one after the other.
+    several = pd.MultiIndex.from_arrays([np.arange(60) // 20, days[np.arange(60) % 20]])
     for index in (order, [f"r{i}" for i in order], [f"{i}-3" for i in order], several):
         monitor = CalibrationMonitor(3)
         monitor.update(pd.Series(y, index), pd.DataFrame(p, index))
         assert state(monitor) == state(expected)
+
+
+def test_each_of_several_series_is_in_the_order_of_time() -> None:
+    pd = pytest.importorskip("pandas")
+    y, p = calibrated(60, 3, 4, power=1.5)
+    days, one = pd.date_range("2024-01-01", periods=20), np.arange(60)
+    back = pd.MultiIndex.from_arrays([one // 20, days[19 - one % 20]], names=["site", "day"])
+    mixed = pd.MultiIndex.from_arrays([one % 3, days[19 - one // 3]])
+    for index, level in ((back, "'day'"), (mixed, "1")):
+        with pytest.raises(ValueError, match=rf"rows of the times 2024-01-20 .* such as by \.sort_index\(level={level}\)"):
+            CalibrationMonitor(3).update(pd.Series(y, index), pd.DataFrame(p, index))
+    # The advice, and days of several sites after each other.
+    labels, table = pd.Series(y, back).sort_index(level="day"), pd.DataFrame(p, back).sort_index(level="day")
+    monitor = CalibrationMonitor(3)
+    monitor.update(labels, table)
+    with pytest.raises(ValueError, match=r"rows of the time 2024-01-01 .*, after those of 2024-01-20"):
+        monitor.update(labels, table)

@@ -253,9 +253,10 @@ def test_models_in_two_orders_are_refused_beside_labels_without_an_index(labels:
     for a, b in itertools.permutations([PLAIN, PLAIN.iloc[ORDER]]):
         with pytest.raises(ValueError, match="rows of the index"):
             pair(labels, a, b)
-    with pytest.raises(ValueError, match="sample_weight = rows with an index that only one of them has"):
-        pair(labels, PROBA, P, sample_weight=W[::-1])
-    assert pair(labels, PROBA, P, sample_weight=W) == pytest.approx((WEIGHTED, WEIGHTED), rel=1e-12)
+    # Weights follow the one that has their index, and the other stands beside it.
+    for weight in (W, W[::-1]):
+        assert pair(labels, PROBA, P, sample_weight=weight) == pytest.approx((WEIGHTED, WEIGHTED), rel=1e-12)
+        assert pair(labels, P, PROBA, sample_weight=weight) == pytest.approx((WEIGHTED, WEIGHTED), rel=1e-12)
 
 
 def test_models_with_dimensions() -> None:
