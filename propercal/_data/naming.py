@@ -111,7 +111,7 @@ class Naming:
         self._check_words(uniques, held)
         if self.single:
             self._pair.check_labels(uniques, held.name)
-            return self._pair.names(uniques)
+            return self._pair.names(uniques, held.name)
         if self.labels is not None:
             return self._listed_beside(uniques, held.name)
         if self.columns is not None:

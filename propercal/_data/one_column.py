@@ -22,6 +22,7 @@ from propercal._data.tokens import (
     key,
     of_class_0,
     plain,
+    say_the_same,
 )
 
 #: Words of columns that are of class 1.
@@ -75,11 +76,11 @@ class OneColumn:
         said = set(content(self.name)) if self.name is not None else set()
         return bool(said & ({1, *_POSITIVE} | set(content(name) if name is not None else ())))
 
-    def names(self, uniques: Sequence[Any]) -> Given:
-        """Return the names of the negative and the positive class."""
+    def names(self, uniques: Sequence[Any], name: Any = None) -> Given:
+        """Return the names of the negative and the positive class; `name` is that of the labels."""
         if self.labels is not None:
-            return self._listed()
-        positive = self._positive(uniques)
+            return self._listed(name)
+        positive = self._positive(uniques, name)
         if positive is not None:
             return self._beside(positive, uniques)
         if all(isinstance(each, bool) for each in uniques):
@@ -155,7 +156,11 @@ class OneColumn:
         of_two = {"0", "1", "-1"}
         return is_number(self.name) and self.name == 1 and not set(map(key, uniques)) <= of_two
 
-    def _listed(self) -> Given:
+    def _is_of_0(self, of_labels: Any) -> bool:
+        """Tell whether the column is called as that of class 0, and labels are not called so."""
+        return of_class_0(self.name) and not say_the_same(self.name, of_labels)
+
+    def _listed(self, of_labels: Any) -> Given:
         assert self.labels is not None  # noqa: S101
         first, second = self.labels
         positive = self.pos_label if self.pos_label is not None else self.name
@@ -171,12 +176,12 @@ class OneColumn:
             if not self._is_counted and contradicts(self.name, second, first):
                 raise self._other_class()
         elif contradicts(self.name, second, first) or (
-            key(second) == "1" and of_class_0(self.name)
+            key(second) == "1" and self._is_of_0(of_labels)
         ):
             raise self._unknown_positive(self.labels)
         return (first, second)
 
-    def _positive(self, uniques: Sequence[Any]) -> Any:
+    def _positive(self, uniques: Sequence[Any], of_labels: Any) -> Any:
         """Return the positive class as the caller or the column names it; None if neither does."""
         booleans = bool(uniques) and all(isinstance(each, bool) for each in uniques)
         name = self.name
@@ -190,7 +195,7 @@ class OneColumn:
             return None
         numbers = all(is_number(each) for each in uniques)
         exact = is_class and plain(name) not in (0, "False")
-        if numbers and not exact and (of_class_0(name) or is_class):
+        if numbers and not exact and (self._is_of_0(of_labels) or is_class):
             raise self._of_class_0()
         if not is_class:
             if list(uniques) == [1] and _is_numbered_beyond_1(name):

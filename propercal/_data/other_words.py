@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from propercal._data.short_names import initials_differ
 from propercal._data.tokens import (
     Token,
     are_alike,
@@ -83,6 +84,8 @@ def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
         if None not in (negated, other) and negated != other:
             return True
     if any(map(_is_shuffled_count, [*numberings(columns), *spelt(columns)])):
+        return True
+    if initials_differ(columns, names) or initials_differ(names, columns):
         return True
     return _fit_others(columns, names)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from numbers import Real
 from typing import Any
 
@@ -246,6 +247,8 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not is_numpy(values) or values.dtype.kind != "O" or values.size == 0:
         return values
     flat = values.ravel().tolist()
+    if any(issubclass(kind, Enum) for kind in set(map(type, flat))):
+        return _plain(argument, _of_members(flat).reshape(values.shape))
     if all(isinstance(v, bool | np.bool_) for v in flat):
         return values.astype(bool)
     if all(isinstance(v, int | np.integer) for v in flat):
@@ -256,6 +259,13 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         odd = [math.nan if isinstance(v, Decimal) and v.is_nan() else v for v in flat]
         return np.array(odd, dtype=np.float64).reshape(values.shape)
     return values
+
+
+def _of_members(values: list[Any]) -> npt.NDArray[Any]:
+    """Return members of an Enum as their values."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = [v.value if isinstance(v, Enum) else v for v in values]
+    return found
 
 
 def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tuple[str, str, str]:

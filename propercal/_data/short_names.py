@@ -52,14 +52,31 @@ def _in_short(own: Sequence[set[Token]], words: set[str]) -> list[int]:
     if not all(each.isalpha() for each in short):
         return []
     if {len(each) for each in short} == {1}:
-        first = min(map(ord, short))
-        counted = set(map(ord, short)) == set(range(first, first + len(short)))
-        # Letters in a row count classes.
-        if counted or set(short) in _OF_YES_AND_NO:
+        if are_in_a_row(short) or set(short) in _OF_YES_AND_NO:
             return []
     elif min(map(len, short)) < _LEAST:
         return []
     return [i for i, each in enumerate(short) if any(is_initial(each, word) for word in words)]
+
+
+def are_in_a_row(letters: Sequence[str]) -> bool:
+    """Tell whether letters follow each other in the alphabet, in some order: they count classes."""
+    first = min(map(ord, letters))
+    return set(map(ord, letters)) == set(range(first, first + len(letters)))
+
+
+def initials_differ(words: Sequence[Any], letters: Sequence[Any]) -> bool:
+    """Tell whether names that are letters are the initials of the others, in another order."""
+    short = [after_use(tokens(each)) for each in letters]
+    own = [[each for each in said if isinstance(each, str)] for said in distinct(words)]
+    if any(len(each) != 1 for each in (*short, *own)):
+        return False
+    found, initials = ([str(*each) for each in said] for said in (short, own))
+    if any(len(each) != 1 or not each.isalpha() for each in found) or are_in_a_row(found):
+        return False
+    initials = [each[0] for each in initials if len(each) > 1]
+    known = len(set(found)) == len(found)
+    return known and sorted(initials) == sorted(found) and initials != found
 
 
 def letter_in(name: Any) -> str | None:

@@ -34,7 +34,9 @@ _COMPARISONS = {
 #: A word that the probability of class 0 may bear.
 _OF_CLASS_0 = re.compile(
     r"(?:y|pr?|prob|proba|probability|pred|predicted|class|score|logit|of|is)*"
-    r"(?:neg.*|no|false|zero|zeroth|without|complement|absent|absence|not.*|non.*)"
+    # Words that merely begin so are of class 1.
+    r"(?!neg(?:oti|lig|lect)|note(?:s|d|book|worthy)?s?$|noti(?:c|f|on)|nota(?:bl|ry|ri|ti)|notori"
+    r"|notch|nonsense)(?:neg.*|no|false|zero|zeroth|without|complement|absent|absence|not.*|non.*)"
 )
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
 COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−][\s)\]}]*$")
@@ -242,6 +244,12 @@ def negates(name: Any, other: Any) -> bool:
         return True
     word = "".join(map(str, wanted))
     return bool(word) and "".join(map(str, content(name))) in _opposites(word)
+
+
+def say_the_same(first: Any, second: Any) -> bool:
+    """Tell whether two names are of one class in the same words, such as no_show, p_no_show."""
+    said = [{*content(each)} - OF_NO_CLASS for each in (first, second)]
+    return said[0] == said[1] and any(isinstance(each, str) for each in said[0])
 
 
 def after_use(said: Sequence[Token]) -> Sequence[Token]:

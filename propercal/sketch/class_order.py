@@ -48,19 +48,21 @@ def check_as_before(
     """
     k = len(names)
     if proba.values.ndim == 1 or proba.values.shape[1] == 1:
+        # The name of labels may say that it is of the same class.
+        named = Held(np.empty(0), name=labels.name)
         if proba.name is None and alone:
             # Memory refuses one of which nothing says the class.
-            if keys(names_of(names, proba, pos_label=pos_label)) == keys(names):
+            if keys(names_of(names, proba, pos_label=pos_label, like=named)) == keys(names):
                 return
             raise _other_classes("a column without a name", f"the probability of {names[-1]!r}")
         (name,), (_, positive) = keys([proba.name]), keys(names)
         if name == positive:
             return
         # Memory would say why it refuses other names, and what to do.
-        if name not in keys(names) and keys(names_of(names, proba, pos_label=pos_label)) == keys(
-            names
-        ):
-            return
+        if name not in keys(names):
+            read = names_of(names, proba, pos_label=pos_label, like=named)
+            if keys(read) == keys(names):
+                return
         raise _other_classes(
             "a column " + ("without a name" if proba.name is None else f"named {proba.name!r}"),
             f"the probability of {names[-1]!r}, as in rows before",

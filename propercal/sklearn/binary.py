@@ -128,7 +128,7 @@ def _check_name(
         found = [pos_label, *(found or others[:1])]
     column = OneColumn(None, pos_label, proba.name, CALLED)
     column.check_labels(found, of_labels.name)
-    column.names(found)
+    column.names(found, of_labels.name)
     positive = 1 if pos_label is None else pos_label
     try:
         names_of(found, proba, pos_label=positive)

@@ -41,7 +41,7 @@ def risk(y_true: Any, y_proba: Any, **options: Any) -> float:
 HOLDERS: list[Callable[[Sequence[Any]], Any]] = [list, tuple, deque, lambda x: np.array(x, dtype=object), lambda x: [[each] for each in x]]
 
 
-@pytest.mark.parametrize("kind", [Mixed, Words, Numbers])
+@pytest.mark.parametrize("kind", [Mixed, Words, Numbers, Plain])
 def test_labels_are_the_values(kind: Any) -> None:
     third = list(kind)[::-1]
     labels = [third[i] for i in Y]

@@ -374,3 +374,37 @@ def test_the_column_1_beside_1_and_2_may_be_the_second(name: str) -> None:
     refused("y_true = the labels", labels, pd.Series(SCORE, name=1))
     # Beside 0 and 1 it is said.
     assert risk(EVENT, pd.Series(1 - SCORE, name=name)) == pytest.approx(2 * 0.9**2, rel=1e-12)
+
+
+# ---------------------------------------------------------------- of one class in the words of class 0
+
+
+@pytest.mark.filterwarnings("ignore:no row had an outcome of predicted probability at most")
+@pytest.mark.parametrize(
+    ("label", "column"),
+    [
+        ("no_show", "no_show_prob"), ("no_show", "no_show"), ("non_compliant", "p_non_compliant"), ("nonresponse", "p_nonresponse"),
+        ("negative_review", "p_negative_review"), ("is_negative", "p_negative"), ("absent", "p_absent"), ("false_alarm", "p_false_alarm"),
+        ("without_helmet", "p_without_helmet"), ("is_zero", "p_zero"), ("other", "p_other"),
+    ],
+)
+def test_labels_and_column_of_one_name_are_of_one_class_whatever_it_says(label: str, column: str) -> None:
+    score = pd.Series(SCORE, name=column)
+    check(pd.Series(EVENT, name=label), score)
+    refused(f"y_proba = a column named '{column}': expected to know which class", EVENT, score)
+    sketch = CalibrationSketch(2, generator="brier")
+    for part in (slice(0, 10), slice(10, 20)):
+        sketch.update(pd.Series(EVENT, name=label)[part], score[part])
+    assert sketch.result().risk == pytest.approx(RIGHT, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["notified", "p_note", "notebook", "notice", "negligible_risk", "negotiated", "neglected", "notable", "nonsense"])
+def test_words_that_merely_begin_as_a_negation_does_name_class_1(name: str) -> None:
+    check(EVENT, pd.Series(SCORE, name=name))
+    check(pd.Series(EVENT, name=name), pd.Series(SCORE, name=name))
+
+
+@pytest.mark.parametrize("name", ["p_no", "nonfraud", "notfraud", "not_fraud", "no_fraud", "neg", "p_neg", "negative", "non_event", "not_event"])
+def test_negations_name_class_0(name: str) -> None:
+    refused(f"y_proba = a column named '{name}'", EVENT, pd.Series(SCORE, name=name))
+    refused("y_proba = a column named|y_true = ", pd.Series(EVENT, name="fraud"), pd.Series(SCORE, name=name))

@@ -115,3 +115,27 @@ def test_a_single_column_of_another_form_of_the_other_class_is_refused() -> None
         check(TWO, WORDS, column, pos_label="legit")
     for name in ("fraudulent", "p_frauds"):
         check(TWO, WORDS, pd.Series(SCORE, name=name), pos_label="fraud")
+
+
+# ---------------------------------------------------------------- initials
+
+
+@pytest.mark.parametrize(
+    ("names", "letters"), [(["low", "mid", "high"], ["L", "M", "H"]), (["red", "green", "blue"], ["r", "g", "b"]), (["risk_low", "risk_mid", "risk_high"], ["l", "m", "h"])]
+)
+def test_labels_that_are_initials_of_columns_are_in_their_order(names: list[str], letters: list[str]) -> None:
+    labels = np.array(letters)[CODES]
+    check(THREE, labels, table(names), labels=letters)
+    check(THREE, np.array(names)[CODES], table(letters), labels=names)
+    for order in (MOVED, [2, 1, 0]):
+        refused(r"labels = \[.*\]: expected the names of the columns", labels, table(names), labels=[letters[i] for i in order])
+        refused(r"labels = \[.*\]: expected the names of the columns", np.array(names)[CODES], table(letters, order), labels=names)
+
+
+def test_letters_that_are_no_initials_or_count_say_nothing() -> None:
+    assert contradict(["male", "female"], ["F", "M"])
+    assert not contradict(["male", "female"], ["M", "F"])
+    for letters in (["c", "a", "b"], ["x", "y", "z"], ["l", "m", "m"], ["l", "mi", "h"]):
+        assert not contradict(["low", "mid", "high"], letters)
+    # Letters in a row count classes.
+    assert not contradict(["beech", "ash", "cedar"], ["a", "b", "c"])
