@@ -19,6 +19,7 @@ from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.messages import bad_value
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
+from propercal._data.settings import Known
 from propercal._data.tokens import is_number, is_permutation, said_beside
 from propercal._typing import Array
 from propercal.recalibration.estimator import not_fitted, note_features
@@ -162,7 +163,7 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
     from_logits = fitted.columns_.from_logits
     # Labels that are made up say nothing of the order of columns.
-    known = list(range(max(2, (*values.shape, 1)[1])))
+    known = Known(range(max(2, (*values.shape, 1)[1])))
     predictions = validate(any_label, values, from_logits=from_logits, labels=known, names=_NAMES)
     if predictions.n_classes != len(classes):
         raise bad_value(
@@ -216,8 +217,8 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
     if names is None and columns is not None and set(keys(columns)) == set(keys(classes)):
         names = tuple(classes)
     try:
-        # Columns that had no names then stand in alphabetical order, if they have names now.
-        in_order = order_of_columns(names, columns, words=names is None) is None
+        # Columns that have no names, then or now, stand in alphabetical order if they had any.
+        in_order = order_of_columns(names, columns) is None
     except OtherColumnsError:
         in_order = False
     if held.numbered and names is not None and not is_permutation(names):
@@ -231,7 +232,7 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
             "X",
             f"columns {list(columns or ['without names'])}",
             f"{list(names or ['without names'])}, in the order of fit",
-            "select them in this order, or fit and apply it without names",
+            "select them in this order, under these names, or fit and apply it without names",
         )
 
 

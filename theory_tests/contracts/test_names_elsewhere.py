@@ -176,3 +176,20 @@ def test_a_recalibrator_is_applied_to_the_columns_it_was_fitted_to(make: Any) ->
     assert fitted.classes_.tolist() == ["miss", "hit"]
     with pytest.raises(ValueError, match=r"y = the names \['hit', 'miss'\]"):
         make().fit(Q["a"].to_numpy(), hit)
+
+
+def test_a_map_of_named_columns_is_not_applied_to_columns_without_names_in_an_order_of_their_own() -> None:
+    fitted = ClasswiseIsotonic().fit(P[["c", "a", "b"]], LABELS)
+    right = fitted.predict_proba(P[["c", "a", "b"]])
+    with pytest.raises(ValueError, match=r"^X = columns \['without names'\]: expected \['c', 'a', 'b'\], in the order of fit; select them in this order, under these names"):
+        fitted.predict_proba(PROBA)
+    np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame(PROBA[:, [2, 0, 1]], columns=list("cab"))), right)
+    # In alphabetical order they are as those without names are read.
+    np.testing.assert_array_equal(ClasswiseIsotonic().fit(P, LABELS).predict_proba(PROBA), right[:, [1, 2, 0]])
+
+
+def test_as_many_labels_as_a_dimension_has_places_tell_that_it_is_of_samples() -> None:
+    turned = xr.DataArray(PROBA.T, dims=("k", "i"), coords={"k": list("abc")})
+    right = decompose(LABELS, PROBA, **SETTINGS).risk
+    for y in (LABELS, pd.Series(LABELS), np.eye(3)[CODES]):
+        assert decompose(y, turned, **SETTINGS).risk == pytest.approx(right, rel=1e-12)
