@@ -20,7 +20,7 @@ from propercal._data.advice import advises
 from propercal._data.columns import name_columns
 from propercal._data.holders import hold
 from propercal._data.messages import bad_value, held_warnings, some_names, warn
-from propercal._data.settings import check_flag, names_given
+from propercal._data.settings import check_flag, names_given, taken_at_word
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
@@ -369,7 +369,9 @@ class LeastRefinement:
 
     def _scaling(self) -> TemperatureScaling:
         return TemperatureScaling(
-            from_logits=self.from_logits, labels=self.labels, pos_label=self.pos_label
+            from_logits=self.from_logits,
+            labels=taken_at_word(self.labels),
+            pos_label=self.pos_label,
         )
 
 

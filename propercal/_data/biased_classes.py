@@ -15,6 +15,9 @@ rare and a frequent class exchanged, though all are right. Another order is mean
   nats at most, n_c and m_c being how many rows are of the class of column c as it is read and in
   the other order.
 
+Where columns are separate, the gain is the sum of what occurred times the difference of logits, as
+the other terms of the loss do not depend on the order.
+
 In simulations of models that are right but for 1 or 2 nats added to the rarest class (3, 5 and 10
 classes, 200 and 1000 rows, a hundred models each) what is more probable doubts up to all of them,
 and this none. Of orders that are found otherwise nine of ten or more are found if the accuracy of
@@ -76,6 +79,50 @@ class Columns(NamedTuple):
 
     def explained(self, order: npt.NDArray[np.intp]) -> float:
         """Return how many nats of the gain a bias explains."""
-        other = np.empty_like(self.counts)
-        other[order] = self.counts
-        return BIAS * float(np.maximum(other - self.counts, 0).sum())
+        return explained(self.counts, order)
+
+
+class Marks(NamedTuple):
+    """Sums over all rows of logits of columns (n, c) that are separate, and of what occurred."""
+
+    n_rows: int
+    counts: Integers
+    """(c,) rows in which a class occurred."""
+    sums: Floats
+    """(c,) of the logits of a column."""
+    covariance: Floats
+    """(c, c) of the logits of two columns."""
+    of_marks: Floats
+    """(c, c) of what occurred of two classes."""
+
+    @classmethod
+    def of(cls, logits: Floats, marks: npt.NDArray[np.bool_]) -> Marks:
+        """Return those of rows."""
+        n, sums, counts = len(logits), logits.sum(axis=0), marks.sum(axis=0)
+        centred, deviation = logits - sums / n, marks - counts / n
+        return cls(n, counts, sums, centred.T @ centred / n, deviation.T @ deviation / n)
+
+    def standardised(self, order: npt.NDArray[np.intp], gain: float) -> float:
+        """Return the sum that bias does not change in its standard deviations.
+
+        Rows of marks that are dealt to predictions in any order let it have the mean 0, and the
+        variance n² / (n − 1) times the sum of the products of both covariances (Hoeffding, 1951).
+        """
+        n, own, cov = self.n_rows, np.arange(len(order)), self.covariance
+        total = gain - float(self.counts / n @ (self.sums[order] - self.sums))
+        moved = np.ix_(order, order), np.ix_(order, own), np.ix_(own, order)
+        of_gain = cov[moved[0]] + cov - cov[moved[1]] - cov[moved[2]]
+        variance = n * float((of_gain * self.of_marks).sum())
+        noise = 1e-12 * n * float((self.sums**2).sum()) / n**2
+        return total / sqrt(variance) if variance > noise else 0.0
+
+    def explained(self, order: npt.NDArray[np.intp]) -> float:
+        """Return how many nats of the gain a bias explains."""
+        return explained(self.counts, order)
+
+
+def explained(counts: Integers, order: npt.NDArray[np.intp]) -> float:
+    """Return how many nats of the gain of another order a bias explains, as above."""
+    other = np.empty_like(counts)
+    other[order] = counts
+    return BIAS * float(np.maximum(other - counts, 0).sum())

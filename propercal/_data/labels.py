@@ -19,6 +19,7 @@ from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.naming import Given, Naming
 from propercal._data.opposed import may_be_of_model
 from propercal._data.reading import USUAL_NAMES, Names, is_hashable, read_numpy
+from propercal._data.settings import Known
 from propercal._data.tokens import is_number, key
 
 
@@ -37,6 +38,8 @@ class Classes(NamedTuple):
     """Whether they are numbers without a 0 that may count the columns from 0 or from 1."""
     by_order: bool = False
     """Whether classes are matched with columns by their order alone."""
+    listed: bool = False
+    """Whether they are so in the order that the caller lists, or their type says."""
     unsaid: bool = False
     """Whether nobody says that a single column is of the second class."""
     alphabetical: bool = False
@@ -194,14 +197,14 @@ def _read(
     known = are_numbered_from_0(naming.columns) or 0 in (held.categories or held.unordered or ())
     in_doubt = counted and not (known or naming.single) and min(uniques) >= 1
     order = naming.labels or (held.categories if held.ordered else None) or ()
-    named, unsaid = naming.columns is not None, not (naming.numbered and counted)
-    numbered = _are_other_numbers(names, naming)
+    by_place = not (naming.single or _bear(naming, names))
     return Classes(
         codes[inverse.ravel()],
         None,
         names,
         in_doubt=in_doubt,
-        by_order=not (order or naming.single) and (numbered if named else unsaid),
+        by_order=by_place and not order,
+        listed=by_place and bool(order) and not isinstance(naming.labels, Known),
         unsaid=naming.leaves_positive(held.name, names),
         alphabetical=not order and are_alphabetical(naming.columns or names),
         order=tuple(order),
@@ -215,11 +218,12 @@ def _different(values: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp
     return found.tolist(), inverse
 
 
-def _are_other_numbers(names: Sequence[Any], naming: Naming) -> bool:
-    """Tell whether numbers, from 0 or 1 on, or −1 and 1, stand for columns of other names."""
-    numbers = all(isinstance(each, int) and not isinstance(each, bool) for each in names)
-    columns = naming.columns or ()
-    return numbers and naming.labels is None and {*map(key, names)} != {*map(key, columns)}
+def _bear(naming: Naming, names: Given) -> bool:
+    """Tell whether several columns are called as these classes are, or numbered as they are."""
+    if naming.columns is None:
+        return naming.numbered and names == tuple(range(naming.n_classes))
+    booleans = all(isinstance(each, bool) for each in names)
+    return {*map(key, names)} == {key(each, booleans=booleans) for each in naming.columns}
 
 
 def are_alphabetical(names: Sequence[Any]) -> bool:
@@ -326,14 +330,17 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     # Tables of marks are made in alphabetical order.
     own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
     listed = tuple(naming.labels or own)
-    both_named = None not in (held.columns, naming.columns) or (held.numbered and naming.numbered)
-    by_order = naming.labels is None and not naming.single and not both_named
+    both_named = held.columns is not None and (naming.labels is None or _bear(naming, names))
+    both_named = (both_named and naming.columns is not None) or (held.numbered and naming.numbered)
+    by_place = not (naming.single or both_named)
+    by_order = by_place and naming.labels is None
     counted = held.columns is None and naming.leaves_positive(held.name)
     return Classes(
         codes,
         marked,
         names,
         by_order=by_order,
+        listed=by_place and not by_order and not isinstance(naming.labels, Known),
         unsaid=counted,
         alphabetical=alphabetical,
         order=listed,

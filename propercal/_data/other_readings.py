@@ -1,27 +1,26 @@
 """Readings that no name decides, where predictions say that another one is meant: a warning.
 
 Classes and columns of which one has no names are matched by a convention (columns stand in the
-order of the numbers of classes, words in alphabetical order), and so are rows of which one side
-alone has an index. A reading is doubted where another makes what occurred e⁷ times as probable or
-more, and in more rows than by chance. All orders of k columns are compared, so that e⁷ is times k!.
-Of columns, a model that is biased for some classes is told from another order
-(:mod:`propercal._data.biased_classes`).
+order of the numbers of classes, words in alphabetical order), or as a list or an ordered type says,
+and rows of which one side alone has an index stand side by side
+(:mod:`propercal._data.other_rows`). A reading is doubted where another makes what occurred e⁷ times
+as probable or more, and in more rows than by chance. All columns that c classes may have of k are
+compared, so that e⁷ is times k! / (k − c)!. Of columns, a model that is biased for some classes is
+told from another order (:mod:`propercal._data.biased_classes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import lgamma, log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.biased_classes import CHANCE, Columns
-from propercal._data.holders import Held
+from propercal._data.biased_classes import CHANCE, Columns, Marks
 from propercal._data.messages import some_names, warn
 from propercal._data.reading import Names
-from propercal._data.rows import some_of
 
 Floats = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
@@ -38,6 +37,31 @@ _ENOUGH = 20_000
 _NUMBERS = 20_000_000
 
 
+class Doubted(NamedTuple):
+    """What is known of columns whose classes no name decides."""
+
+    columns: Sequence[Any] | None
+    """What they are called, if anything."""
+    listed: bool = False
+    """Whether the caller lists their classes."""
+    marks: bool = False
+    """Whether labels are columns too."""
+
+    def fix(self, called: Names) -> str:
+        """Say what to do."""
+        if self.marks:
+            return (
+                f"Bring the columns of {called.labels} and {called.proba} into one order, or name "
+                "those of both by their classes: DataFrame(..., columns=[...])."
+            )
+        if not self.listed:
+            return "Pass labels=[...], the class of every column in order."
+        return (
+            "Pass labels=[...] in the order of the columns, or name these by their classes, which "
+            f"are matched by name then: DataFrame({called.proba}, columns=[...])."
+        )
+
+
 def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
     """Return how many nats more probable another reading is; 0 if that may be by chance.
 
@@ -49,6 +73,11 @@ def evidence(own: Floats, other: Floats, *, tried: float = 0.0) -> float:
         Logarithm of the number of readings that were compared.
     """
     gain = np.log(np.maximum(other, np.exp(FLOOR))) - np.log(np.maximum(own, np.exp(FLOOR)))
+    return evidence_of(gain, tried=tried)
+
+
+def evidence_of(gain: Floats, *, tried: float = 0.0) -> float:
+    """Return the same of (n,) logarithms of how much more probable rows are."""
     better, worse = int(np.count_nonzero(gain > 0)), int(np.count_nonzero(gain < 0))
     return beyond_chance(float(gain.sum()), better, worse, tried=tried)
 
@@ -83,31 +112,87 @@ def some_rows_of(n: int, k: int) -> npt.NDArray[np.intp] | None:
 
 
 def doubt_columns(
-    log_prob: Floats, label: Integers, classes: tuple[Any, ...], columns: Any, called: Names
-) -> None:
-    """Warn where columns that no label names are rather those of the classes in another order."""
-    # What does not occur may be any of the other columns, and more than classes.
+    log_prob: Floats, label: Integers, doubted: Doubted, classes: Sequence[Any], called: Names
+) -> bool:
+    """Warn, and tell, where columns that no label names are rather those of another order."""
     occurring, number = np.unique(label, return_inverse=True)
+    k = log_prob.shape[1]
     if len(occurring) > _MOST:
-        return
-    fit = _fit(log_prob, np.argsort(number, kind="stable"), np.bincount(number), occurring)
-    if (fit.diagonal() >= fit.max(axis=1)).all():
-        return
-    from scipy.optimize import linear_sum_assignment
-
-    order, rows = np.arange(log_prob.shape[1]), np.arange(len(label))
-    order[occurring] = occurring[linear_sum_assignment(fit, maximize=True)[1]]
+        return False
+    # A column that no row is of the class of may be one of those that are, or of no class.
+    columns = np.arange(k) if k <= _MOST else occurring
+    fit = _fit(log_prob, np.argsort(number, kind="stable"), np.bincount(number), columns)
+    places = best_order(fit, np.searchsorted(columns, occurring))
+    if places is None:
+        return False
+    rows, tried = np.arange(len(label)), log_orders(len(columns), len(occurring))
+    order = np.arange(k)
+    order[columns] = columns[places]
     own, other = (np.exp(log_prob[rows, each]) for each in (label, order[label]))
-    tried = lgamma(len(occurring) + 1)
     nats = evidence(own, other, tried=tried)
     if nats:
-        sums = Columns.of(np.maximum(log_prob[:, occurring], FLOOR), np.bincount(number))
-        nats = beyond_bias(nats, sums, np.searchsorted(occurring, order[occurring]), tried=tried)
-    warn_of_columns(nats, order, classes, columns, called)
+        some, moved = involved(order, occurring)
+        counts = np.bincount(label, minlength=k)[some]
+        sums = Columns.of(np.maximum(log_prob[:, some], FLOOR), counts)
+        nats = beyond_bias(nats, sums, moved, tried=tried)
+    return warn_of_columns(nats, order, classes, doubted, called)
+
+
+def doubt_marks(
+    logits: Floats,
+    marks: npt.NDArray[np.bool_],
+    doubted: Doubted,
+    classes: Sequence[Any],
+    called: Names,
+) -> bool:
+    """Warn, and tell, where separate columns (n, k) are rather those of classes in another order.
+
+    What differs is Σ_j y_j l_σ(j), with logits l.
+    """
+    k = logits.shape[1]
+    order = best_order(marks.T.astype(logits.dtype) @ logits, np.arange(k)) if k <= _MOST else None
+    if order is None:
+        return False
+    tried = log_orders(k, k)
+    gain = np.where(marks, logits[:, order] - logits, 0.0).sum(axis=1)
+    nats = evidence_of(gain, tried=tried)
+    if nats:
+        nats = beyond_bias(nats, Marks.of(logits, marks), order, tried=tried)
+    return warn_of_columns(nats, order, classes, doubted, called)
+
+
+def best_order(fit: Floats | Integers, own: Integers) -> Integers | None:
+    """Return the place of the column of each class in the best order; None for that there is.
+
+    `fit` (c, k) has what classes say of columns, and `own` (c,) the columns that they are read in.
+    Others stay where they are, or come in the order of the places that are left.
+    """
+    if (fit[np.arange(len(own)), own] >= fit.max(axis=1)).all():
+        return None
+    from scipy.optimize import linear_sum_assignment
+
+    order = np.full(fit.shape[1], -1)
+    order[own] = linear_sum_assignment(fit, maximize=True)[1]
+    left = np.setdiff1d(np.arange(len(order)), order)
+    stay = left[order[left] < 0]
+    order[stay] = stay
+    order[order < 0] = np.setdiff1d(left, stay)
+    return order
+
+
+def log_orders(k: int, c: int) -> float:
+    """Return the logarithm of the number of ways in which c classes may have k columns."""
+    return lgamma(k + 1) - lgamma(k - c + 1)
+
+
+def involved(order: Integers, occurring: Integers) -> tuple[Integers, Integers]:
+    """Return columns that classes have in either order, and the places of theirs in the other."""
+    some = np.union1d(occurring, np.flatnonzero(order != np.arange(len(order))))
+    return some, np.searchsorted(some, order[some])
 
 
 def beyond_bias(
-    nats: float, sums: Columns, order: npt.NDArray[np.intp], *, tried: float = 0.0
+    nats: float, sums: Columns | Marks, order: npt.NDArray[np.intp], *, tried: float = 0.0
 ) -> float:
     """Return so many nats of columns in another order, or 0 if predictions may just be biased."""
     net = nats - sums.explained(order)
@@ -115,16 +200,21 @@ def beyond_bias(
 
 
 def warn_of_columns(
-    nats: float, order: npt.NDArray[np.intp], classes: Sequence[Any], columns: Any, called: Names
+    nats: float,
+    order: npt.NDArray[np.intp],
+    classes: Sequence[Any],
+    doubted: Doubted,
+    called: Names,
 ) -> bool:
     """Say, and tell, that columns are rather those of the classes in this order, if they are."""
     if nats:
         meant = [classes[i] for i in np.argsort(order)]
+        columns = doubted.columns
         read = f"columns {some_names(columns)}" if columns is not None else "columns"
         warn(
             f"{called.proba} has {read}, read as those of the classes {some_names(classes)}, in "
             f"this order, though by {called.proba} labels are e^{nats:.0f} times as probable if it "
-            f"is {some_names(meant)}. Pass labels=[...], the class of every column in order."
+            f"is {some_names(meant)}. {doubted.fix(called)}"
         )
     return bool(nats)
 
@@ -132,8 +222,8 @@ def warn_of_columns(
 def _fit(
     log_prob: Floats, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.intp], columns: Integers
 ) -> Floats:
-    """(c, c) sums over rows of each class, which follow each other, of log p of these columns."""
-    found = np.empty((len(counts), len(counts)))
+    """(c, m) sums over rows of each class, which follow each other, of log p of these columns."""
+    found = np.empty((len(counts), len(columns)))
     for i, own in enumerate(np.split(rows, np.cumsum(counts)[:-1])):
         every = len(columns) == log_prob.shape[1]
         values = log_prob[own] if every else log_prob[np.ix_(own, columns)]
@@ -147,18 +237,18 @@ def doubt_class(
     classes: tuple[Any, ...],
     name: Any,
     called: Names,
-) -> None:
-    """Warn where one column, of class 1 by convention, is rather that of the other class.
+) -> bool:
+    """Warn, and tell, where one column, of class 1 by convention, is rather of the other class.
 
     Of predictions that are only too large or too small it is not, which rise with what occurs.
     """
     if occurred.all() or not occurred.any():
-        return
+        return False
     nats = evidence(np.where(occurred, prob, 1 - prob), np.where(occurred, 1 - prob, prob))
     if nats:
         log_prob = np.log(np.maximum(np.stack([1 - prob, prob], axis=1), np.exp(FLOOR)))
         nats = unlike(nats, Columns.of(log_prob, np.bincount(occurred, minlength=2)))
-    warn_of_class(nats, classes, name, called)
+    return warn_of_class(nats, classes, name, called)
 
 
 def unlike(nats: float, sums: Columns) -> float:
@@ -176,29 +266,3 @@ def warn_of_class(nats: float, classes: Sequence[Any], name: Any, called: Names)
             f"{classes[0]!r}. Pass pos_label=..., the class that it is the probability of."
         )
     return bool(nats)
-
-
-def doubt_rows(prob: Floats, label: Integers, labels: Held, proba: Held, called: Names) -> None:
-    """Warn where rows of which one side has an index are rather in the order of that."""
-    index = labels.rows if proba.rows is None else proba.rows
-    if (labels.rows is None) == (proba.rows is None) or index.nlevels > 1:
-        return
-    try:
-        if len(index) != len(label) or index.is_monotonic_increasing or not index.is_unique:
-            return
-        order = np.asarray(index.argsort())
-    except (TypeError, ArithmeticError):
-        # Values that have no order, as a Decimal NaN, or are not hashable.
-        return
-    other = label[order] if proba.rows is None else label[np.argsort(order)]
-    rows = np.arange(len(label))
-    nats = evidence(prob[rows, label], prob[rows, other])
-    if nats:
-        mine, its = called.labels, called.proba
-        mine, its = (mine, its) if proba.rows is None else (its, mine)
-        warn(
-            f"{mine} has the index {some_of(index)}, and {its} has none: rows were read side by "
-            f"side, though by {called.proba} labels are e^{nats:.0f} times as probable if {mine} "
-            f"is sorted by its index. Call .sort_index() on it, or pass .to_numpy() of it if rows "
-            "stand side by side."
-        )

@@ -14,20 +14,14 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import like, namespace, read_only, to_numpy
+from propercal._array import like, namespace, read_only
 from propercal._data.alignment import Aligned, align
 from propercal._data.columns import check_logits
-from propercal._data.from_zero import (
-    are_in_doubt,
-    evidence_of_shift,
-    warn_of_no_zero,
-    warn_of_shift,
-)
+from propercal._data.doubted import doubt
 from propercal._data.holders import Held, as_given
 from propercal._data.labels import Classes, check_beside, read_labels
 from propercal._data.layout import Layout
 from propercal._data.links import check_link, chosen_link
-from propercal._data.other_readings import doubt_class, doubt_columns, doubt_rows, some_rows_of
 from propercal._data.parts import Parts, from_logits_of, from_probabilities, is_top, log1m
 from propercal._data.probabilities import (
     check_one_column,
@@ -236,8 +230,8 @@ def validate(
         names=names,
         **_where(held),
     )
-    if smallest > 1 and not multilabel and classes.codes is not None:
-        _look_for_other_readings((prob, log_prob), classes, used, held, names)
+    if smallest > 1 and (multilabel or classes.codes is not None):
+        doubt((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -245,43 +239,6 @@ def _where(held: Aligned) -> dict[str, Any]:
     """Say where rows stood, and what the caller calls them."""
     index = held.labels.rows if held.proba.rows is None else held.proba.rows
     return {"places": held.proba.places, "index": index}
-
-
-def _look_for_other_readings(
-    both: tuple[Array, Array],
-    classes: Classes,
-    used: npt.NDArray[np.bool_] | None,
-    held: Aligned,
-    names: Names,
-) -> None:
-    """Say so if predictions do not go with how labels of rows that count were read."""
-    index_of_one = (held.labels.rows is None) != (held.proba.rows is None)
-    if not (classes.in_doubt or classes.by_order or classes.unsaid or index_of_one):
-        return
-    assert classes.codes is not None  # noqa: S101  # as its caller has seen
-    prob, log_prob = both
-    rows = slice(None) if used is None else used
-    label, k = classes.codes[rows], int(prob.shape[1])
-    said = False
-    if classes.in_doubt:
-        values, occurring = to_numpy(prob)[rows], set(label.tolist())
-        if are_in_doubt(occurring, k):
-            said = warn_of_no_zero(float(values[:, 0].sum()), k, names.labels, names.proba)
-        else:
-            nats = evidence_of_shift(values, label)
-            said = warn_of_shift(nats, occurring, k, names.labels, names.proba)
-    if classes.by_order and not said:
-        some = some_rows_of(len(label), k)
-        if some is not None or used is not None:
-            all_rows = np.arange(len(classes.codes)) if used is None else np.flatnonzero(used)
-            some = all_rows if some is None else all_rows[some]
-            log_prob = namespace(log_prob).take(log_prob, like(some, log_prob), axis=0)
-            label = classes.codes[some]
-        doubt_columns(to_numpy(log_prob), label, classes.names, held.proba.columns, names)
-    if classes.unsaid and not held.proba.first:
-        doubt_class(to_numpy(prob)[rows, 1], label == 1, classes.names, held.proba.name, names)
-    if index_of_one and used is None:
-        doubt_rows(to_numpy(prob), classes.codes, held.labels, held.proba, names)
 
 
 def _read_rows(

@@ -65,6 +65,17 @@ def check_confidence_level(confidence_level: object) -> float:
     return float(confidence_level)
 
 
+class Known(tuple[Any, ...]):
+    """Classes of columns that are known by names, or by whoever made both: they are not doubted."""
+
+    __slots__ = ()
+
+
+def taken_at_word(labels: Any) -> Any:
+    """Return classes that a caller lists for predictions that may yet be bad, as in training."""
+    return Known(labels) if isinstance(labels, list | tuple) else labels
+
+
 def names_given(labels: Any) -> npt.NDArray[Any]:
     """Return names of classes in NumPy, or raise if their index numbers them in another order.
 
@@ -127,7 +138,7 @@ def check_names(
             f"a list of {n_classes} different names, one per column of {called.proba}",
             "list the class of every column, in the order of the columns",
         )
-    return names
+    return Known(names) if isinstance(labels, Known) else names
 
 
 def check_whole_number(argument: str, value: object, smallest: int, usual: str) -> int:

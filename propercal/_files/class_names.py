@@ -12,6 +12,7 @@ import numpy.typing as npt
 from propercal._data.holders import Held
 from propercal._data.labels import Classes, read_labels
 from propercal._data.reading import Names
+from propercal._data.settings import Known
 from propercal._data.tokens import is_number, key
 from propercal._files.formats import Npz
 from propercal._files.names import listed
@@ -52,7 +53,7 @@ class Read(NamedTuple):
     def to_pass_on(self) -> tuple[int, ...] | None:
         """The numbers of the columns, where it is known which label is of which column."""
         n = len(self.names)
-        return tuple(range(n)) if self.known and n > 1 else None
+        return Known(range(n)) if self.known and n > 1 else None
 
 
 def in_order_of_names(

@@ -126,6 +126,7 @@ def with_names(data: PredictionFile) -> PredictionFile:
     import numpy as np
 
     from propercal._data.predictions import validate
+    from propercal._data.settings import Known
 
     if data.is_counted:
         try:
@@ -139,4 +140,4 @@ def with_names(data: PredictionFile) -> PredictionFile:
         except ValueError as error:
             raise ValueError(f"{data.path}: {error}") from error
     names = np.array(data.class_names, dtype=object)
-    return dataclasses.replace(data, y_true=names[data.y_true], labels=data.class_names)
+    return dataclasses.replace(data, y_true=names[data.y_true], labels=Known(data.class_names))

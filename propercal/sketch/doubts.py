@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,12 @@ from propercal._data.biased_classes import Columns
 from propercal._data.from_zero import are_numbered_from_0, warn_of_shift
 from propercal._data.other_readings import (
     FLOOR,
+    Doubted,
+    best_order,
     beyond_bias,
     beyond_chance,
+    involved,
+    log_orders,
     unlike,
     warn_of_class,
     warn_of_columns,
@@ -139,18 +142,15 @@ class Doubts:
             nats = self._nats(occurring, occurring - 1, 0.0)
             if warn_of_shift(nats, occurring.tolist(), k, called.labels, called.proba):
                 return True
-        fit = self.fit[np.ix_(occurring, occurring)]
-        if (fit.diagonal() >= fit.max(axis=1, initial=fit.min(initial=0))).all():
+        order = best_order(self.fit[occurring], occurring)
+        if order is None:
             return False
-        from scipy.optimize import linear_sum_assignment
-
-        order, tried = np.arange(k), lgamma(len(occurring) + 1)
-        own = linear_sum_assignment(fit, maximize=True)[1]
-        order[occurring] = occurring[own]
+        tried = log_orders(k, len(occurring))
         nats = self._nats(occurring, order[occurring], tried)
         if nats:
-            nats = beyond_bias(nats, self._columns(occurring), own, tried=tried)
-        return warn_of_columns(nats, order, names, columns, called)
+            some, moved = involved(order, occurring)
+            nats = beyond_bias(nats, self._columns(some), moved, tried=tried)
+        return warn_of_columns(nats, order, names, Doubted(columns), called)
 
     def check_column(self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES) -> bool:
         """Warn, and tell, as memory does where one column is rather that of the other class."""

@@ -13,8 +13,9 @@ from propercal._data.advice import advises
 from propercal._data.columns import names_of
 from propercal._data.dimensions import of_rows
 from propercal._data.holders import Held
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, held_warnings
 from propercal._data.notions import Notion, as_notion
+from propercal._data.settings import Known
 from propercal._results.estimates import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_columns_order, check_names_order
@@ -24,6 +25,7 @@ from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
 from propercal.sklearn.binary import fitted_response, read_rows
+from propercal.sklearn.doubted import doubt_classes, doubt_event
 from propercal.sklearn.positions import check_in_one_order
 from propercal.sklearn.responses import CALLED, Response, labels_in, plain, with_labels
 
@@ -341,9 +343,14 @@ class DecompositionDisplay:
             if labels is None:
                 check_columns_order(held.columns, [as_generator(generator)], as_notion(notion))
             response = Response(to_numpy(held.values), _classes(y_true, held, labels))
+            with held_warnings():
+                # Labels of no column are told of below.
+                codes, found = with_labels(response, y_true, "y_prob", labels)
+            doubt_classes(y_true, held, codes, found.classes, listed=labels is not None)
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
             rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
+            doubt_event(y_true, y_prob, (rows.occurred, rows.prob), pos_label)
             response = Response(np.stack([1 - rows.prob, rows.prob], axis=1), [0, 1])
             made = cls._of(response, rows.occurred, "y_prob", asked, None, name)
         return made.plot(ax=ax, ref_line=ref_line, **kwargs)
@@ -368,7 +375,7 @@ class DecompositionDisplay:
         if notion.n_outcomes(len(found.classes)) > 2:
             check_names_order(found.classes, [loss], said=labels is not None)
         options = asked._replace(generator=loss, sample_weight=weight, groups=groups)._asdict()
-        order = list(range(len(found.classes)))
+        order = Known(range(len(found.classes)))
         result = decompose(codes, found.proba, labels=order, progress=False, **options)
         if not isinstance(result, Decomposition):
             raise bad_value("method", "a list", "one method", "draw a display of each on one ax")

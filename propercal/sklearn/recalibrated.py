@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_names, warn
+from propercal._data.settings import Known
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
@@ -171,7 +172,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.estimator_ = clone(self.estimator).fit(X, y, **of_fit)
         if isinstance(recalibrator, Recalibrator):
             # Some classes may be absent from these rows, which is no doubt about their numbers.
-            recalibrator.set_params(labels=list(range(len(self.classes_))))
+            recalibrator.set_params(labels=Known(range(len(self.classes_))))
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):

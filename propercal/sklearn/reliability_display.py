@@ -11,6 +11,7 @@ from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
 from propercal.sklearn.binary import Rows, fitted_response, positive_class, read_rows
 from propercal.sklearn.curves import Bands, curve_of
+from propercal.sklearn.doubted import doubt_event
 from propercal.sklearn.positions import check_in_one_order
 
 if TYPE_CHECKING:
@@ -315,6 +316,8 @@ class ReliabilityDisplay:
             If an argument cannot be used.
         """
         rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)
+        # Of which class it is, the curve looks at.
+        doubt_event(y_true, y_prob, (rows.occurred, rows.prob), rows.pos_label)
         bands_of = Bands(confidence_level, n_resamples, random_state)
         made = cls._of(rows, "Classifier" if name is None else name, strategy, n_bins, bands_of)
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
-from propercal._data.settings import check_confidence_level
+from propercal._data.settings import Known, check_confidence_level
 from propercal._methods.losses import Losses
 from propercal._results.estimates import number
 from propercal.decomposition import decompose
@@ -134,7 +134,7 @@ class Scorer:
         result = decompose(
             codes,
             found.proba,
-            labels=list(range(len(found.classes))),
+            labels=Known(range(len(found.classes))),
             sample_weight=plain("sample_weight", sample_weight),
             groups=plain("groups", groups),
             progress=False,

@@ -15,6 +15,7 @@ from propercal._data.messages import bad_value
 from propercal._data.notions import Notion
 from propercal._data.predictions import validate
 from propercal._data.repetitions import look_for_repetitions
+from propercal._data.settings import taken_at_word
 from propercal._methods.completion import decompositions
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike
@@ -119,7 +120,7 @@ class ListedMetric(ProperMetric):
             rows.preds,
             from_logits=self.from_logits,
             sample_weight=None if (weight == weight[0]).all() else weight,
-            labels=self.labels,
+            labels=taken_at_word(self.labels),
             pos_label=self.pos_label,
             link=self.link,
             one_class=not self.notion.per_class,

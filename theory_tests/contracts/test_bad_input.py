@@ -322,6 +322,7 @@ def test_a_weight_that_requires_a_gradient_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:600 of 600 rows share their prediction")
+@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those of the classes")
 def test_the_number_of_threads_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROPERCAL_NUM_THREADS", "many")
     p = np.repeat(P_HARD, 10, axis=0)

@@ -196,6 +196,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:predictions..b.. has columns, read as those of the classes")
 @pytest.mark.parametrize("case", BAD)
 def test_bad_arguments_are_named(case: str) -> None:
     call, message = BAD[case]
@@ -203,6 +204,7 @@ def test_bad_arguments_are_named(case: str) -> None:
         call()
 
 
+@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those of the classes")
 def test_separate_columns_are_looked_at_one_by_one() -> None:
     marked = np.stack([Y, 1 - Y, Y], 1)
     found = propercal.reliability(marked, P3 * 0.9, event=2, **FEW)

@@ -78,6 +78,8 @@ def test_so_it_does_top_label(way: Any) -> None:
     way(some, PROBA, notion="top-label")
 
 
+# In memory a list that predictions contradict is doubted in turn.
+@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those of the classes .1, 2, 3.")
 @pytest.mark.parametrize("way", WAYS)
 def test_labels_say_which_is_meant(way: Any) -> None:
     assert way(CODES, PROBA, labels=[0, 1, 2]) == pytest.approx(RIGHT, rel=1e-9)
@@ -114,6 +116,7 @@ def test_names_say_which_is_meant() -> None:
     assert in_memory(pd.Categorical(CODES, categories=[0, 1, 2]), PROBA) == pytest.approx(RIGHT, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:y_proba has columns .*, read as those of the classes .1, 2, 3.")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("names", [["a", "b", "c"], ["p_a", "p_b", "p_c"], ["I", "II", "III"], ["a1", "b1", "c1"]], ids=str)
 def test_words_do_not_say_which_is_meant(way: Any, names: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose
+from propercal import CalibrationSketch, decompose
 from propercal._data.other_readings import _log_by_chance, evidence
 from propercal._data.predictions import validate
 
@@ -18,6 +18,9 @@ CODES = np.arange(N) % K
 #: Of the class that occurred 0.6 or more, so that each reading that exchanges classes is less probable.
 PROBA = np.where(np.eye(K)[CODES] == 1, np.linspace(0.6, 0.8, N)[:, None], (1 - np.linspace(0.6, 0.8, N)[:, None]) / 2)
 WORDS = np.array(list("abc"))[CODES]
+#: Separate columns, each nearer to what occurs than to what does not.
+MARKS = np.random.default_rng(2).random((N, K)) < 0.4
+SEPARATE = np.where(MARKS, 0.75, 0.2)
 ORDER = np.random.default_rng(0).permutation(N)
 SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 TURNED = [2, 0, 1]
@@ -74,7 +77,11 @@ def test_columns_that_are_matched_by_their_order(kind: str) -> None:
         found = risk(y_true, wrong)
     assert found > RIGHT
     if kind == "words":
-        risk(y_true, wrong, labels=["a", "b", "c"])
+        # A list that predictions contradict is doubted; names of columns are not.
+        for listed in (["a", "b", "c"], ["b", "a", "c"]):
+            with pytest.warns(UserWarning, match=r"if it is \['c', 'a', 'b'\]\. Pass labels=\[\.\.\.\] in the order of the columns, or name these by their classes"):
+                risk(y_true, wrong, labels=listed)
+            risk(y_true, pd.DataFrame(wrong, columns=listed))
         assert risk(y_true, wrong, labels=["c", "a", "b"]) == pytest.approx(RIGHT, rel=1e-12)
         with pytest.warns(UserWarning, match=r"classes \['a', 'b', 'c'\], in this order.* if it is \['c', 'a', 'b'\]\. Pass labels="):
             risk(y_true, wrong)
@@ -126,9 +133,11 @@ def test_numbers_that_columns_are_named_by_are_not_doubted() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     wrong = pd.DataFrame(PROBA[:, TURNED], columns=["0", "1", "2"])
     assert risk(CODES, wrong) == risk(pd.DataFrame(np.eye(K)[CODES], columns=["0", "1", "2"]), wrong)
-    # So are those that the caller lists.
     assert risk(CODES, PROBA[:, TURNED], labels=[2, 0, 1]) == pytest.approx(RIGHT, rel=1e-12)
-    risk(CODES, PROBA[:, TURNED], labels=[0, 1, 2])
+    risk(CODES, wrong, labels=[0, 1, 2])
+    # Those that the caller lists say no more than their place.
+    with pytest.warns(UserWarning, match=r"if it is \[2, 0, 1\]\. Pass labels="):
+        risk(CODES, PROBA[:, TURNED], labels=[0, 1, 2])
 
 
 def test_of_all_orders_the_most_probable_is_named() -> None:
@@ -202,3 +211,93 @@ def test_one_column_that_is_biased_or_says_nothing_is_not_doubted() -> None:
         risk(rng.integers(0, 2, n), rng.uniform(size=n))
     # Of one class alone no order is known.
     risk(np.ones(N, dtype=int), np.full(N, 0.1))
+
+
+@pytest.mark.parametrize("kind", ["marks", "named marks", "named columns", "listed", "logits", "labels"])
+def test_separate_columns_in_another_order(kind: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    names, moved = list("abc"), SEPARATE[:, TURNED]
+    logits = np.log(SEPARATE / (1 - SEPARATE))
+    cases: dict[str, Any] = {
+        "marks": (MARKS, SEPARATE, moved, {}),
+        "named marks": (pd.DataFrame(MARKS, columns=names), SEPARATE, moved, {}),
+        "named columns": (MARKS, pd.DataFrame(SEPARATE, columns=names), pd.DataFrame(moved, columns=names), {}),
+        "listed": (MARKS, SEPARATE, moved, {"labels": names}),
+        "logits": (MARKS, logits, logits[:, TURNED], {"from_logits": True, "link": "sigmoid"}),
+        "labels": (CODES, 8 * PROBA - 4, 8 * PROBA[:, TURNED] - 4, {"from_logits": True, "link": "sigmoid"}),
+    }
+    y_true, right, wrong, options = cases[kind]
+    options = {"notion": "classwise", **options}
+    found = risk(y_true, right, **options)
+    # Both losses of a pair (1 - p, p), of three columns, of which one has another prediction of each label.
+    if kind != "labels":
+        assert found == pytest.approx(2 * float(((SEPARATE - MARKS) ** 2).mean()), rel=1e-9)
+    fix = r"Pass labels=" if kind == "labels" else "Bring the columns of y_true and y_proba into one order, or name those of both"
+    with pytest.warns(UserWarning, match=rf"^y_proba has columns.* labels are e\^\d+ times as probable if it is \[.*\]\. {fix}"):
+        assert risk(y_true, wrong, **options) > found
+    # Names of both leave no doubt, nor what says nothing.
+    risk(pd.DataFrame(MARKS, columns=names), pd.DataFrame(moved, columns=names), notion="classwise")
+    risk(MARKS, np.full((N, K), 0.4), notion="classwise")
+
+
+def test_separate_columns_that_are_biased_are_not_doubted() -> None:
+    rng = np.random.default_rng(4)
+    for rate in ((0.05, 0.3, 0.5), (0.02, 0.02, 0.6)):
+        logits = np.log(rate) - np.log1p(-np.array(rate)) + rng.normal(size=(500, 3))
+        marks = rng.random((500, 3)) < 1 / (1 + np.exp(-logits))
+        # The rare are given as much as the frequent.
+        risk(marks, logits + np.array([1.5, 1.0, -1.5]), from_logits=True, link="sigmoid", notion="classwise")
+        risk(marks, rng.normal(size=(500, 3)), from_logits=True, link="sigmoid", notion="classwise")
+
+
+@pytest.mark.parametrize("kind", ["ordered type", "one-hot", "numbers"])
+def test_what_lists_classes_is_doubted_too(kind: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    listed, moved = ["c", "a", "b"], PROBA[:, TURNED]
+    cases: dict[str, Any] = {
+        "ordered type": (pd.Series(pd.Categorical(WORDS, listed, ordered=True)), moved, PROBA, {}),
+        "one-hot": (np.eye(K)[CODES], PROBA, moved, {"labels": listed}),
+        "numbers": (CODES, pd.DataFrame(PROBA, columns=list("abc")), pd.DataFrame(moved, columns=listed), {"labels": [0, 1, 2]}),
+    }
+    y_true, right, wrong, options = cases[kind]
+    assert risk(y_true, right, **options) == pytest.approx(RIGHT, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"read as those of the classes .* in this order, though by y_proba"):
+        risk(y_true, wrong, **options)
+
+
+def test_booleans_beside_two_columns_of_other_names() -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
+    right = risk(CODES > 0, table.to_numpy())
+    assert risk(CODES > 0, table) == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"classes \[False, True\].* if it is \[True, False\]"):
+        risk(CODES > 0, table[["up", "down"]])
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_column_that_no_row_is_of_the_class_of(place: int) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    table = pd.DataFrame(PROBA, columns=list("abc"))
+    table.insert(place, "flag", 0.0)
+    assert risk(WORDS, table) == pytest.approx(RIGHT, rel=1e-12)
+    if place == K:
+        assert risk(CODES, table) == pytest.approx(RIGHT, rel=1e-12)
+        return
+    meant = [*range(place), K, *range(place, K)]
+    sketch = CalibrationSketch(K + 1, generator="brier", notion="classwise")
+    sketch.update(CODES, table)
+    for read in (lambda: risk(CODES, table), lambda: risk(CODES, table.to_numpy()), sketch.result):
+        with pytest.warns(UserWarning, match=re.escape(f" if it is {meant}. ")):
+            read()
+    assert risk(CODES, table, labels=meant) == pytest.approx(RIGHT, rel=1e-12)
+
+
+def test_a_class_that_is_too_probable_and_never_occurs_is_not_doubted() -> None:
+    rng = np.random.default_rng(5)
+    for k, absent in ((3, 1), (5, 2), (10, 5)):
+        for _ in range(5):
+            logits = rng.normal(size=(300, k))
+            prob = np.exp(logits[:, :-absent])
+            codes = (rng.random(300)[:, None] * prob.sum(axis=1, keepdims=True) > prob.cumsum(axis=1)).sum(axis=1)
+            shifted = np.exp(logits + np.where(np.arange(k) < k - absent, 0.0, 1.5))
+            risk(codes, shifted / shifted.sum(axis=1, keepdims=True), notion="top-label")

@@ -296,3 +296,33 @@ def test_an_infinite_risk_is_written() -> None:
     assert shown.interval_ is None
 
 
+
+
+@pytest.mark.filterwarnings("ignore:the confidence band has lower ends above upper ones")
+def test_predictions_that_contradict_how_they_are_read_give_a_warning() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    codes, order = np.arange(90) % 3, rng.permutation(90)
+    proba = np.where(np.eye(3)[codes] == 1, 0.7, 0.15) + rng.uniform(-0.02, 0.02, (90, 3))
+    proba /= proba.sum(axis=1, keepdims=True)
+    names, event = np.array(list("abc")), (codes == 0).astype(int)
+    options: dict[str, Any] = {"generator": "brier", "method": Risk(bandwidth=0.1)}
+    draw: Any = DecompositionDisplay.from_predictions
+    right = draw(names[codes], pd.DataFrame(proba, columns=names), **options).result.risk
+    assert draw(names[codes], proba[:, [2, 0, 1]], labels=list("cab"), **options).result.risk == pytest.approx(right, rel=1e-12)
+    columns = r"^y_prob has columns.* though by y_prob labels are e\^\d+ times as probable"
+    rows = r"^y_prob has the index .* y_prob labels are e\^\d+ times as probable if y_prob is sorted by its index"
+    shuffled = pd.Series(proba[:, 0]).iloc[order]
+    calls: tuple[tuple[Any, str], ...] = (
+        (lambda: draw(codes, pd.DataFrame(proba, columns=names)[["c", "a", "b"]], **options), columns),
+        (lambda: draw(names[codes], proba[:, [2, 0, 1]], **options), columns),
+        (lambda: draw(names[codes], proba[:, [2, 0, 1]], labels=list("abc"), **options), columns),
+        (lambda: draw(event, 1 - proba[:, 0], **options), r"^y_prob is one column, read as the probability of 1, though"),
+        (lambda: draw(event, shuffled, **options), rows),
+        (lambda: Quick.from_predictions(event, shuffled), rows),
+        (lambda: Quick.from_predictions(event, 1 - proba[:, 0]), r"^y_proba? is one column"),
+    )
+    for call, message in calls:
+        with pytest.warns(UserWarning, match=message):
+            call()
+    plt.close("all")

@@ -61,6 +61,7 @@ def test_selected_bandwidth_is_as_good_as_a_fine_grid(plain: Plain, criterion: s
     assert criterion_value(p, y, notion, criterion, plain, selected) <= best + 1e-4
 
 
+@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those of the classes")
 @pytest.mark.parametrize(
     ("coarse", "fine", "frequency", "wanted"), [(0.25, 0.22, 60, "fine"), (0.28, 0.2, 100, "coarse")]
 )

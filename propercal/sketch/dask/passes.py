@@ -18,7 +18,7 @@ from propercal._data.links import check_link
 from propercal._data.messages import bad_value, held_warnings, warn
 from propercal._data.notions import as_notion
 from propercal._data.reading import USUAL_NAMES, check_scalar
-from propercal._data.settings import check_flag
+from propercal._data.settings import check_flag, taken_at_word
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method
@@ -239,7 +239,11 @@ def _results(
         whole_true, whole_proba, *weight = (
             np.concatenate([part[i] for part in parts]) for i in range(2 + blocks.weighted)
         )
-        given = {"labels": plan.labels, "pos_label": plan.pos_label, "link": plan.link}
+        given = {
+            "labels": taken_at_word(plan.labels),
+            "pos_label": plan.pos_label,
+            "link": plan.link,
+        }
         return in_memory(whole_true, whole_proba, sample_weight=next(iter(weight), None), **given)
     if mixed:
         raise bad_value(

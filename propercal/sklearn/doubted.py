@@ -1,0 +1,58 @@
+"""Predictions of displays, which contradict how their rows and columns are read: a warning.
+
+They are told by their positions, which is why nothing else looks at what they say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propercal._data.alignment import Aligned
+from propercal._data.dimensions import of_rows
+from propercal._data.doubted import doubt
+from propercal._data.holders import Held
+from propercal._data.labels import Classes
+from propercal._data.one_column import OneColumn
+from propercal._data.tokens import key
+from propercal.sklearn.responses import CALLED
+
+Floats = NDArray[np.floating[Any]]
+
+
+def doubt_event(
+    y_true: Any, y_prob: Any, read: tuple[NDArray[np.int64], Floats], pos_label: Any
+) -> None:
+    """Look at what occurred, and the probability of it, of one column; `pos_label` may be None."""
+    occurred, prob = read
+    labels, held = _held(y_true), _held(y_prob)
+    said = pos_label is not None or OneColumn(None, None, held.name, CALLED).is_said(labels.name)
+    classes = Classes(occurred, None, (0, 1), unsaid=not said)
+    _look(np.stack([1 - prob, prob], axis=1), classes, labels, held)
+
+
+def doubt_classes(
+    y_true: Any, held: Held, codes: NDArray[np.int64], names: list[Any], *, listed: bool
+) -> None:
+    """Look at labels, as numbers of columns of these classes."""
+    by_name = held.columns is not None and {*map(key, held.columns)} == {*map(key, names)}
+    classes = Classes(
+        codes,
+        None,
+        tuple(names),
+        by_order=not (by_name or listed),
+        listed=listed and not by_name,
+    )
+    _look(np.asarray(held.values, dtype=np.float64), classes, _held(y_true), held)
+
+
+def _held(values: Any) -> Held:
+    return of_rows(CALLED.proba, values, CALLED, ())
+
+
+def _look(prob: Floats, classes: Classes, labels: Held, held: Held) -> None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_prob = np.log(prob)
+    doubt((prob, log_prob, None), classes, None, Aligned(labels, held, None), CALLED)

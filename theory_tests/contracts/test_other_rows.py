@@ -1,0 +1,129 @@
+"""Rows of which one side alone has an index stand side by side, unless predictions say that they are to be sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import decompose
+
+pd = pytest.importorskip("pandas", reason="needs pandas")
+
+N, K = 60, 3
+CODES = np.random.default_rng(1).permutation(N) % K
+#: Of the class that occurred 0.6 or more, and different in each row.
+TOP = np.linspace(0.6, 0.8, N)[:, None]
+PROBA = np.where(np.eye(K)[CODES] == 1, TOP, (1 - TOP) / 2)
+MARKS = np.random.default_rng(2).random((N, K)) < 0.4
+SEPARATE = np.where(MARKS, 0.75, 0.2)
+ORDER = np.random.default_rng(0).permutation(N)
+RIGHT = float(((PROBA - np.eye(K)[CODES]) ** 2).sum(axis=1).mean())
+TABLE = pd.DataFrame(PROBA)
+SHUFFLED = TABLE.iloc[ORDER]
+FOLDS = [TABLE[i::5] for i in range(5)]
+TEXTS = [f"row_{i}" for i in range(N)]
+DAYS = pd.date_range("2024-01-01", periods=N).strftime("%d/%m/%Y")
+SIDE = r"^{} has the index .* has none: rows were read side by side, though by y_proba labels are e\^\d+ times as probable if {} is sorted by {}\. {}, or pass"
+
+
+def risk(y_true: Any, y_proba: Any, **options: Any) -> float:
+    return float(decompose(y_true, y_proba, generator="brier", method="risk", bandwidth=0.1, **options).risk)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "table", "what", "how"),
+    [
+        (CODES, pd.concat(FOLDS, keys=range(5)), "level 1 of its index", r"Call \.sort_index\(level=1\) on it"),
+        (CODES, pd.concat(FOLDS, keys=range(5), names=["fold", "row"]), "level 'row' of its index", r"Call \.sort_index\(level='row'\) on it"),
+        (CODES, pd.concat([each.reset_index(drop=True) for each in FOLDS]), "its index", r'Call \.sort_index\(kind="stable"\) on it'),
+        (pd.Series(CODES), TABLE.set_axis(TEXTS).sort_index(), "the numbers in its index", "Sort it so"),
+        (CODES, TABLE.set_axis(TEXTS).iloc[ORDER], "the numbers in its index", "Sort it so"),
+        (pd.Series(CODES), TABLE.set_axis(DAYS).sort_index(), "the times in its index", "Sort it so"),
+    ],
+    ids=["level", "named level", "folds", "texts sorted", "texts shuffled", "days"],
+)
+def test_what_rows_are_rather_sorted_by(y_true: Any, table: Any, what: str, how: str) -> None:
+    with pytest.warns(UserWarning, match=SIDE.format("y_proba", "y_proba", what, how)):
+        assert risk(y_true, table) > 1.5 * RIGHT
+
+
+def test_labels_that_are_rather_sorted() -> None:
+    with pytest.warns(UserWarning, match=SIDE.format("y_true", "y_true", "the numbers in its index", "Sort it so")):
+        risk(pd.Series(CODES, TEXTS).sort_index(), TABLE)
+
+
+def test_the_advice_is_right() -> None:
+    assert risk(CODES, pd.concat(FOLDS, keys=range(5)).sort_index(level=1)) == pytest.approx(RIGHT, rel=1e-12)
+    assert risk(CODES, pd.concat([each.reset_index(drop=True) for each in FOLDS]).sort_index(kind="stable")) == pytest.approx(RIGHT, rel=1e-12)
+    assert risk(CODES[ORDER], SHUFFLED.to_numpy()) == pytest.approx(RIGHT, rel=1e-12)
+
+
+def test_rows_that_do_not_count_do_not_hide_it() -> None:
+    message = SIDE.format("y_proba", "y_proba", "its index", r"Call \.sort_index\(\) on it")
+    weight, some = np.ones(N), CODES.copy()
+    weight[5] = 0
+    some[:3] = -1
+    for y_true, options in ((CODES, {"sample_weight": weight}), (CODES, {"ignore_index": 7}), (some, {"ignore_index": -1})):
+        with pytest.warns(UserWarning, match=message):
+            risk(y_true, SHUFFLED, **options)
+        risk(y_true, TABLE, **options)
+
+
+def test_separate_columns_tell_rows_too() -> None:
+    table = pd.DataFrame(SEPARATE, columns=list("abc"))
+    marks = pd.DataFrame(MARKS, columns=list("abc"))
+    right = risk(marks, table, notion="classwise")
+    assert risk(marks.to_numpy(), table, notion="classwise") == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=SIDE.format("y_proba", "y_proba", "its index", r"Call \.sort_index\(\) on it")):
+        risk(MARKS, table.iloc[ORDER], notion="classwise")
+
+
+def test_a_coordinate_is_an_index_too() -> None:
+    xr = pytest.importorskip("xarray", reason="needs xarray")
+    array = xr.DataArray(PROBA, dims=("i", "k")).assign_coords(row=("i", np.arange(N)), name=("i", [f"p{i:02}" for i in range(N)]))
+    assert risk(pd.Series(CODES), array) == pytest.approx(RIGHT, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^y_true = rows of the index 0, 1, 2, 3, \.\.\.: expected the order of y_proba, whose index is .*\.sortby, \.drop_vars"):
+        risk(pd.Series(CODES), array.drop_vars("name").isel(i=ORDER))
+    for name in ("row", "name"):
+        alone = array.drop_vars({"row", "name"} - {name}).isel(i=ORDER)
+        with pytest.warns(UserWarning, match=SIDE.format("y_proba", "y_proba", f"the coordinate '{name}'", rf"Call \.sortby\('{name}'\) on it")):
+            risk(CODES, alone)
+        assert risk(CODES, alone.sortby(name)) == pytest.approx(RIGHT, rel=1e-12)
+
+
+def test_a_level_that_is_a_shuffled_default_index_is_refused_beside_one() -> None:
+    site = np.arange(N) % 4
+    moved = TABLE.assign(site=site).sort_values("site", kind="stable").set_index("site", append=True)
+    message = r"^y_true = rows of the index 0, 1, 2, 3, \.\.\.: expected the order of y_proba, whose index is"
+    for table in (pd.concat(FOLDS, keys=range(5)), moved):
+        with pytest.raises(ValueError, match=message):
+            risk(pd.Series(CODES), table)
+    # Whose levels both sides have are matched.
+    both = pd.DataFrame({"y": CODES, "site": site}).set_index("site", append=True)["y"]
+    assert risk(both, moved) == pytest.approx(RIGHT, rel=1e-12)
+    weight = pd.Series(np.arange(N) + 1.0)
+    with pytest.raises(ValueError, match=r"^sample_weight = rows of the index"):
+        risk(pd.Series(CODES), TABLE, sample_weight=pd.concat([weight[i::5] for i in range(5)], keys=range(5)))
+
+
+@pytest.mark.filterwarnings("ignore:no row had an outcome of predicted probability at most")
+@pytest.mark.parametrize("argument", ["sample_weight", "groups"])
+def test_what_was_shuffled_beside_arrays_is_refused(argument: str) -> None:
+    given = pd.Series(np.arange(N) // 2 + 1)
+    for moved in (given.iloc[ORDER], given[::-1]):
+        with pytest.raises(ValueError, match=rf"^{argument} = rows of the index .*: expected 0 to 59 in order, or an index of y_true or y_proba too"):
+            decompose(CODES, PROBA, generator="brier", **{argument: moved})
+    right = decompose(CODES, PROBA, generator="brier", **{argument: given.to_numpy()})
+    for each in (given.iloc[ORDER].sort_index(), given.set_axis(TEXTS), given.set_axis(np.arange(N) + 7)):
+        found = decompose(CODES, PROBA, generator="brier", **{argument: each})
+        assert found.risk == pytest.approx(right.risk, rel=1e-12)
+    labels = pd.Series(CODES).iloc[ORDER]
+    assert decompose(labels, PROBA[ORDER], generator="brier", **{argument: given.iloc[ORDER]}).risk == pytest.approx(right.risk, rel=1e-12)
+
+
+def test_what_is_said_of_columns_is_not_said_of_rows() -> None:
+    with pytest.warns(UserWarning, match="^y_proba has") as found:
+        risk(pd.Series(CODES, np.arange(N)[::-1] + 5), PROBA[:, [2, 0, 1]])
+    assert [str(each.message)[:19] for each in found] == ["y_proba has columns"]
