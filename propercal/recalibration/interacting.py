@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from propercal._array import like, namespace, to_numpy
+from propercal._array import like, namespace
 from propercal._typing import Array
 from propercal.recalibration.families import (
     MOST_COEFFICIENTS,
@@ -25,14 +24,13 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.points import Points
+from propercal.recalibration.ranks import gaps_between, largest_logs, members, shares, steps
 from propercal.recalibration.terms import ClassTerms, ContextTerms, MakeTerms, RankTerms
 
 #: How many of the largest probabilities a temperature may depend on.
 _LARGEST = 4
 #: How many of the most probable classes have scores by rank.
 _RANKS = 3
-#: Shares of the rows below the steps of what depends on a level: the confidence, or a gap.
-_STEPS = (0.2, 0.4, 0.6, 0.8)
 #: Classes of which each pair may have a temperature of its own.
 _MOST_PAIRED = 14
 #: Classes of which each may have a temperature of its own.
@@ -41,8 +39,6 @@ _MOST_CONTEXT = 100
 _MOST_CONFUSED = 40
 #: How strongly the temperature itself is drawn to that of temperature scaling.
 _SLOPE_RIDGE = 1e-3
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Interacting(Protocol):
@@ -96,7 +92,7 @@ class VaryingTemperature:
 
     def _terms(self, seen: TrainingSets) -> _Context:
         top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
-        return _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
+        return _Context(_scale(seen), like(steps(seen, top), top), self.by_class)
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the function, drawn to temperature scaling."""
@@ -213,8 +209,8 @@ class Ranks(_BesideEquivariant):
         return seen.once(Ranks, lambda: self._terms(seen))
 
     def _terms(self, seen: TrainingSets) -> _RankScores:
-        gaps = _gaps(_largest(seen.points))
-        return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
+        gaps = gaps_between(largest_logs(seen.points, _RANKS + 1))
+        return _RankScores(namespace(gaps[0]).stack([like(steps(seen, gap), gap) for gap in gaps]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,29 +221,16 @@ class _RankScores:
     def __call__(self, points: Points) -> RankTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
-        largest = _largest(points)
+        largest = largest_logs(points, _RANKS + 1)
         above = [
             xp.astype(gap[None, :] > self.steps[j, :][:, None], log_g.dtype)
-            for j, gap in enumerate(_gaps(largest))
+            for j, gap in enumerate(gaps_between(largest))
         ]
         common = xp.concat([xp.ones_like(log_g[:1, :]), *above], axis=0)
         n_ranks = min(_RANKS, log_g.shape[0])
-        member = xp.astype(log_g[None, ...] == largest[:n_ranks, None, :], log_g.dtype)
-        # Classes of equal probability share their ranks.
-        member = member / xp.sum(member, axis=1, keepdims=True)
+        member = members(points, largest[:n_ranks, :])
         context = [xp.concat([common, largest[j : j + 1, :]], axis=0) for j in range(n_ranks)]
         return RankTerms(member, xp.stack(context))
-
-
-def _largest(points: Points) -> Array:
-    """(ranks + 1, n) the largest logarithms, in descending order."""
-    xp = namespace(points.prob)
-    most = min(_RANKS + 1, points.prob.shape[1])
-    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[:most, :]
-
-
-def _gaps(largest: Array) -> list[Array]:
-    return [largest[j, :] - largest[j + 1, :] for j in range(largest.shape[0] - 1)]
 
 
 @dataclass(frozen=True)
@@ -261,7 +244,7 @@ class ShiftsByConfidence:
         return seen.once(ShiftsByConfidence, lambda: self._terms(seen))
 
     def _terms(self, seen: TrainingSets) -> _ByConfidence:
-        share = like(_shares(seen), seen.points.prob)
+        share = like(shares(seen), seen.points.prob)
         top = namespace(share).max(seen.points.prob, axis=1)
         mean = float(share @ top)
         spread = max(float(share @ (top - mean) ** 2) ** 0.5, 1e-6)
@@ -291,17 +274,3 @@ class _ByConfidence:
 def _scale(train: TrainingSets) -> float:
     """Return the spread of log g over rows and classes, a unit for all sets."""
     return train.once(_scale, lambda: float(namespace(train.counts).mean(spreads(train))))
-
-
-def _shares(train: TrainingSets) -> Floats:
-    """(n,) weights of the points over all sets, which sum to 1."""
-    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
-    return np.asarray(weight / weight.sum())
-
-
-def _steps(train: TrainingSets, level: Array) -> Floats:
-    """Return the levels (n,) of the points below which there are given shares of the rows."""
-    values = to_numpy(level)
-    order = np.argsort(values, kind="stable")
-    before = np.cumsum(_shares(train)[order])
-    return np.asarray(values[order][np.searchsorted(before, _STEPS).clip(max=len(order) - 1)])

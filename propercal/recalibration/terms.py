@@ -47,7 +47,7 @@ class Terms(Protocol):
         """Return those of some of the points, by their numbers."""
 
 
-def _at(values: Array, rows: slice | Array) -> Array:
+def some_points(values: Array, rows: slice | Array) -> Array:
     """Return the values of some points, which are the last axis."""
     if isinstance(rows, slice):
         return values[..., rows]
@@ -101,7 +101,7 @@ class SharedTerms(_FewTerms):
         return int(self.values.shape[0])
 
     def rows(self, rows: slice | Array) -> SharedTerms:  # noqa: D102
-        return SharedTerms(_at(self.values, rows))
+        return SharedTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return namespace(self.values).tensordot(coefficients, self.values, axes=1)
@@ -135,7 +135,7 @@ class ClassTerms:
         return int(self.values.shape[0] * self.values.shape[1])
 
     def rows(self, rows: slice | Array) -> ClassTerms:  # noqa: D102
-        return ClassTerms(_at(self.values, rows))
+        return ClassTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -202,7 +202,7 @@ class GroupTerms(_AnyTerms):
         return int(self.values.shape[0] * self.group.shape[1])
 
     def rows(self, rows: slice | Array) -> GroupTerms:  # noqa: D102
-        return GroupTerms(_at(self.values, rows), _at(self.group.T, rows).T)
+        return GroupTerms(some_points(self.values, rows), some_points(self.group.T, rows).T)
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -260,7 +260,7 @@ class ContextTerms(_FewTerms):
         return int(self.context.shape[0])
 
     def rows(self, rows: slice | Array) -> ContextTerms:  # noqa: D102
-        return ContextTerms(_at(self.log_prob, rows), _at(self.context, rows))
+        return ContextTerms(some_points(self.log_prob, rows), some_points(self.context, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return (coefficients @ self.context)[:, None, :] * self.log_prob
@@ -295,7 +295,7 @@ class DifferenceTerms(_FewTerms):
         return int(self.values.shape[0])
 
     def rows(self, rows: slice | Array) -> DifferenceTerms:  # noqa: D102
-        return DifferenceTerms(_at(self.values, rows))
+        return DifferenceTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         half = coefficients @ self.values / 2
@@ -325,7 +325,7 @@ class RankTerms(_FewTerms):
         return int(self.context.shape[0] * self.context.shape[1])
 
     def rows(self, rows: slice | Array) -> RankTerms:  # noqa: D102
-        return RankTerms(_at(self.member, rows), _at(self.context, rows))
+        return RankTerms(some_points(self.member, rows), some_points(self.context, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.member)

@@ -311,14 +311,15 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
 
 
 def some_terms(kind: str, rng: np.random.Generator, n: int) -> Any:
-    each = np.eye(K)[rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)].transpose(1, 2, 0)
-    return {
-        "shared": lambda: SharedTerms(rng.standard_normal((4, K, n))),
-        "by class": lambda: ClassTerms(rng.standard_normal((K, 2, n))),
-        "by group": lambda: GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[rng.integers(0, K, n)]),
-        "in context": lambda: ContextTerms(rng.standard_normal((K, n)), rng.standard_normal((3, n))),
-        "by rank": lambda: RankTerms(each[:2], rng.standard_normal((2, 3, n))),
-    }[kind]()
+    ranks = np.eye(K)[rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)].transpose(1, 2, 0)
+    found: dict[str, Any] = {
+        "shared": SharedTerms(rng.standard_normal((4, K, n))),
+        "by class": ClassTerms(rng.standard_normal((K, 2, n))),
+        "by group": GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[rng.integers(0, K, n)]),
+        "in context": ContextTerms(rng.standard_normal((K, n)), rng.standard_normal((3, n))),
+        "by rank": RankTerms(ranks[:2], rng.standard_normal((2, 3, n))),
+    }
+    return found[kind]
 
 
 @pytest.mark.parametrize("kind", ["shared", "by class", "by group", "in context", "by rank"])
