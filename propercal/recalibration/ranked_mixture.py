@@ -95,6 +95,6 @@ def _by_level(parts: _Parts, edges: Array) -> Array:
 def _seen(counts: Array, member: Array) -> Array:
     """(b, n, 3) labels by part."""
     xp = namespace(counts)
-    ranks = [xp.sum(counts * each.T, axis=2) for each in member]
+    ranks = [xp.sum(counts * member[j, ...].T, axis=2) for j in range(member.shape[0])]
     others = xp.sum(counts * (1 - xp.sum(member, axis=0)).T, axis=2)
     return xp.stack([*ranks, others], axis=2)

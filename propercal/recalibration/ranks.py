@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float64]
 def largest_logs(points: Points, most: int) -> Array:
     """(m, n) the largest logarithms, in descending order: `most` or as many as there are."""
     xp = namespace(points.prob)
-    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[:most, :]
+    n_classes = points.prob.shape[1]
+    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[: min(most, n_classes), :]
 
 
 def gaps_between(largest: Array) -> list[Array]:
