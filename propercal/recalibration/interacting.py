@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from propercal._array import like, namespace
+from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.families import (
     MOST_COEFFICIENTS,
@@ -37,6 +38,8 @@ _MOST_PAIRED = 14
 _MOST_CONTEXT = 100
 #: Classes of which each may be confused with each: k (k − 1) numbers a row.
 _MOST_CONFUSED = 40
+#: Of more classes, a misfit is looked for in so many of these numbers.
+_MOST_COMPETING = 640
 #: How strongly the temperature itself is drawn to that of temperature scaling.
 _SLOPE_RIDGE = 1e-3
 
@@ -72,7 +75,10 @@ def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms
     """Return what these families multiply by coefficients."""
     # A strong and a weak version multiply the same.
     by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
-    return [each.terms for each in by_kind.values()]
+    found: list[Callable[[TrainingSets], MakeTerms]] = [each.terms for each in by_kind.values()]
+    if _MOST_CONFUSED < n_classes <= _MOST_COMPETING:
+        found.append(_competing)
+    return found
 
 
 @dataclass(frozen=True)
@@ -177,20 +183,37 @@ class LogSums(_BesideEquivariant):
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
-        return seen.once(LogSums, lambda: _LogSums(_scale(seen)))
+        k = seen.n_classes
+        others = np.array([[j for j in range(k) if j != i] for i in range(k)])
+        return seen.once(LogSums, lambda: _LogSums(_scale(seen), others))
+
+
+def _competing(seen: TrainingSets) -> MakeTerms:
+    """Return these terms for the classes j of which g_i g_j is largest on average."""
+
+    def make() -> MakeTerms:
+        g, weight = to_numpy(seen.points.prob), shares(seen)
+        together = (g * weight[:, None]).T @ g
+        np.fill_diagonal(together, -1.0)
+        most = _MOST_COMPETING // seen.n_classes
+        others = np.argsort(-together, axis=1, kind="stable")[:, :most]
+        return _LogSums(_scale(seen), np.sort(others, axis=1))
+
+    return seen.once(_competing, make)
 
 
 @dataclass(frozen=True, eq=False)
 class _LogSums:
     scale: float
+    others: npt.NDArray[np.intp]
+    """(k, s) with which classes each may be confused."""
 
     def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
-        k = log_g.shape[0]
-        others = [[j for j in range(k) if j != i] for i in range(k)]
-        them = xp.take(log_g, like(np.array(others).ravel(), log_g), axis=0)
-        beyond = xp.reshape(them, (k, k - 1, -1)) - log_g[:, None, :]
+        k, s = self.others.shape
+        them = xp.take(log_g, like(self.others.ravel(), log_g), axis=0)
+        beyond = xp.reshape(them, (k, s, -1)) - log_g[:, None, :]
         # log(1 + exp(beyond)), without overflow.
         values = xp.clip(beyond, min=0.0) + xp.log1p(xp.exp(-xp.abs(beyond)))
         return ClassTerms(values / self.scale)
