@@ -19,11 +19,10 @@ from propercal._files.columns import (
     find_label_column,
     groups_of,
     ids_of,
-    numbers_of,
     text_of,
-    weights_of,
 )
 from propercal._files.names import listed
+from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,11 +22,11 @@ from propercal._files.columns import (
     check_classes,
     find_label_column,
     in_table,
-    numbers_of,
     text_of,
 )
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
+from propercal._files.numbers import numbers_of
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal.cli.each_file import read
@@ -157,9 +156,10 @@ def _tables(path: Path, suffix: str, lines: Iterable[str], size: int) -> Iterato
             names = names or list(found)
             yield pd.DataFrame({name: found[name] for name in names}, dtype=object)
         return
-    rows = csv.reader(lines, delimiter=SEPARATORS[suffix], skipinitialspace=True)
+    rows = formats.fields(lines, SEPARATORS[suffix])
     with formats.damage_said(path, suffix.removeprefix(".")):
         header = [name.strip() for name in next(rows, [])]
+        formats.check_separator(path, header, SEPARATORS[suffix])
         formats.check_distinct(path, header)
         filled_rows = (row for row in rows if row)
         while found_rows := list(islice(filled_rows, size)):
@@ -172,7 +172,7 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
         if len(row) != len(header):
             raise ValueError(
                 f"{path}: a row of {len(row)} fields, {listed(row)}: expected {len(header)}, as "
-                "the header has; write each row anew."
+                "the header has; write each row anew, numbers with points and not with commas."
             )
 
 
