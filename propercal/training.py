@@ -19,7 +19,7 @@ from propercal._array import detached, is_torch
 from propercal._data.advice import advises
 from propercal._data.columns import name_columns
 from propercal._data.holders import hold
-from propercal._data.messages import bad_value, held_warnings, some_names, warn
+from propercal._data.messages import bad_value, columns_said, held_warnings, warn
 from propercal._data.settings import check_flag, names_given
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
@@ -221,8 +221,8 @@ class LeastRefinement:
         known = (first.columns_.name,) if first.columns_.single else first.columns_.names
         raise bad_value(
             "y_proba",
-            f"columns {some_names(names or ['without names'])}",
-            f"{some_names(known or ['without names'])}, as in epochs before, since y_true names "
+            columns_said(names),
+            f"{columns_said(known, '')}, as in epochs before, since y_true names "
             "none of them, but counts columns",
             "select the same columns in one order for each epoch",
         )

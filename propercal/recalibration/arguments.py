@@ -16,7 +16,7 @@ from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, columns_said
 from propercal._data.predictions import Predictions, validate
 from propercal._data.reading import Names
 from propercal._data.tokens import is_number, is_permutation, said_beside
@@ -229,8 +229,8 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
     if not in_order:
         raise bad_value(
             "X",
-            f"columns {list(columns or ['without names'])}",
-            f"{list(names or ['without names'])}, in the order of fit",
+            columns_said(columns),
+            f"{columns_said(names, '')}, in the order of fit",
             "select them in this order, or fit and apply it without names",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -91,7 +92,7 @@ def test_weights_that_are_true_or_false(tmp_path: Path, written_as: tuple[str, s
     data = read_predictions(path, weight_column="w")
     np.testing.assert_array_equal(data.sample_weight, [1.0, 0.0, 1.0, 1.0])
     table = pd.DataFrame({"dry": [row[0] for row in ROWS], "wet": [row[1] for row in ROWS]})
-    settings = {"generator": "brier", "method": "risk", "bandwidth": 0.5}
+    settings: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.5}
     masked = decompose([row[2] for row in ROWS], table, sample_weight=counts, **settings)
     # 2 (1 - p)^2 of the rows that count, by hand.
     assert masked.risk == pytest.approx((2 * 0.25**2 + 2 * 0.125**2 + 2 * 0.375**2) / 3)
