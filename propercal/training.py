@@ -20,11 +20,13 @@ from propercal._data.advice import advises
 from propercal._data.columns import name_columns
 from propercal._data.holders import hold
 from propercal._data.messages import bad_value, columns_said, held_warnings, warn
+from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.settings import check_flag, names_given
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
 from propercal.recalibration.arguments import Columns, are_those_of_fit
+from propercal.recalibration.called import calling
 from propercal.recalibration.temperature import TemperatureScaling
 from propercal.result import Decomposition
 
@@ -203,7 +205,7 @@ class LeastRefinement:
                 labels=self.labels,
                 pos_label=self.pos_label,
             )
-        with held_warnings() as of_temperature:
+        with held_warnings() as of_temperature, calling(USUAL_NAMES):
             scaling: Any = self._scaling().fit(y_proba, y_true, sample_weight)
         self._check_columns(y_true, y_proba, scaling.columns_)
         self._first = self._first or scaling
@@ -308,8 +310,13 @@ class LeastRefinement:
         ValueError
             If there was no epoch yet, or the predictions cannot be used.
         """
+        return self._calibrated(y_proba, USUAL_NAMES)
+
+    def _calibrated(self, y_proba: object, names: Names) -> Any:
+        """Return calibrated predictions, which errors call by these names."""
         _ = self.weights
-        return self._fitted.predict_proba(y_proba)
+        with calling(names):
+            return self._fitted.predict_proba(y_proba)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all there is to know, so that training can be resumed: numbers and tensors."""

@@ -65,7 +65,9 @@ def _booleans_as_numbers(table: pd.DataFrame, column: str) -> pd.DataFrame:
     Booleans of parquet, JSON and arrays are these numbers too.
     """
     values = [BOOLEANS.get(text_of(each).lower()) for each in table[column]]
-    return table if None in values else table.assign(**{column: values})
+    if None in values:
+        return table
+    return table.assign(**{column: np.array(values, dtype=np.float64)})
 
 
 def _otherwise_written(values: pd.Series[Any]) -> str | None:

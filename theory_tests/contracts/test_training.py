@@ -108,7 +108,7 @@ def test_what_is_loaded_knows_what_its_columns_were_called() -> None:
         again.load_state_dict(kept.state_dict())
         for each in (kept, again):
             np.testing.assert_array_equal(each.predict_proba(predictions), kept.predict_proba(predictions.to_numpy()))
-            with pytest.raises(ValueError, match=r"^X = (columns \['x', 'y', 'z'\]: expected \['z', 'x', 'y'\], in the order of fit|a column named 'well': expected)"):
+            with pytest.raises(ValueError, match=r"^y_proba = (columns \['x', 'y', 'z'\]: expected \['z', 'x', 'y'\], in the order of fit|a column named 'well': expected)"):
                 each.predict_proba(other)
 
 
