@@ -120,8 +120,13 @@ class Columns:
                 "leave it out."
             )
 
-    def check_logits(self, path: Path, key: str) -> None:
-        """Raise where an array is taken for what its name says that it is not."""
+    def check_kind(self, path: Path, key: str) -> None:
+        """Raise where an array is taken for what its name, `key`, says that it is not."""
+        if self.classes and key == "confidence":
+            raise ValueError(
+                f"{path}: classes = {listed(self.classes)}: expected none beside 'confidence', "
+                "which is the probability that a prediction is right; leave it out."
+            )
         if self.from_logits and key != "logits":
             raise ValueError(
                 f"{path}: {key!r} with from_logits = True: expected 'logits'; rename it, or leave "
@@ -198,17 +203,7 @@ def codes_of(
     `in_order` says that columns have an order, in which labels may count them. Rows of weight 0
     need no label.
     """
-    used = None if weights is None or not (weights > 0).any() else weights != 0
-    if used is not None:
-        labels = _labels_that_count(labels, used)
-    if not labels:
-        raise ValueError(f"{path}: no rows: expected two or more; give a file that has some.")
-    missing = [row for row, label in enumerate(labels) if not label]
-    if missing:
-        raise ValueError(
-            f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
-            "from 0 below the header): expected a label in every row; remove those rows."
-        )
+    labels, used = _labels_there(path, labels, weights)
     held = Held(values_of(labels))
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
@@ -225,6 +220,35 @@ def codes_of(
     _warn_of_absent(path, codes, class_names, columns)
     read = Read.of(codes, found)._replace(names=tuple(class_names))
     return read.in_said_order() if columns.classes else read
+
+
+def labels_as_given(
+    path: Path, labels: list[str], weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[Any]:
+    """Return labels beside columns without names, as numbers where all are, or raise."""
+    values = values_of(_labels_there(path, labels, weights)[0])
+    return values.astype(np.int64) if values.dtype.kind == "O" else values
+
+
+def _labels_there(
+    path: Path, labels: list[str], weights: npt.NDArray[np.float64] | None
+) -> tuple[list[str], npt.NDArray[np.bool_] | None]:
+    """Return labels of all rows, or raise, and which rows count; None for all.
+
+    Rows of weight 0 need no label.
+    """
+    used = None if weights is None or not (weights > 0).any() else weights != 0
+    if used is not None:
+        labels = _labels_that_count(labels, used)
+    if not labels:
+        raise ValueError(f"{path}: no rows: expected two or more; give a file that has some.")
+    missing = [row for row, label in enumerate(labels) if not label]
+    if missing:
+        raise ValueError(
+            f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
+            "from 0 below the header): expected a label in every row; remove those rows."
+        )
+    return labels, used
 
 
 def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> list[str]:

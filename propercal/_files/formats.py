@@ -131,10 +131,7 @@ class Npz:
 
     def text(self, key: str) -> npt.NDArray[Any]:
         """Return the same, bytes as the text that they are."""
-        found = self.array(key)
-        return (
-            np.char.decode(found, "utf-8", "surrogateescape") if found.dtype.kind == "S" else found
-        )
+        return as_text(self.array(key))
 
     def described(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """Return the shape and the type that an array says to have; None for what is none."""
@@ -146,6 +143,11 @@ class Npz:
             # What is not needed may be damaged.
             return None
         return shape, dtype
+
+
+def as_text(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array, bytes as the text that they are."""
+    return np.char.decode(found, "utf-8", "surrogateescape") if found.dtype.kind == "S" else found
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from propercal._data.holders import is_default
 from propercal._data.times import times_of
 from propercal._files import formats
+from propercal._files.arrays import labels_of
 from propercal._files.columns import (
     Columns,
     check_categories,
@@ -27,8 +28,10 @@ from propercal._files.columns import (
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
+from propercal._files.prediction_file import SCORE_KEYS
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
+from propercal._files.tables import numbers_of_lists
 from propercal.cli.each_file import read
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ class Chunk(NamedTuple):
     y_true: Any
     y_proba: Any
     from_logits: bool
+    is_counted: bool = False
+    """Whether labels, which have the names of columns, were numbers of these."""
 
 
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
@@ -93,8 +98,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
     labels: Any = data.y_true
     if len(names) == 1:
         # What labels mean beside one column is settled by all files together.
-        with formats.Npz(path) as archive:
-            labels = archive.array("labels")
+        labels = labels_of(path)
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
     ids = None if data.ids is None else pd.Index(data.ids)
@@ -105,7 +109,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         proba = _table(y_proba[part], names, rows)
         # The columns of marks are those of predictions.
         own = names if labels.ndim == 2 and data.names_of_labels else []
-        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits)
+        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits, data.is_counted)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -205,11 +209,10 @@ def _chunk(
     # Under the name of their column, and in the order of its categories.
     y_true = in_table(labels, table[label])
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
-    lists = [key for key in ("probs", "logits") if key in names and _is_list(table[key].iloc[0])]
+    lists = [key for key in SCORE_KEYS if key in names and isinstance(table[key].iloc[0], list)]
     if lists:
-        numbers = np.array(table[lists[0]].tolist(), dtype=np.float64)
-        named = list(columns.classes) or [str(i) for i in range(numbers.shape[1])]
-        proba: Any = pd.DataFrame(numbers, rows, named)
+        numbers = numbers_of_lists(path, table, lists, columns, label)
+        proba: Any = _table(numbers, columns.classes, rows)
         return Chunk(y_true, proba, lists[0] == "logits")
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
@@ -223,7 +226,3 @@ def _chunk(
     else:
         proba = pd.DataFrame(found, rows)
     return Chunk(y_true, proba, columns.from_logits)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)

@@ -77,6 +77,10 @@ class Convention(NamedTuple):
         """Whether all predictions were one column."""
         return n_classes == 2 and not self.unnamed and self.columns is None
 
+    def in_doubt(self, n_classes: int) -> Convention:
+        """Return the same where no name has decided the order of columns."""
+        return self._replace(doubts=self.doubts or Doubts.empty(n_classes))
+
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
         if separate is None:
