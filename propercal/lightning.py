@@ -15,9 +15,11 @@ from functools import cache
 from typing import Any, Self, Unpack, cast
 
 from propercal._data.messages import bad_value, held_warnings, warn
+from propercal._data.reading import Names
 from propercal._data.settings import check_flag
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike, Settings
+from propercal.recalibration.called import calling
 from propercal.training import LeastRefinement
 
 __all__ = ["StopAtLeastRefinement"]
@@ -170,7 +172,7 @@ class StopAtLeastRefinement:
         array of shape (n, k)
             Probabilities, of the library and on the device of `logits`.
         """
-        return self.kept.predict_proba(logits)
+        return self.kept._calibrated(logits, Names(proba="logits"))
 
     def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin with no rows."""
@@ -231,7 +233,10 @@ class StopAtLeastRefinement:
                     "validation rows", "none", "20 or more", "see whether ignore_index leaves any"
                 )
             rows, result = metric._rows(), metric._decompose()
-        with held_warnings() as of_temperature:
+        with (
+            held_warnings() as of_temperature,
+            calling(Names("target", "logits" if kept.from_logits else "preds")),
+        ):
             scaling = kept._scaling().fit(rows.preds, rows.target, rows.weight)
         self._metric = None
         kept._note(pl_module, result, scaling, int(trainer.current_epoch), doubts, of_temperature)

@@ -19,12 +19,14 @@ from propercal._array import detached, is_torch
 from propercal._data.advice import advises
 from propercal._data.columns import name_columns
 from propercal._data.holders import hold
-from propercal._data.messages import bad_value, held_warnings, some_names, warn
+from propercal._data.messages import bad_value, columns_said, held_warnings, warn
+from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.settings import check_flag, names_given, taken_at_word
 from propercal.decomposition import decompose
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
 from propercal.recalibration.arguments import Columns, are_those_of_fit
+from propercal.recalibration.called import calling
 from propercal.recalibration.temperature import TemperatureScaling
 from propercal.result import Decomposition
 
@@ -203,7 +205,7 @@ class LeastRefinement:
                 labels=self.labels,
                 pos_label=self.pos_label,
             )
-        with held_warnings() as of_temperature:
+        with held_warnings() as of_temperature, calling(USUAL_NAMES):
             scaling: Any = self._scaling().fit(y_proba, y_true, sample_weight)
         self._check_columns(y_true, y_proba, scaling.columns_)
         self._first = self._first or scaling
@@ -221,8 +223,8 @@ class LeastRefinement:
         known = (first.columns_.name,) if first.columns_.single else first.columns_.names
         raise bad_value(
             "y_proba",
-            f"columns {some_names(names or ['without names'])}",
-            f"{some_names(known or ['without names'])}, as in epochs before, since y_true names "
+            columns_said(names),
+            f"{columns_said(known, '')}, as in epochs before, since y_true names "
             "none of them, but counts columns",
             "select the same columns in one order for each epoch",
         )
@@ -308,8 +310,13 @@ class LeastRefinement:
         ValueError
             If there was no epoch yet, or the predictions cannot be used.
         """
+        return self._calibrated(y_proba, USUAL_NAMES)
+
+    def _calibrated(self, y_proba: object, names: Names) -> Any:
+        """Return calibrated predictions, which errors call by these names."""
         _ = self.weights
-        return self._fitted.predict_proba(y_proba)
+        with calling(names):
+            return self._fitted.predict_proba(y_proba)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all there is to know, so that training can be resumed: numbers and tensors."""

@@ -30,7 +30,7 @@ from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, columns_said
 from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing
 from propercal._data.rows import (
     Order,
@@ -296,8 +296,8 @@ def _with_columns_of(
     except OtherColumnsError as error:
         raise bad_value(
             called[1].proba,
-            f"columns {list(held.columns or ['without names'])}",
-            f"those of {called[0].proba}, {list(other.columns or ['without names'])}",
+            columns_said(held.columns),
+            f"those of {called[0].proba}, {columns_said(other.columns, '')}",
             "name the columns of both alike, or pass both without names",
         ) from error
     if order is None:

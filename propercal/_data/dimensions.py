@@ -48,6 +48,8 @@ class Dimensions:
     """Whether the caller says in which order the dimensions of samples are."""
     turned: bool = False
     """Whether no array has them in that order."""
+    said: bool = False
+    """Whether the caller says which dimension is which, though no array may name them."""
 
     @classmethod
     def of(cls, y_true: object, y_proba: object, layout: Layout, called: Names) -> Dimensions:
@@ -68,14 +70,15 @@ class Dimensions:
                     f"a dimension of {argument}: {some_dims(dims)}",
                     "name one",
                 )
-        if layout.sample_dims is not None or layout.class_dim is not None:
+        is_said = layout.sample_dims is not None or layout.class_dim is not None
+        if is_said:
             samples, classes = said(dims, layout, argument)
         else:
             other = y_true if reference is y_proba else None
             samples, classes = told(dims, reference, other, argument, called)
         ordered = layout.sample_dims is not None
         turned = ordered and not layout.beside(y_true, y_proba).followed
-        return cls(samples, classes, called, reference, y_true, ordered, turned)
+        return cls(samples, classes, called, reference, y_true, ordered, turned, is_said)
 
     def read(self, y_true: object, y_proba: object, weight: object) -> tuple[Any, Any, Any]:
         """Return the three as rows."""
@@ -108,7 +111,7 @@ class Dimensions:
         if 0 in y_true.shape:
             # Whoever needs rows says so.
             return None
-        if all_counted(dims) or all_counted(tuple(self.reference.dims)):
+        if self._by_order(dims):
             first = y_true.isel(dict.fromkeys(dims[1:], 0), drop=True)
         elif self.classes in dims:
             first = y_true.isel({self.classes: 0}, drop=True)
@@ -117,6 +120,13 @@ class Dimensions:
         numbered = first.copy(data=np.arange(first.size).reshape(first.shape))
         found: Order = self._rows(self.called.labels, numbered).values
         return found
+
+    def _by_order(self, dims: tuple[Hashable, ...]) -> bool:
+        """Tell whether dimensions are read by their order, as no one has given them names."""
+        others = tuple(self.reference.dims)
+        # Names that xarray has given are names to who says one of them.
+        said = self.said and len(dims) > 1 and set(dims) <= set(others)
+        return (all_counted(dims) or all_counted(others)) and not said
 
     def _rows(self, argument: str, values: Any) -> Any:
         if not is_labelled(values):
@@ -127,7 +137,7 @@ class Dimensions:
             if len(dims) == 1 or coordinates:
                 return self._held(argument, values, dims, None)
             return hold(argument, values)
-        if all_counted(dims) or all_counted(tuple(self.reference.dims)):
+        if self._by_order(dims):
             if dims and dims[:1] == self.samples:
                 values = self._inorder_of(argument, values, dims[0])
             return self._held(argument, values, dims[:1], dims[1] if len(dims) == 2 else None)

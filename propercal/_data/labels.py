@@ -371,7 +371,14 @@ def _unknown_labels(
     values: npt.NDArray[Any], unknown: list[Any], names: Given, naming: Naming, held: Held
 ) -> ValueError:
     rows = np.flatnonzero(np.isin(values, np.array(unknown, dtype=values.dtype)))
-    if naming.labels is not None:
+    fix = "correct the labels, or pass labels=[...], the class of every column in order"
+    if naming.called.rows_before:
+        expected = f"one of {list(names)}, the classes of rows before"
+        fix = (
+            "write classes alike in each update, or pass labels=[...], the class of every column "
+            "in order, from the start"
+        )
+    elif naming.labels is not None:
         expected = f"one of labels={list(names)}"
     elif naming.single:
         expected = f"one of {list(names)}, the classes of one column of {naming.called.proba}"
@@ -381,5 +388,5 @@ def _unknown_labels(
         naming.called.labels,
         f"{unknown[0]!r} at {some_rows(held.given(rows))}",
         expected,
-        "correct the labels, or pass labels=[...], the class of every column in order",
+        fix,
     )

@@ -93,6 +93,8 @@ def told(
     if len(dims) < 2:
         return dims, None
     by_order = dims[:-1], dims[-1]
+    if len(dims) == 2 and other is not None:
+        _check_shape(reference, other, argument, called)
     if all_counted(dims):
         return by_order
     if is_labelled(other) and not all_counted(tuple(other.dims)):
@@ -100,7 +102,7 @@ def told(
         rest = [dim for dim in dims if dim not in others]
         if len(rest) == 1 and len(others) == len(dims) - 1:
             return tuple(dim for dim in dims if dim in others), rest[0]
-        if len(dims) == 2 and others == dims:
+        if len(dims) == 2 and not rest and len(others) == 2:
             return _two(dims, (reference, other), argument)
         if not rest and len(others) == len(dims):
             raise _untold(dims, argument)
@@ -119,6 +121,23 @@ def told(
         return _two(dims, (reference,), argument)
     # As many rows as labels are samples.
     return (dims[1:], dims[0]) if shape[:1] == reference.shape[1:] else by_order
+
+
+def _check_shape(reference: Any, other: object, argument: str, called: Names) -> None:
+    """Raise where labels have as many rows as the last dimension, not the first; no name tells."""
+    dims, (k, n) = tuple(reference.dims), reference.shape
+    counted = all_counted(dims), is_labelled(other) and all_counted(other.dims)  # type: ignore[attr-defined]
+    if k == n or (is_labelled(other) and not any(counted)):
+        return
+    shape = tuple(np.shape(hold(called.labels, other).values))
+    if shape in ((n,), (n, 1)) or (shape == (n, k) and not all(counted)):
+        raise bad_value(
+            argument,
+            f"dimensions {some_dims(dims)} of sizes {k} and {n}, beside {called.labels} of "
+            f"{n} rows",
+            "that of the classes last",
+            f"pass class_dim={dims[0]!r} if {dims[0]!r} is that of the classes",
+        )
 
 
 def _two(

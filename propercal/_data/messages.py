@@ -87,6 +87,12 @@ def some_rows(rows: Iterable[int | None], *, most: int = 5) -> str:
     return f"row{'s' if len(rows) != 1 else ''} {names}{more}"
 
 
+def columns_said(names: Iterable[object] | None, what: str = "columns ") -> str:
+    """Return names of columns, after what they are, or in words that there are none."""
+    found = [] if names is None else list(names)
+    return f"{what}{found}" if found not in ([], [None]) else "columns without names"
+
+
 def some_names(names: Sequence[object], *, most: int = 5) -> str:
     """List names, at most `most` of them."""
     more = ", ..." if len(names) > most else ""

@@ -126,7 +126,7 @@ class OneColumn:
                 f"a class like those of {self.called.labels}, {some_names(uniques)}",
                 f"pass it as {self.called.labels} would have it",
             )
-        negative = others[0] if others else _opposite(found[0] if found else positive)
+        negative = others[0] if others else opposite(found[0] if found else positive)
         if self.pos_label is not None:
             self._check_name(found[0] if found else positive, negative, uniques)
         return (negative, *(found or [positive]))
@@ -262,7 +262,7 @@ def _may_be_one_of_two(positive: Any, other: Any) -> bool:
     return isinstance(positive, str) or is_number(plain(other))
 
 
-def _opposite(positive: Any) -> Any:
+def opposite(positive: Any) -> Any:
     """Name the class that did not occur."""
     if isinstance(positive, bool):
         return not positive

@@ -31,6 +31,8 @@ class Names:
     weight: str = "sample_weight"
     model: str | None = None
     """The name of the model whose predictions these are, where the caller gives it one."""
+    rows_before: bool = False
+    """Whether rows before have named the classes, which no argument of the caller lists."""
 
 
 #: As most functions call them.

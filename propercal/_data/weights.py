@@ -18,7 +18,8 @@ from propercal._data.tokens import key
 from propercal._typing import Array
 
 Floats = npt.NDArray[np.float64]
-_FIX = "pass one finite weight ≥ 0 per row, at least two of them positive"
+_FOR_EACH = "pass one finite weight ≥ 0 per row"
+_FIX = f"{_FOR_EACH}, at least two of them positive"
 
 
 def weights_given(
@@ -30,8 +31,10 @@ def weights_given(
     called: Names = USUAL_NAMES,
 ) -> Floats | None:
     """Return weights as they are given, 0 where the label is to be ignored; None for none."""
-    weight = None if sample_weight is None else _numbers(sample_weight, n, called.weight)
     name = called.weight
+    # Rows of a stream may have no weight, as long as others of it have some.
+    fix = _FIX if smallest > 1 else _FOR_EACH
+    weight = None if sample_weight is None else _numbers(sample_weight, n, name, fix)
     check_scalar("ignore_index", ignore_index)
     if ignore_index is not None and labels is not None:
         ignored = _ignored(labels, ignore_index, called)
@@ -91,7 +94,7 @@ def read_weights(
     return normalised(given, n, prob, keep_weightless=False, name=name, places=places)
 
 
-def _numbers(sample_weight: object, n: int, name: str) -> Floats:
+def _numbers(sample_weight: object, n: int, name: str, fix: str) -> Floats:
     held = hold(name, sample_weight)
     given = read_numpy(name, held.values)
     if given.dtype.kind not in "biuf" or given.shape != (n,):
@@ -99,14 +102,14 @@ def _numbers(sample_weight: object, n: int, name: str) -> Floats:
             name,
             f"an array of shape {given.shape} and type {given.dtype}",
             f"numbers of shape ({n},)",
-            _FIX,
+            fix,
         )
     weight = given.astype(np.float64)
     odd = ~(np.isfinite(weight) & (weight >= 0))
     if odd.any():
         rows = np.flatnonzero(odd)
         found = f"{weight[rows[0]]} at {some_rows(held.given(rows))}"
-        raise bad_value(name, found, "finite weights ≥ 0", _FIX)
+        raise bad_value(name, found, "finite weights ≥ 0", fix)
     return weight
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from propercal._files import formats
-from propercal._files.class_names import Read, in_order_of_names
+from propercal._files.class_names import Read, in_order_of_names, named_by_caller
 from propercal._files.columns import Columns
 from propercal._files.formats import Npz
 from propercal._files.names import listed
@@ -44,7 +44,7 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         weight, group, _ = beside.values()
         own = columns.id_among(found)
         (key,) = scores
-        columns.check_logits(path, key)
+        columns.check_kind(path, key)
         y_true, y_proba = archive.text("labels"), archive.array(key)
         read = Read(y_true)
         if key != "confidence":
@@ -85,7 +85,6 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
         ("weight_column", columns.weight),
         ("group_column", columns.group),
         ("id_column", columns.id),
-        ("classes", ", ".join(columns.classes) or None),
     ):
         if name is not None:
             raise ValueError(
@@ -93,11 +92,25 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
                 "file."
             )
     key, labels = formats.beside(path, SCORE_KEYS)
-    columns.check_logits(path, key)
+    columns.check_kind(path, key)
+    y_true, y_proba = formats.as_text(formats.read_npy(labels)), formats.read_npy(path)
+    read = Read(y_true)
+    if columns.classes:
+        read = named_by_caller(path, y_true, y_proba, columns.classes, columns.model)
     return PredictionFile(
         path=path,
-        y_true=formats.read_npy(labels),
-        y_proba=formats.read_npy(path),
+        y_true=read.labels,
+        y_proba=y_proba,
         from_logits=key == "logits",
-        class_names=(),
+        class_names=read.names,
+        labels=read.to_pass_on,
+        is_counted=read.is_counted,
     )
+
+
+def labels_of(path: Path) -> npt.NDArray[Any]:
+    """Return the labels of a file of arrays as it has them."""
+    if path.suffix.lower() == ".npy":
+        return formats.as_text(formats.read_npy(formats.beside(path, SCORE_KEYS)[1]))
+    with Npz(path) as archive:
+        return archive.text("labels")

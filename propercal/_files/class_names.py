@@ -197,6 +197,33 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
     return found
 
 
+def named_by_caller(
+    path: Path,
+    labels: npt.NDArray[Any],
+    scores: npt.NDArray[Any],
+    given: Sequence[str],
+    model: str | None,
+) -> Read:
+    """Return labels as places of columns that only a caller names."""
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        return _of_one_given(path, labels, given, model)
+    names = _names(path, _GIVEN, np.array(given), scores.shape[1])
+    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(given))
+    return read.in_said_order()
+
+
+def _of_one_given(
+    path: Path, labels: npt.NDArray[Any], given: Sequence[str], model: str | None
+) -> Read:
+    """Return labels beside one column that the caller names."""
+    if len(given) > 1:
+        raise ValueError(
+            f"{path}: classes = {listed(given)}: expected one, that of the one column."
+        )
+    proba = Held(np.empty(0), name=given[0])
+    return _read_beside(path, proba, labels, model)._replace(names=(given[0],))
+
+
 def _of_one_column(
     archive: Npz,
     labels: npt.NDArray[Any],
@@ -206,12 +233,7 @@ def _of_one_column(
 ) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
     if given:
-        if len(given) > 1:
-            raise ValueError(
-                f"{archive.path}: classes = {listed(given)}: expected one, that of the one column."
-            )
-        proba = Held(np.empty(0), name=given[0])
-        return _read_beside(archive.path, proba, labels, model)._replace(names=(given[0],))
+        return _of_one_given(archive.path, labels, given, model)
     for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])

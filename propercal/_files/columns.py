@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.advice import known_of
 from propercal._data.columns import no_classes
 from propercal._data.holders import Held, hold
 from propercal._data.labels import Classes, read_labels
@@ -20,7 +19,7 @@ from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
 from propercal._files.class_names import Read
-from propercal._files.names import advising, listed, reason
+from propercal._files.names import advising, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
 LABEL_COLUMNS = ("label", "labels")
 #: Columns that tell rows apart, where a command looks for one.
 _IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
-_BOOLEANS = {"false": False, "true": True}
+#: How truth is written, in lower case.
+BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
 _CALLED = Names(labels="labels", proba="the table")
@@ -120,8 +120,13 @@ class Columns:
                 "leave it out."
             )
 
-    def check_logits(self, path: Path, key: str) -> None:
-        """Raise where an array is taken for what its name says that it is not."""
+    def check_kind(self, path: Path, key: str) -> None:
+        """Raise where an array is taken for what its name, `key`, says that it is not."""
+        if self.classes and key == "confidence":
+            raise ValueError(
+                f"{path}: classes = {listed(self.classes)}: expected none beside 'confidence', "
+                "which is the probability that a prediction is right; leave it out."
+            )
         if self.from_logits and key != "logits":
             raise ValueError(
                 f"{path}: {key!r} with from_logits = True: expected 'logits'; rename it, or leave "
@@ -150,20 +155,6 @@ def check_categories(
             "parquet does not keep: expected labels that name columns, or plain numbers that count "
             "them; write the column as text or as integers."
         )
-
-
-def weights_of(
-    path: Path, table: pd.DataFrame, weight_column: str | None
-) -> npt.NDArray[np.float64] | None:
-    """Return the weights of rows, None where no column has them."""
-    if weight_column is None:
-        return None
-    if weight_column not in table.columns:
-        raise ValueError(
-            f"{path}: weight_column = {weight_column!r}: expected one of the columns "
-            f"{listed(list(table.columns))}."
-        )
-    return numbers_of(path, table, weight_column, "a number of 0 or more in each row; correct it.")
 
 
 def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
@@ -196,40 +187,6 @@ def find_label_column(path: Path, columns: Sequence[str], label_column: str | No
     )
 
 
-def _of_classes() -> str:
-    """Return what columns should hold, and what names the others where the command has it."""
-    others = known_of("drop", "id_column", "label_column", "weight_column", "group_column")
-    return (
-        "every column but those of labels, weights and groups to hold the probabilities of a "
-        "class; name these with classes (--class on the command line), or the others with "
-        f"{' or '.join(others)} ({', '.join(map(_flag, others))} on the command line)."
-    )
-
-
-def numbers_of(
-    path: Path, table: pd.DataFrame, column: str, expected: str | None = None
-) -> npt.NDArray[np.float64]:
-    """Return a column of numbers, or raise."""
-    # pandas gives this name to a column without a header, such as an index written along.
-    if not column or column.startswith("Unnamed: "):
-        raise ValueError(
-            f"{path}: a column without a name: expected a label column and named class columns; "
-            "name it, or write the table without its index."
-        )
-    values = table[column]
-    try:
-        return values.replace("", "nan").to_numpy(dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path}: column {column!r} does not hold numbers ({reason(error)}): expected "
-            f"{expected or _of_classes()}"
-        ) from error
-
-
-def _flag(argument: str) -> str:
-    return f"--{argument.replace('_', '-')}"
-
-
 def codes_of(
     path: Path,
     labels: list[str],
@@ -246,17 +203,7 @@ def codes_of(
     `in_order` says that columns have an order, in which labels may count them. Rows of weight 0
     need no label.
     """
-    used = None if weights is None or not (weights > 0).any() else weights != 0
-    if used is not None:
-        labels = _labels_that_count(labels, used)
-    if not labels:
-        raise ValueError(f"{path}: no rows: expected two or more; give a file that has some.")
-    missing = [row for row, label in enumerate(labels) if not label]
-    if missing:
-        raise ValueError(
-            f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
-            "from 0 below the header): expected a label in every row; remove those rows."
-        )
+    labels, used = _labels_there(path, labels, weights)
     held = Held(values_of(labels))
     if column is not None:
         held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
@@ -273,6 +220,35 @@ def codes_of(
     _warn_of_absent(path, codes, class_names, columns)
     read = Read.of(codes, found)._replace(names=tuple(class_names))
     return read.in_said_order() if columns.classes else read
+
+
+def labels_as_given(
+    path: Path, labels: list[str], weights: npt.NDArray[np.float64] | None
+) -> npt.NDArray[Any]:
+    """Return labels beside columns without names, as numbers where all are, or raise."""
+    values = values_of(_labels_there(path, labels, weights)[0])
+    return values.astype(np.int64) if values.dtype.kind == "O" else values
+
+
+def _labels_there(
+    path: Path, labels: list[str], weights: npt.NDArray[np.float64] | None
+) -> tuple[list[str], npt.NDArray[np.bool_] | None]:
+    """Return labels of all rows, or raise, and which rows count; None for all.
+
+    Rows of weight 0 need no label.
+    """
+    used = None if weights is None or not (weights > 0).any() else weights != 0
+    if used is not None:
+        labels = _labels_that_count(labels, used)
+    if not labels:
+        raise ValueError(f"{path}: no rows: expected two or more; give a file that has some.")
+    missing = [row for row, label in enumerate(labels) if not label]
+    if missing:
+        raise ValueError(
+            f"{path}: no label in {len(missing)} row(s), the first being row {missing[0]} (counted "
+            "from 0 below the header): expected a label in every row; remove those rows."
+        )
+    return labels, used
 
 
 def _labels_that_count(labels: Sequence[str], used: npt.NDArray[np.bool_]) -> list[str]:
@@ -361,8 +337,8 @@ def in_table(labels: list[str], column: pd.Series[Any]) -> pd.Series[Any]:
 
 def values_of(labels: Sequence[str]) -> npt.NDArray[Any]:
     """Return labels as numbers or booleans where all are written so."""
-    if all(label.lower() in _BOOLEANS for label in labels):
-        return np.array([_BOOLEANS[label.lower()] for label in labels])
+    if all(label.lower() in BOOLEANS for label in labels):
+        return np.array([BOOLEANS[label.lower()] for label in labels])
     if all(re.fullmatch(_WHOLE, label) for label in labels):
         return np.array([int(label.partition(".")[0]) for label in labels], dtype=object)
     return np.array(labels, dtype=str)

@@ -8,6 +8,7 @@ ValueError that names the file.
 from __future__ import annotations
 
 import base64
+import csv
 import gzip
 import io
 import json
@@ -17,7 +18,7 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
@@ -25,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from propercal._files.names import listed, reason
+from propercal._files.names import listed, reason, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,9 @@ LIMIT = 4 << 30
 #: What holds columns, by the end of its name.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PACKED = ".gz"
+#: What other programs put between fields, and how few of them are no part of a name.
+_SEPARATED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
+_FEWEST = {" ": 3}
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -127,10 +131,7 @@ class Npz:
 
     def text(self, key: str) -> npt.NDArray[Any]:
         """Return the same, bytes as the text that they are."""
-        found = self.array(key)
-        return (
-            np.char.decode(found, "utf-8", "surrogateescape") if found.dtype.kind == "S" else found
-        )
+        return as_text(self.array(key))
 
     def described(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         """Return the shape and the type that an array says to have; None for what is none."""
@@ -142,6 +143,11 @@ class Npz:
             # What is not needed may be damaged.
             return None
         return shape, dtype
+
+
+def as_text(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array, bytes as the text that they are."""
+    return np.char.decode(found, "utf-8", "surrogateescape") if found.dtype.kind == "S" else found
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
@@ -205,6 +211,9 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
 
     kind = "tsv" if separator == "\t" else "csv"
     with damage_said(path, kind):
+        start = source.tell()
+        check_separator(path, next(fields(source, separator), []), separator)
+        source.seek(start)
         # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
         # column holds the labels. The header is a row like any other, since pandas renames the
         # second of two equal names, and takes surplus fields for an index.
@@ -219,12 +228,36 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
             )
         except pd.errors.ParserError as error:
             raise ValueError(
-                f"{path}: not a readable {kind} file: {reason(error)}; name every column, and "
-                "end no row with a separator."
+                f"{path}: not a readable {kind} file: {reason(error)}; name every column, end no "
+                "row with a separator, and write numbers with points, not with commas."
             ) from error
     header = [str(name).strip() for name in rows.iloc[0]]
     check_distinct(path, header)
     return rows.iloc[1:].set_axis(header, axis="columns").reset_index(drop=True)
+
+
+def fields(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
+    """Yield the fields of each line of a csv or tsv file."""
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def check_separator(path: Path, header: Sequence[str], separator: str) -> None:
+    """Raise if a header of one field has several where another sign stands between them."""
+    if len(header) != 1:
+        return
+    others = [each for each in _SEPARATED if each != separator]
+    found = max(others, key=lambda sign: header[0].strip().count(sign))
+    n = len(header[0].strip().split(found))
+    if n < _FEWEST.get(found, 2):
+        return
+    suffix = next((end for end, sign in SEPARATORS.items() if sign == found), None)
+    fix = f"write it with {_SEPARATED[separator]} between fields, and points in numbers"
+    if suffix is not None:
+        fix = f"let its name end in {suffix}, or {fix}"
+    raise ValueError(
+        f"{path}: header '{shortened(header[0].strip(), 60)}' is one field, or {n} between "
+        f"{_SEPARATED[found]}: expected {_SEPARATED[separator]} between fields; {fix}."
+    )
 
 
 def check_distinct(path: Path, names: Sequence[str]) -> None:

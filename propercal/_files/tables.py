@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from propercal._files import formats
+from propercal._files.class_names import Read
 from propercal._files.columns import (
     LABEL_COLUMNS,
     Columns,
@@ -19,11 +21,11 @@ from propercal._files.columns import (
     find_label_column,
     groups_of,
     ids_of,
-    numbers_of,
+    labels_as_given,
     text_of,
-    weights_of,
 )
 from propercal._files.names import listed
+from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
 
 if TYPE_CHECKING:
@@ -95,23 +97,55 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     if not lists:
         _check_plain(path, found, columns)
         return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
+    rest = pd.DataFrame(found, dtype=object)
+    label = find_label_column(path, list(found), columns.label)
+    y_proba = numbers_of_lists(path, rest, lists, columns, label)
+    own = columns.id_among(list(found))
+    weights = weights_of(path, rest, columns.weight)
+    labels = [text_of(value) for value in rest[label]]
+    names = columns.classes
+    if names:
+        read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
+    else:
+        # As arrays without names have them, of which decompose says what labels mean.
+        read = Read(labels_as_given(path, labels, weights))
+    return PredictionFile(
+        path=path,
+        y_true=read.labels,
+        y_proba=y_proba,
+        from_logits=lists[0] == "logits",
+        class_names=names,
+        sample_weight=weights,
+        groups=groups_of(path, rest, columns.group),
+        labels=read.to_pass_on,
+        ids=ids_of(path, rest, own),
+    )
+
+
+def numbers_of_lists(
+    path: Path, table: pd.DataFrame, lists: Sequence[str], columns: Columns, label: str
+) -> npt.NDArray[np.float64]:
+    """Return the lists of a table of objects as rows of numbers, or raise; it holds no others."""
     (key, *others) = lists
     if others:
         raise ValueError(f"{path}: lists {listed(lists)}: expected one of them; keep one.")
-    columns.check_logits(path, key)
-    _check_lists(path, key, found[key])
+    columns.check_kind(path, key)
+    given = table[key].tolist()
+    _check_lists(path, key, given)
     with formats.damage_said(path, "jsonl"):
-        rows = [[float(value) for value in row] for row in found.pop(key)]
+        rows = [[float(value) for value in row] for row in given]
         if len({len(row) for row in rows}) > 1:
             raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
-    names = _names_of_list(path, key, len(rows[0]), columns)
-    is_named = bool(columns.classes)
-    columns.check_drop(path, list(found))
-    columns = dataclasses.replace(columns, classes=())
-    columns.check_named(path, list(found))
-    rest = pd.DataFrame(found, dtype=object)
-    label = find_label_column(path, list(found), columns.label)
-    own = columns.id_among(list(found))
+    k, names = len(rows[0]), columns.classes
+    if names and len(names) != k:
+        raise ValueError(
+            f"{path}: classes = {listed(names)}: expected {k}, one for each number of the lists "
+            f"{key!r}; name each once."
+        )
+    found = [name for name in table.columns if name != key]
+    columns.check_drop(path, found)
+    dataclasses.replace(columns, classes=()).check_named(path, found)
+    own = columns.id_among(found)
     apart = (label, columns.weight, columns.group, own, *columns.drop)
     unused = [name for name in found if name not in apart]
     if unused:
@@ -119,22 +153,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
             f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
             "groups; name what is none of these with drop (--drop on the command line)."
         )
-    labels = [text_of(value) for value in rest[label]]
-    # Columns of lists have no names of their own.
-    weights = weights_of(path, rest, columns.weight)
-    read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
-    read = read.in_said_order() if is_named else read
-    return PredictionFile(
-        path=path,
-        y_true=read.labels,
-        y_proba=np.asarray(rows, dtype=np.float64),
-        from_logits=key == "logits",
-        class_names=tuple(names) if is_named else (),
-        sample_weight=weights,
-        groups=groups_of(path, rest, columns.group),
-        labels=read.to_pass_on if is_named else None,
-        ids=ids_of(path, rest, own),
-    )
+    return np.asarray(rows, dtype=np.float64)
 
 
 def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:
@@ -159,14 +178,3 @@ def _check_plain(path: Path, found: Mapping[str, Sequence[object]], columns: Col
                 f"{path}: {name!r} holds lists, or objects: expected text or a number in each "
                 'line; write one object for each row, {"label": "A", "A": 0.7, "B": 0.3}.'
             )
-
-
-def _names_of_list(path: Path, key: str, k: int, columns: Columns) -> list[str]:
-    """Return names of the numbers of a list in JSON: numbers, unless classes were named."""
-    names = list(columns.classes)
-    if names and len(names) != k:
-        raise ValueError(
-            f"{path}: classes = {listed(names)}: expected {k}, one for each number of the lists "
-            f"{key!r}; name each once."
-        )
-    return names or [str(i) for i in range(k)]

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import device, namespace, one_hot, to_numpy
+from propercal._array import device, namespace, one_hot, slices, to_numpy
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator, curved
 from propercal.generators.closed_form import Log
@@ -39,8 +39,10 @@ _UPPER = 1.6448536269514722
 _RIDGE = 1.0
 #: Fits to three of five folds in place of four have a larger variance.
 _FEWER_ROWS = 4 / 3
-#: Numbers in the array of a direction: one for each of its functions, class and row.
-LARGEST_DIRECTION = 30_000_000
+#: Products that a form of a direction takes: its functions, squared, times rows and functions.
+LARGEST_DIRECTION = 8_000_000_000
+#: Numbers of all functions, at the rows whose forms are summed together.
+_BLOCK = 4_000_000
 
 Floats = npt.NDArray[np.float64]
 
@@ -266,13 +268,17 @@ def _curvature(
     """(d, d) the form of F, given that of the log loss."""
     if isinstance(generator, Log):
         return information
-    xp = namespace(rows.own)
-    x, b = _functions(terms, rows.own), rows.own.T
-    d = x.shape[0]
-    moved = b * (x - xp.sum(b * x, axis=1, keepdims=True))
-    bent = curved(generator, rows.own, xp.permute_dims(moved, (0, 2, 1)))
-    bent = xp.reshape(xp.permute_dims(bent, (0, 2, 1)), (d, -1))
-    return to_numpy(xp.reshape(moved * rows.weight, (d, -1)) @ bent.T)
+    xp, r = namespace(rows.own), rows.own.shape[0]
+    total: Any = 0.0
+    for part in slices(r, max(1, _BLOCK // (rows.own.shape[1] * terms.n_terms))):
+        base = rows.own[part, :]
+
+        def bend(vectors: Array, base: Array = base) -> Array:
+            bent = curved(generator, base, xp.permute_dims(vectors, (0, 2, 1)))
+            return xp.permute_dims(bent, (0, 2, 1))
+
+        total = total + terms.rows(part).curvature(base.T, rows.weight[part], bend)
+    return to_numpy(total)
 
 
 def _squares(rows: JudgedRows) -> float:
@@ -290,10 +296,3 @@ def _covariance(psi: Array, rows: JudgedRows) -> Floats:
     weighted = to_numpy(psi * rows.weight)
     sums = np.stack([np.bincount(number, each) for each in weighted])
     return np.asarray(sums @ sums.T)
-
-
-def _functions(terms: Terms, base: Array) -> Array:
-    """(d, k, r) the functions, one by one."""
-    xp = namespace(base)
-    eye: Any = np.eye(terms.n_terms)
-    return terms.scores(xp.asarray(eye, dtype=base.dtype))

@@ -74,6 +74,6 @@ def _terms(fits: CrossFits, points: Sequence[Points]) -> list[list[Terms]]:
     for direction in directions_for(fits.sources.n_classes):
         make_terms = direction(fits.whole)
         few = make_terms(points[0].part(slice(0, 1))).n_terms
-        if few * fits.sources.n_classes * n <= LARGEST_DIRECTION:
+        if few * few * (n + few) <= LARGEST_DIRECTION:
             found.append([each.terms(make_terms) for each in points])
     return found

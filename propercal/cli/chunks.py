@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,19 +16,22 @@ import numpy.typing as npt
 from propercal._data.holders import is_default
 from propercal._data.times import times_of
 from propercal._files import formats
+from propercal._files.arrays import labels_of
 from propercal._files.columns import (
     Columns,
     check_categories,
     check_classes,
     find_label_column,
     in_table,
-    numbers_of,
     text_of,
 )
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
+from propercal._files.numbers import numbers_of
+from propercal._files.prediction_file import SCORE_KEYS
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
+from propercal._files.tables import numbers_of_lists
 from propercal.cli.each_file import read
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Chunk(NamedTuple):
     y_true: Any
     y_proba: Any
     from_logits: bool
+    is_counted: bool = False
+    """Whether labels, which have the names of columns, were numbers of these."""
 
 
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
@@ -94,8 +98,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
     labels: Any = data.y_true
     if len(names) == 1:
         # What labels mean beside one column is settled by all files together.
-        with formats.Npz(path) as archive:
-            labels = archive.array("labels")
+        labels = labels_of(path)
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
     ids = None if data.ids is None else pd.Index(data.ids)
@@ -106,7 +109,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         proba = _table(y_proba[part], names, rows)
         # The columns of marks are those of predictions.
         own = names if labels.ndim == 2 and data.names_of_labels else []
-        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits)
+        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits, data.is_counted)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -157,9 +160,10 @@ def _tables(path: Path, suffix: str, lines: Iterable[str], size: int) -> Iterato
             names = names or list(found)
             yield pd.DataFrame({name: found[name] for name in names}, dtype=object)
         return
-    rows = csv.reader(lines, delimiter=SEPARATORS[suffix], skipinitialspace=True)
+    rows = formats.fields(lines, SEPARATORS[suffix])
     with formats.damage_said(path, suffix.removeprefix(".")):
         header = [name.strip() for name in next(rows, [])]
+        formats.check_separator(path, header, SEPARATORS[suffix])
         formats.check_distinct(path, header)
         filled_rows = (row for row in rows if row)
         while found_rows := list(islice(filled_rows, size)):
@@ -172,7 +176,7 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
         if len(row) != len(header):
             raise ValueError(
                 f"{path}: a row of {len(row)} fields, {listed(row)}: expected {len(header)}, as "
-                "the header has; write each row anew."
+                "the header has; write each row anew, numbers with points and not with commas."
             )
 
 
@@ -205,11 +209,10 @@ def _chunk(
     # Under the name of their column, and in the order of its categories.
     y_true = in_table(labels, table[label])
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
-    lists = [key for key in ("probs", "logits") if key in names and _is_list(table[key].iloc[0])]
+    lists = [key for key in SCORE_KEYS if key in names and isinstance(table[key].iloc[0], list)]
     if lists:
-        numbers = np.array(table[lists[0]].tolist(), dtype=np.float64)
-        named = list(columns.classes) or [str(i) for i in range(numbers.shape[1])]
-        proba: Any = pd.DataFrame(numbers, rows, named)
+        numbers = numbers_of_lists(path, table, lists, columns, label)
+        proba: Any = _table(numbers, columns.classes, rows)
         return Chunk(y_true, proba, lists[0] == "logits")
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
@@ -223,7 +226,3 @@ def _chunk(
     else:
         proba = pd.DataFrame(found, rows)
     return Chunk(y_true, proba, columns.from_logits)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.reading import USUAL_NAMES
 from propercal.cli.output import finite, reason
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class RecalibrationMap:
     def __call__(self, proba: Floats, *, from_logits: bool) -> Floats:
         """Return recalibrated probabilities of the shape of `proba`."""
         from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+        from propercal.recalibration.called import calling
 
         k = max(self.n_columns, 2)
         made: Any
@@ -146,7 +148,9 @@ class RecalibrationMap:
         uniform = np.zeros((k, k)) if from_logits else np.full((k, k), 1 / k)
         made.fit(uniform if self.n_columns > 1 else uniform[:, 0], np.arange(k))
         made.temperature_, made.functions_ = self.temperature, list(self.functions)
-        found = np.asarray(made.predict_proba(proba if self.n_columns > 1 else proba.reshape(-1)))
+        with calling(USUAL_NAMES):
+            found = made.predict_proba(proba if self.n_columns > 1 else proba.reshape(-1))
+        found = np.asarray(found)
         return found if self.n_columns > 1 else found[:, 1].reshape(proba.shape)
 
     def __str__(self) -> str:
@@ -157,13 +161,15 @@ class RecalibrationMap:
 
 def _fitted(kind: str, data: PredictionFile, smoothed: bool) -> Any:
     from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
+    from propercal.recalibration.called import calling
 
     said: dict[str, Any] = {"from_logits": data.from_logits, "labels": data.labels}
     made: dict[str, Any] = {
         "temperature": lambda: TemperatureScaling(**said),
         "isotonic": lambda: ClasswiseIsotonic(**said, smoothed=smoothed),
     }
-    return made[kind]().fit(data.y_proba, data.y_true, sample_weight=data.sample_weight)
+    with calling(USUAL_NAMES):
+        return made[kind]().fit(data.y_proba, data.y_true, sample_weight=data.sample_weight)
 
 
 def _steps(found: Mapping[str, Any]) -> Steps:

@@ -15,9 +15,9 @@ from propercal._data.columns import OtherColumnsError, keys, order_of_columns
 from propercal._data.holders import is_default
 from propercal._files import formats
 from propercal._files.class_names import KEYS, names_of_columns
-from propercal._files.columns import numbers_of
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
+from propercal._files.numbers import numbers_of
 from propercal._files.standard_input import STANDARD_INPUT, read_standard_input
 
 if TYPE_CHECKING:

@@ -54,10 +54,9 @@ _WITH_UNDERSCORE = "|".join(name for name in (*FLAGS, *DATA) if "_" in name)
 _UNDERSCORED = re.compile(rf"(?<!['\"])\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\s*\()")
 #: Labels that count columns otherwise name them, in a file.
 _COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
-_OF_RECALIBRATORS = re.compile(r"(^|: )X(?= (?:=|has|have) )")
 #: What Python calls by one name, and people by a plural.
 _PLURAL = {"has": "have", "holds": "hold", "is": "are", "lets": "let"}
-_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}|(?<![^ ])X) ({'|'.join(_PLURAL)})\b")
+_SINGULAR = re.compile(rf"\b({'|'.join(DATA)}) ({'|'.join(_PLURAL)})\b")
 
 
 def arguments_of(flags: Collection[str]) -> list[str]:
@@ -71,8 +70,7 @@ def in_words(message: str) -> str:
     message = _SINGULAR.sub(lambda m: f"{m[1]} {_PLURAL[m[2]]}", message)
     message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
     message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)
-    message = _UNDERSCORED.sub(lambda m: FLAGS.get(m[1]) or DATA[m[1]], message)
-    return _OF_RECALIBRATORS.sub(r"\1predictions", message)
+    return _UNDERSCORED.sub(lambda m: FLAGS.get(m[1]) or DATA[m[1]], message)
 
 
 def _flag(name: str, value: str) -> str:

@@ -75,7 +75,7 @@ class Contents(NamedTuple):
 
     def _look_for_zero(self, own: Settings) -> bool:
         """Warn, and tell, where labels may count columns from 0 or from 1."""
-        names, columns = self.reading.names, self.reading.columns
+        names, columns = self.reading.classes, self.reading.columns
         counted = names is not None and list(names) == list(range(own.n_classes))
         if own.labels is not None or not counted or self.reading.single(own.n_classes):
             return False

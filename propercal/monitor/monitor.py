@@ -194,17 +194,30 @@ class CalibrationMonitor(Result):
 
     @ignore_underflow
     def _add(
-        self, y_true: object, y_proba: object, *, by: str = "labels", in_order: bool = False
+        self,
+        y_true: object,
+        y_proba: object,
+        *,
+        by: str = "labels",
+        in_order: bool = False,
+        is_counted: bool = False,
     ) -> None:
-        """Add rows; the caller says by an argument that columns are in the order of classes."""
+        """Add rows.
+
+        `in_order` says that the caller said by an argument that columns are in the order of
+        classes; `is_counted` that labels, which name columns, were numbers that count these.
+        """
         with self._lock:
             seen = self._seen
-            found = read(y_true, y_proba, self._own, seen.reading)
+            reading = seen.reading.in_doubt(self.n_classes) if is_counted else seen.reading
+            found = read(y_true, y_proba, self._own, reading)
             if found is None:
                 return
             classes = found.classes._replace(alphabetical=False) if in_order else found.classes
             check_order(classes, [self.generator], self._own.reduction, self.n_classes, by=by)
-            self._seen = seen.after(found, self._limits).looked_at(self._own)
+            # Who says the order of columns is not asked about it.
+            after = seen.after(found, self._limits)
+            self._seen = after._replace(doubted=after.doubted or in_order).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.

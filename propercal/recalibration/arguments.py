@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from propercal._array import namespace
+from propercal._array import like, namespace
 from propercal._data.advice import advises
 from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
@@ -16,15 +17,14 @@ from propercal._data.dimensions import Dimensions
 from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, columns_said
 from propercal._data.predictions import Predictions, validate
-from propercal._data.reading import Names
 from propercal._data.settings import Known
 from propercal._data.tokens import is_number, is_permutation, said_beside
 from propercal._typing import Array
+from propercal.recalibration.called import names_said
 from propercal.recalibration.estimator import not_fitted, note_features
 
-_NAMES = Names(labels="y", proba="X")
 #: What recalibrators are told of classes.
 _SAID = "labels", "pos_label", "from_logits"
 
@@ -55,7 +55,7 @@ class Columns:
         dims, class_dim, scalars = (), None, {}
         if is_labelled(X):
             dims, scalars = tuple(X.dims), scalars_of(X)
-            class_dim = Dimensions.of(y, X, USUAL_LAYOUT, _NAMES).classes
+            class_dim = Dimensions.of(y, X, USUAL_LAYOUT, names_said()).classes
         said = {"labels": fitted.labels, "pos_label": fitted.pos_label}
         name = _selected_by(X) if single and held.name is None else held.name
         known = held.columns, name, single, dims, class_dim, scalars
@@ -100,7 +100,7 @@ class Columns:
             fitting = ["dim_1"]
         if len(fitting) != 1:
             raise bad_value(
-                "X",
+                names_said().proba,
                 f"dimensions {list(X.dims)} of sizes {list(X.shape)}",
                 f"to know which of them is that of the {size} columns",
                 f"name it {self.class_dim!r}, as in fit"
@@ -120,7 +120,7 @@ def _value(name: Any) -> Any:
 @advises(*_SAID)
 def read_training(X: object, y: object, sample_weight: object, settings: Any) -> Predictions:
     """Check what a recalibrator with `settings` is to be fitted to, and note how X is called."""
-    held = align(y, X, sample_weight, called=_NAMES)
+    held = align(y, X, sample_weight, called=names_said())
     predictions = validate(
         held.labels,
         held.proba,
@@ -129,11 +129,11 @@ def read_training(X: object, y: object, sample_weight: object, settings: Any) ->
         labels=settings.labels,
         pos_label=settings.pos_label,
         one_class=True,
-        names=_NAMES,
+        names=names_said(),
     )
     if predictions.multilabel:
         raise bad_value(
-            "y",
+            names_said().labels,
             "an indicator matrix of several labels a row",
             "one class a row",
             "recalibrate each label by itself, as a problem of two classes",
@@ -154,25 +154,40 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     if classes is None:
         name, call = type(fitted).__name__, "call fit(X, y) first"
         raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
-    check_ordered("X", X, FOR_EACH_ROW)
+    check_ordered(names_said().proba, X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
     n = values.shape[0] if values.ndim else 0
+    # What is fitted needs two rows; what is predicted does not.
     if n == 1:
-        # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)
+    elif n == 0 and values.ndim in (1, 2):
+        values = like(_two_rows(values.shape, fitted.columns_.from_logits), values, values.dtype)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
     from_logits = fitted.columns_.from_logits
     # Labels that are made up say nothing of the order of columns.
     known = Known(range(max(2, (*values.shape, 1)[1])))
-    predictions = validate(any_label, values, from_logits=from_logits, labels=known, names=_NAMES)
+    predictions = validate(
+        any_label, values, from_logits=from_logits, labels=known, names=names_said()
+    )
     if predictions.n_classes != len(classes):
         raise bad_value(
-            "X",
+            names_said().proba,
             f"{predictions.n_classes} classes",
             f"{len(classes)}, as in fit",
             "pass the columns it was fitted to",
         )
     return predictions, n
+
+
+def _is_single(values: Array) -> bool:
+    return values.ndim < 2 or int(values.shape[1]) == 1
+
+
+def _two_rows(shape: tuple[int, ...], from_logits: bool) -> npt.NDArray[np.float64]:
+    """Return two rows that are probabilities, or logits that no probabilities are."""
+    rows = np.zeros((2, *shape[1:]))
+    rows[..., :1] = (2 if from_logits else 1) if len(shape) == 2 else -int(from_logits)
+    return rows
 
 
 def are_those_of_fit(X: object, fitted: Any) -> bool:
@@ -188,14 +203,14 @@ def _held(X: object, fitted: Any, classes: list[Any]) -> Held:
     """Return X if its columns are those that were fitted, or raise."""
     known: Columns = fitted.columns_
     if is_labelled(X) and X.ndim > 1:  # type: ignore[attr-defined]
-        held = align(X, X, layout=known.layout(X, len(classes)), called=_NAMES).proba
+        held = align(X, X, layout=known.layout(X, len(classes)), called=names_said()).proba
     else:
-        held = hold("X", X)
-    single = held.values.ndim < 2 or held.values.shape[1] == 1
+        held = hold(names_said().proba, X)
+    single = _is_single(held.values)
     if single != known.single:
         counts = ("one column for each class", "one column, that of the positive class")
         raise bad_value(
-            "X",
+            names_said().proba,
             f"an array of shape {tuple(held.values.shape)}",
             f"{counts[known.single]}, as in fit",
             "pass the columns it was fitted to",
@@ -229,9 +244,9 @@ def _check_order(held: Held, names: tuple[Any, ...] | None, classes: list[Any]) 
         in_order = _reads(classes, held)
     if not in_order:
         raise bad_value(
-            "X",
-            f"columns {list(columns or ['without names'])}",
-            f"{list(names or ['without names'])}, in the order of fit",
+            names_said().proba,
+            columns_said(columns),
+            f"{columns_said(names, '')}, in the order of fit",
             "select them in this order, under these names, or fit and apply it without names",
         )
 
@@ -243,12 +258,12 @@ def _as_selected(held: Held, X: Any, known: Columns, classes: list[Any]) -> Held
         texts = isinstance(value, str) and isinstance(fitted, str)
         if texts and said_beside(value, classes[-1]) != said_beside(fitted, classes[-1]):
             raise bad_value(
-                "X",
+                names_said().proba,
                 f"an array selected by {name!r} = {value!r}",
                 f"{fitted!r}, as in fit",
                 f"select that one, or drop the coordinate by .drop_vars({name!r})",
             )
-    name = selected("X", X, classes)
+    name = selected(names_said().proba, X, classes)
     if name is None and held.name is None:
         name = _selected_by(X)
     return held if name is None else replace(held, name=name)
@@ -270,7 +285,7 @@ def _check_name(held: Held, known: Columns, classes: list[Any]) -> None:
     is_positive = keys([held.name]) == keys([positive])
     if not (alike or is_positive) or not _reads(classes, held, **known.settings):
         raise bad_value(
-            "X",
+            names_said().proba,
             f"a column named {held.name!r}",
             f"the probability of {positive!r}"
             + (", as in fit" if name is None else f", named {name!r} in fit"),

@@ -21,6 +21,7 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.interacting import interacting, interacting_terms
+from propercal.recalibration.ranked_mixture import ranked_mixture
 from propercal.recalibration.terms import MakeTerms
 from propercal.recalibration.top_class import by_predicted_class, monotone, monotone_confidence
 
@@ -47,5 +48,7 @@ def families_for(n_classes: int) -> list[Family]:
         families += [vector, by_predicted_class]
     if smooth_fits(n_classes):
         families.append(smooth)
+    if n_classes > 2:
+        families.append(ranked_mixture)
     families += interacting(n_classes)
     return families

@@ -87,13 +87,13 @@ def smooth(train: TrainingSets) -> Scores:
 
 def mixture(train: TrainingSets) -> Recalibration:
     """Mix classes, r_i = Σ_c g_c M_ci, as confusions between labels do."""
-    return _Mixture(_mixing(train, train.points.prob[None, ...]))
+    return _Mixture(mixing(train, train.points.prob[None, ...]))
 
 
 def tempered_mixture(train: TrainingSets) -> Recalibration:
     """Mix what temperature scaling gives."""
     tempered = train.fit(temperature)
-    return _Mixture(_mixing(train, tempered(train.points)), before=tempered)
+    return _Mixture(mixing(train, tempered(train.points)), before=tempered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,16 +254,20 @@ def spreads(train: TrainingSets) -> Array:
     return xp.clip(xp.sqrt(variance), min=1e-6)
 
 
-def _mixing(train: TrainingSets, prob: Array) -> Array:
-    """Fit matrices M (b, k, k) by expectation maximisation to points (b or 1, n, k).
+def mixing(train: TrainingSets, prob: Array, drawn_to: Array | None = None) -> Array:
+    """Fit matrices M (b, d, k) by expectation maximisation to points (b or 1, n, d).
 
-    The prior is one label on the diagonal of each.
+    The prior is one label on the diagonal of each, or labels (b, d, k) that are given.
     """
     xp = namespace(prob)
     k = train.n_classes
-    eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
-    prior = eye + 0.2 / k
-    matrix = xp.broadcast_to(0.9 * eye + 0.1 / k, (train.counts.shape[0], k, k))
+    if drawn_to is None:
+        eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
+        prior = eye + 0.2 / k
+        matrix = xp.broadcast_to(0.9 * eye + 0.1 / k, (train.counts.shape[0], k, k))
+    else:
+        prior = drawn_to
+        matrix = prior / xp.sum(prior, axis=2, keepdims=True)
     settled = xp.zeros((train.counts.shape[0], 1, 1), dtype=xp.bool, device=device(prob))
     seen = list(_seen_by_class(train, prob))
     for _ in range(_MIXTURE_STEPS):

@@ -25,24 +25,23 @@ from propercal.recalibration.families import (
 )
 from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.points import Points
+from propercal.recalibration.ranks import gaps_between, largest_logs, members, shares, steps
 from propercal.recalibration.terms import ClassTerms, ContextTerms, MakeTerms, RankTerms
 
 #: How many of the largest probabilities a temperature may depend on.
 _LARGEST = 4
 #: How many of the most probable classes have scores by rank.
 _RANKS = 3
-#: Shares of the rows below the steps of what depends on a level: the confidence, or a gap.
-_STEPS = (0.2, 0.4, 0.6, 0.8)
 #: Classes of which each pair may have a temperature of its own.
 _MOST_PAIRED = 14
 #: Classes of which each may have a temperature of its own.
 _MOST_CONTEXT = 100
 #: Classes of which each may be confused with each: k (k − 1) numbers a row.
 _MOST_CONFUSED = 40
+#: Of more classes, a misfit is looked for in so many of these numbers.
+_MOST_COMPETING = 640
 #: How strongly the temperature itself is drawn to that of temperature scaling.
 _SLOPE_RIDGE = 1e-3
-
-Floats = npt.NDArray[np.float64]
 
 
 class _Interacting(Protocol):
@@ -76,7 +75,10 @@ def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms
     """Return what these families multiply by coefficients."""
     # A strong and a weak version multiply the same.
     by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
-    return [each.terms for each in by_kind.values()]
+    found: list[Callable[[TrainingSets], MakeTerms]] = [each.terms for each in by_kind.values()]
+    if _MOST_CONFUSED < n_classes <= _MOST_COMPETING:
+        found.append(_competing)
+    return found
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class VaryingTemperature:
 
     def _terms(self, seen: TrainingSets) -> _Context:
         top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
-        return _Context(_scale(seen), like(_steps(seen, top), top), self.by_class)
+        return _Context(_scale(seen), like(steps(seen, top), top), self.by_class)
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the function, drawn to temperature scaling."""
@@ -181,20 +183,37 @@ class LogSums(_BesideEquivariant):
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
-        return seen.once(LogSums, lambda: _LogSums(_scale(seen)))
+        k = seen.n_classes
+        others = np.array([[j for j in range(k) if j != i] for i in range(k)])
+        return seen.once(LogSums, lambda: _LogSums(_scale(seen), others))
+
+
+def _competing(seen: TrainingSets) -> MakeTerms:
+    """Return these terms for the classes j of which g_i g_j is largest on average."""
+
+    def make() -> MakeTerms:
+        g, weight = to_numpy(seen.points.prob), shares(seen)
+        together = (g * weight[:, None]).T @ g
+        np.fill_diagonal(together, -1.0)
+        most = _MOST_COMPETING // seen.n_classes
+        others = np.argsort(-together, axis=1, kind="stable")[:, :most]
+        return _LogSums(_scale(seen), np.sort(others, axis=1))
+
+    return seen.once(_competing, make)
 
 
 @dataclass(frozen=True, eq=False)
 class _LogSums:
     scale: float
+    others: npt.NDArray[np.intp]
+    """(k, s) with which classes each may be confused."""
 
     def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
-        k = log_g.shape[0]
-        others = [[j for j in range(k) if j != i] for i in range(k)]
-        them = xp.take(log_g, like(np.array(others).ravel(), log_g), axis=0)
-        beyond = xp.reshape(them, (k, k - 1, -1)) - log_g[:, None, :]
+        k, s = self.others.shape
+        them = xp.take(log_g, like(self.others.ravel(), log_g), axis=0)
+        beyond = xp.reshape(them, (k, s, -1)) - log_g[:, None, :]
         # log(1 + exp(beyond)), without overflow.
         values = xp.clip(beyond, min=0.0) + xp.log1p(xp.exp(-xp.abs(beyond)))
         return ClassTerms(values / self.scale)
@@ -213,8 +232,8 @@ class Ranks(_BesideEquivariant):
         return seen.once(Ranks, lambda: self._terms(seen))
 
     def _terms(self, seen: TrainingSets) -> _RankScores:
-        gaps = _gaps(_largest(seen.points))
-        return _RankScores(namespace(gaps[0]).stack([like(_steps(seen, gap), gap) for gap in gaps]))
+        gaps = gaps_between(largest_logs(seen.points, _RANKS + 1))
+        return _RankScores(namespace(gaps[0]).stack([like(steps(seen, gap), gap) for gap in gaps]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,29 +244,16 @@ class _RankScores:
     def __call__(self, points: Points) -> RankTerms:
         xp = namespace(points.prob)
         log_g = points.log_prob.T
-        largest = _largest(points)
+        largest = largest_logs(points, _RANKS + 1)
         above = [
             xp.astype(gap[None, :] > self.steps[j, :][:, None], log_g.dtype)
-            for j, gap in enumerate(_gaps(largest))
+            for j, gap in enumerate(gaps_between(largest))
         ]
         common = xp.concat([xp.ones_like(log_g[:1, :]), *above], axis=0)
         n_ranks = min(_RANKS, log_g.shape[0])
-        member = xp.astype(log_g[None, ...] == largest[:n_ranks, None, :], log_g.dtype)
-        # Classes of equal probability share their ranks.
-        member = member / xp.sum(member, axis=1, keepdims=True)
+        member = members(points, largest[:n_ranks, :])
         context = [xp.concat([common, largest[j : j + 1, :]], axis=0) for j in range(n_ranks)]
         return RankTerms(member, xp.stack(context))
-
-
-def _largest(points: Points) -> Array:
-    """(ranks + 1, n) the largest logarithms, in descending order."""
-    xp = namespace(points.prob)
-    most = min(_RANKS + 1, points.prob.shape[1])
-    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[:most, :]
-
-
-def _gaps(largest: Array) -> list[Array]:
-    return [largest[j, :] - largest[j + 1, :] for j in range(largest.shape[0] - 1)]
 
 
 @dataclass(frozen=True)
@@ -261,7 +267,7 @@ class ShiftsByConfidence:
         return seen.once(ShiftsByConfidence, lambda: self._terms(seen))
 
     def _terms(self, seen: TrainingSets) -> _ByConfidence:
-        share = like(_shares(seen), seen.points.prob)
+        share = like(shares(seen), seen.points.prob)
         top = namespace(share).max(seen.points.prob, axis=1)
         mean = float(share @ top)
         spread = max(float(share @ (top - mean) ** 2) ** 0.5, 1e-6)
@@ -291,17 +297,3 @@ class _ByConfidence:
 def _scale(train: TrainingSets) -> float:
     """Return the spread of log g over rows and classes, a unit for all sets."""
     return train.once(_scale, lambda: float(namespace(train.counts).mean(spreads(train))))
-
-
-def _shares(train: TrainingSets) -> Floats:
-    """(n,) weights of the points over all sets, which sum to 1."""
-    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
-    return np.asarray(weight / weight.sum())
-
-
-def _steps(train: TrainingSets, level: Array) -> Floats:
-    """Return the levels (n,) of the points below which there are given shares of the rows."""
-    values = to_numpy(level)
-    order = np.argsort(values, kind="stable")
-    before = np.cumsum(_shares(train)[order])
-    return np.asarray(values[order][np.searchsorted(before, _STEPS).clip(max=len(order) - 1)])

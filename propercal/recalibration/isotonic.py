@@ -176,9 +176,11 @@ class ClasswiseIsotonic(Recalibrator):
         empty = total == 0
         if empty.any():
             rows = np.flatnonzero(empty[:n])
-            warn(
-                f"X has rows in which every class gets 0 ({some_rows(rows)}): they keep their "
-                "probabilities. ClasswiseIsotonic(smoothed=True) gives none."
-            )
+            if rows.size:
+                warn(
+                    f"{predictions.names.proba} has rows in which every class gets 0 "
+                    f"({some_rows(rows)}): they keep their probabilities. "
+                    "ClasswiseIsotonic(smoothed=True) gives none."
+                )
             found[empty], total[empty] = prob[empty], prob[empty].sum(axis=1)
         return as_given(like(found / total[:, None], predictions.prob), n, predictions)

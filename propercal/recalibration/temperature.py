@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from propercal._array import ignore_underflow, log_softmax, namespace, to_numpy
 from propercal._data.messages import bad_value, some_rows, warn
 from propercal._data.predictions import Predictions
+from propercal._data.reading import Names
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
 from propercal.recalibration.estimator import Recalibrator
@@ -125,7 +126,8 @@ class TemperatureScaling(Recalibrator):
         """
         predictions = read_training(X, y, sample_weight, self)
         margins, weight = _margins(predictions)
-        self.temperature_ = 1 / slope if (slope := _best_slope(margins, weight)) else math.inf
+        slope = _best_slope(margins, weight, predictions.names)
+        self.temperature_ = 1 / slope if slope else math.inf
         self.classes_ = np.array(predictions.classes.names)
         return self
 
@@ -164,7 +166,7 @@ def _margins(predictions: Predictions) -> tuple[Floats, Floats]:
     possible = np.isfinite(of_label[:, 0])
     if not possible.any():
         raise bad_value(
-            "X",
+            predictions.names.proba,
             "a probability of 0 for the class of every row",
             "rows whose class has a positive one",
             "check that the columns are in the order of the classes",
@@ -172,14 +174,14 @@ def _margins(predictions: Predictions) -> tuple[Floats, Floats]:
     if not possible.all():
         rows = predictions.given(~possible)
         warn(
-            f"X has a probability of 0 for the class of {some_rows(rows)}: their log loss is "
-            "infinite at any temperature, so they are left out of its fit."
+            f"{predictions.names.proba} has a probability of 0 for the class of {some_rows(rows)}: "
+            "their log loss is infinite at any temperature, so they are left out of its fit."
         )
     weight = weight[possible]
     return log_prob[possible] - of_label[possible], weight / weight.sum()
 
 
-def _best_slope(margins: Floats, weight: Floats) -> float:
+def _best_slope(margins: Floats, weight: Floats, names: Names) -> float:
     """Return the a = 1/T ≥ 0 that minimises Σ w log Σ_i exp(a margin_i)."""
     from scipy.special import logsumexp
 
@@ -199,8 +201,8 @@ def _best_slope(margins: Floats, weight: Floats) -> float:
 
     if derivative(0.0) >= 0:
         warn(
-            "y is predicted no better by any temperature of X than by the same probability for "
-            "all classes: the temperature is infinite."
+            f"{names.labels} is predicted no better by any temperature of {names.proba} than by "
+            "the same probability for all classes: the temperature is infinite."
         )
         return 0.0
     highest = known.max(axis=1)
@@ -212,8 +214,9 @@ def _best_slope(margins: Floats, weight: Floats) -> float:
     aim = float(weight @ np.log(tied)) + math.log((n + 2) / (n + 1))
     slope = _root(lambda a: aim - loss(a)) if loss(0.0) > aim else 1.0
     warn(
-        "y has the most probable class in every row: the log loss falls as the temperature goes to "
-        f"0, so none is best. {1 / slope:.4g} is used, as after one error in {n + 2:.0f} rows."
+        f"{names.labels} has the most probable class in every row: the log loss falls as the "
+        f"temperature goes to 0, so none is best. {1 / slope:.4g} is used, as after one error in "
+        f"{n + 2:.0f} rows."
     )
     return slope
 

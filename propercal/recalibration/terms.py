@@ -14,6 +14,9 @@ from propercal._array import device, namespace
 from propercal._typing import Array
 from propercal.recalibration.points import Points
 
+#: ∇²F, at each of n points, times vectors (m, k, n).
+Bend = Callable[[Array], Array]
+
 
 class Terms(Protocol):
     """Scores (b, k, n) that are linear in coefficients (b, d), for b sets of coefficients."""
@@ -34,6 +37,9 @@ class Terms(Protocol):
     def variances(self, prob: Array, weight: Array) -> Array:
         """(b, d) the diagonal of the information."""
 
+    def curvature(self, prob: Array, weight: Array, bend: Bend) -> Array:
+        """(d, d) sums over points, weighted (n,), of termᵀ J ∇²F J term, J of `prob` (k, n)."""
+
     def by_point(self, residual: Array) -> Array:
         """(d, n) sums over classes of term × residual (k, n)."""
 
@@ -41,14 +47,38 @@ class Terms(Protocol):
         """Return those of some of the points, by their numbers."""
 
 
-def _at(values: Array, rows: slice | Array) -> Array:
+def some_points(values: Array, rows: slice | Array) -> Array:
     """Return the values of some points, which are the last axis."""
     if isinstance(rows, slice):
         return values[..., rows]
     return namespace(values).take(values, rows, axis=values.ndim - 1)
 
 
-class _FewTerms(ABC):
+class _AnyTerms(ABC):
+    """Terms that are multiplied one by one where no shorter way is known."""
+
+    @property
+    @abstractmethod
+    def n_terms(self) -> int:
+        """Number of coefficients d."""
+
+    @abstractmethod
+    def scores(self, coefficients: Array) -> Array:
+        """(b, k, n) as in :class:`Terms`."""
+
+    def curvature(self, prob: Array, weight: Array, bend: Bend) -> Array:
+        """(d, d) as in :class:`Terms`."""
+        xp, d = namespace(prob), self.n_terms
+        moved = _moved(prob, self.scores(xp.eye(d, dtype=prob.dtype, device=device(prob))))
+        return xp.reshape(moved * weight, (d, -1)) @ xp.reshape(bend(moved), (d, -1)).T
+
+
+def _moved(prob: Array, scores: Array) -> Array:
+    """(m, k, n) by what small steps along scores (m, k, n) change probabilities (k, n)."""
+    return prob * (scores - namespace(prob).sum(prob * scores, axis=1, keepdims=True))
+
+
+class _FewTerms(_AnyTerms):
     """Terms whose information is small enough to be computed whenever its diagonal is asked for."""
 
     @abstractmethod
@@ -71,7 +101,7 @@ class SharedTerms(_FewTerms):
         return int(self.values.shape[0])
 
     def rows(self, rows: slice | Array) -> SharedTerms:  # noqa: D102
-        return SharedTerms(_at(self.values, rows))
+        return SharedTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return namespace(self.values).tensordot(coefficients, self.values, axes=1)
@@ -105,7 +135,7 @@ class ClassTerms:
         return int(self.values.shape[0] * self.values.shape[1])
 
     def rows(self, rows: slice | Array) -> ClassTerms:  # noqa: D102
-        return ClassTerms(_at(self.values, rows))
+        return ClassTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -136,6 +166,21 @@ class ClassTerms:
             xp.reshape(heavy, (b, k * s, n)), flat
         )
 
+    def curvature(self, prob: Array, weight: Array, bend: Bend) -> Array:  # noqa: D102
+        xp = namespace(prob)
+        k, s, n = self.values.shape
+        # A term is a number times the unit vector of its class.
+        eye = xp.eye(k, dtype=prob.dtype, device=device(prob))
+        moved = _moved(prob, xp.broadcast_to(eye[:, :, None], (k, k, n)))
+        left, right = xp.permute_dims(moved * weight, (2, 0, 1)), bend(moved)
+        pairs = xp.permute_dims(xp.matmul(left, xp.permute_dims(right, (2, 1, 0))), (1, 2, 0))
+        transposed = xp.permute_dims(self.values, (0, 2, 1))
+        rows = []
+        for i in range(k):
+            blocks = xp.matmul(self.values[i, ...] * pairs[i, :, None, :], transposed)
+            rows.append(xp.reshape(xp.permute_dims(blocks, (1, 0, 2)), (s, k * s)))
+        return xp.concat(rows, axis=0)
+
     def variances(self, prob: Array, weight: Array) -> Array:  # noqa: D102
         xp = namespace(prob)
         heavy = xp.permute_dims(prob * (1 - prob) * weight[:, None, :], (1, 0, 2))
@@ -145,7 +190,7 @@ class ClassTerms:
 
 
 @dataclass(frozen=True)
-class GroupTerms:
+class GroupTerms(_AnyTerms):
     """Terms (s, k, n), the same for every class, with coefficients of their own for each group."""
 
     values: Array
@@ -157,7 +202,7 @@ class GroupTerms:
         return int(self.values.shape[0] * self.group.shape[1])
 
     def rows(self, rows: slice | Array) -> GroupTerms:  # noqa: D102
-        return GroupTerms(_at(self.values, rows), _at(self.group.T, rows).T)
+        return GroupTerms(some_points(self.values, rows), some_points(self.group.T, rows).T)
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.values)
@@ -215,7 +260,7 @@ class ContextTerms(_FewTerms):
         return int(self.context.shape[0])
 
     def rows(self, rows: slice | Array) -> ContextTerms:  # noqa: D102
-        return ContextTerms(_at(self.log_prob, rows), _at(self.context, rows))
+        return ContextTerms(some_points(self.log_prob, rows), some_points(self.context, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         return (coefficients @ self.context)[:, None, :] * self.log_prob
@@ -233,6 +278,11 @@ class ContextTerms(_FewTerms):
         variance = weight * xp.sum(prob * away * away, axis=1)
         return xp.matmul(variance[:, None, :] * self.context, self.context.T)
 
+    def curvature(self, prob: Array, weight: Array, bend: Bend) -> Array:  # noqa: D102
+        moved = _moved(prob, self.log_prob[None, ...])
+        bent = weight * namespace(prob).sum(moved * bend(moved), axis=(0, 1))
+        return (bent * self.context) @ self.context.T
+
 
 @dataclass(frozen=True)
 class DifferenceTerms(_FewTerms):
@@ -245,7 +295,7 @@ class DifferenceTerms(_FewTerms):
         return int(self.values.shape[0])
 
     def rows(self, rows: slice | Array) -> DifferenceTerms:  # noqa: D102
-        return DifferenceTerms(_at(self.values, rows))
+        return DifferenceTerms(some_points(self.values, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         half = coefficients @ self.values / 2
@@ -275,7 +325,7 @@ class RankTerms(_FewTerms):
         return int(self.context.shape[0] * self.context.shape[1])
 
     def rows(self, rows: slice | Array) -> RankTerms:  # noqa: D102
-        return RankTerms(_at(self.member, rows), _at(self.context, rows))
+        return RankTerms(some_points(self.member, rows), some_points(self.context, rows))
 
     def scores(self, coefficients: Array) -> Array:  # noqa: D102
         xp = namespace(self.member)

@@ -15,10 +15,12 @@ import numpy as np
 from propercal._array import like, namespace
 from propercal._data.columns import is_shuffled, keys, names_of
 from propercal._data.holders import Held
+from propercal._data.labels import Classes
 from propercal._data.messages import bad_value
 from propercal._data.naming import Naming
+from propercal._data.one_column import opposite
 from propercal._data.reading import USUAL_NAMES
-from propercal._data.tokens import is_permutation
+from propercal._data.tokens import is_number, is_permutation
 
 Given = Sequence[Any]
 
@@ -39,12 +41,18 @@ def same_order(names: Given, columns: Given | None) -> bool:
 
 
 def check_as_before(
-    labels: Held, proba: Held, names: Given, known: Given | None, alone: bool, pos_label: Any
+    labels: Held,
+    proba: Held,
+    names: Given,
+    found: Given,
+    known: Given | None,
+    alone: bool,
+    pos_label: Any,
 ) -> None:
     """Raise unless columns are of the classes that rows before named, and in a known order.
 
-    `known` are the names of columns before, if they had any; `alone` says that all rows before had
-    one column.
+    Of `names`, rows had those that are `found`. `known` are the names of columns before, if they
+    had any; `alone` says that all rows before had one column.
     """
     k = len(names)
     if proba.values.ndim == 1 or proba.values.shape[1] == 1:
@@ -52,7 +60,7 @@ def check_as_before(
         named = Held(np.empty(0), name=labels.name)
         if proba.name is None and alone:
             # Memory refuses one of which nothing says the class.
-            if keys(names_of(names, proba, pos_label=pos_label, like=named)) == keys(names):
+            if keys(names_of(found, proba, pos_label=pos_label, like=named)) == keys(names):
                 return
             raise _other_classes("a column without a name", f"the probability of {names[-1]!r}")
         (name,), (_, positive) = keys([proba.name]), keys(names)
@@ -60,7 +68,7 @@ def check_as_before(
             return
         # Memory would say why it refuses other names, and what to do.
         if name not in keys(names):
-            read = names_of(names, proba, pos_label=pos_label, like=named)
+            read = names_of(found, proba, pos_label=pos_label, like=named)
             if keys(read) == keys(names):
                 return
         raise _other_classes(
@@ -112,6 +120,26 @@ def under_names(labels: Held, columns: Given, names: Given | None) -> Held:
     return replace(labels, columns=tuple(of[each] for each in keys(labels.columns)))
 
 
+def names_of_both(mine: list[Any] | None, other: list[Any] | None) -> list[Any] | None:
+    """Return the names that two sketches have for classes, None where these are none, or differ."""
+    if mine is None or other is None:
+        return other if mine is None else mine
+    n = min(len(mine), len(other))
+    return max(mine, other, key=len) if mine[-n:] == other[-n:] else None
+
+
+def n_made_up(classes: Classes) -> int:
+    """Return 1 where the first of two classes has a name that is made of the second's, else 0."""
+    first, second = classes.names
+    usual = is_number(second) and second in (0, 1)
+    return int(
+        classes.codes is not None
+        and classes.codes.all()
+        and not usual
+        and first == opposite(second)
+    )
+
+
 def _other_classes(found: str, expected: str) -> ValueError:
-    fix = "name columns alike in each update, or pass labels=[...] to the sketch"
+    fix = "name columns alike in each update, or pass labels=[...] from the start"
     return bad_value("y_proba", found, expected, fix)

@@ -25,16 +25,20 @@ from propercal._data.columns import (
 )
 from propercal._data.holders import Held
 from propercal._data.links import LINKS
-from propercal._data.messages import bad_value
+from propercal._data.messages import bad_value, columns_said
+from propercal._data.one_column import opposite
 from propercal._data.parts import is_top, log1m
 from propercal._data.predictions import Predictions, validate
 from propercal._data.probabilities import check_marks, rounding
+from propercal._data.reading import Names
 from propercal._data.tokens import is_permutation
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
     beside_columns,
     check_as_before,
+    n_made_up,
+    names_of_both,
     same_order,
     under_names,
 )
@@ -48,7 +52,8 @@ class Convention(NamedTuple):
     """What the rows of a sketch have settled about how all are read."""
 
     names: list[Any] | None
-    """Names of classes; None where no row named one."""
+    """Names of classes; None where no row named one. Of two it is the second alone where rows of no
+    other had a label, and one column is its probability."""
     separate: bool | None = None
     """Whether columns are separate problems; None where no row depends on that."""
     columns: list[Any] | None = None
@@ -62,9 +67,19 @@ class Convention(NamedTuple):
     doubts: Doubts | None = None
     """What predictions say of the order of columns, where no name decides it."""
 
+    @property
+    def classes(self) -> list[Any] | None:
+        """Names of all classes, that of one which did not occur made of the other's."""
+        alone = self.names is not None and len(self.names) == 1
+        return [opposite(*self.names), *self.names] if alone and self.names else self.names
+
     def single(self, n_classes: int) -> bool:
         """Whether all predictions were one column."""
         return n_classes == 2 and not self.unnamed and self.columns is None
+
+    def in_doubt(self, n_classes: int) -> Convention:
+        """Return the same where no name has decided the order of columns."""
+        return self._replace(doubts=self.doubts or Doubts.empty(n_classes))
 
     def settled(self, separate: bool | None) -> Convention | None:
         """Return what is settled after rows that settled `separate`, None where these disagree."""
@@ -78,11 +93,12 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
 
     `said` says that the caller named the classes.
     """
-    if None not in (mine.names, other.names) and mine.names != other.names:
+    names = names_of_both(mine.names, other.names)
+    if names is None and None not in (mine.names, other.names):
         raise bad_value(
             "other",
-            f"a sketch that read classes as {other.names}",
-            f"{mine.names}",
+            f"a sketch that read classes as {other.classes}",
+            f"{mine.classes}",
             "pass labels=[...] to both",
         )
     if None not in (mine.columns, other.columns) and mine.columns != other.columns:
@@ -106,12 +122,11 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     if (mine.unnamed or other.unnamed) and either is not None and is_shuffled(either):
         raise bad_value(
             "other",
-            f"a sketch of columns {other.columns or 'without names'}",
-            f"{mine.columns or 'columns without names'}",
+            f"a sketch of {columns_said(other.columns)}",
+            columns_said(mine.columns, ""),
             "pass columns with names to both, or to none",
         )
     _check_order(mine, other)
-    names = other.names if mine.names is None else mine.names
     called = mine.called
     if n_classes == 2:
         called = called.joined(other.called, (names or [0, 1])[-1], said, "other")
@@ -129,14 +144,14 @@ def _check_order(mine: Convention, other: Convention) -> None:
     """Raise if one of two sketches names classes in another order than the other has columns."""
     named, unnamed = (other, mine) if mine.names is None else (mine, other)
     if (
-        named.names is not None
+        named.classes is not None
         and unnamed.names is None
-        and not same_order(named.names, unnamed.columns)
+        and not same_order(named.classes, unnamed.columns)
     ):
         raise bad_value(
             "other",
-            f"a sketch of classes {other.names or other.columns or 'without names'}",
-            f"{mine.names or mine.columns or 'classes without names'}, in this order",
+            f"a sketch of classes {other.classes or other.columns or 'without names'}",
+            f"{mine.classes or mine.columns or 'classes without names'}, in this order",
             "pass labels=[...] to both",
         )
 
@@ -190,20 +205,26 @@ def read_rows(
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
         link = LINKS[1]
+    # The other class may get its name from these rows.
+    is_open = n_columns == 1 and reading.names is not None and len(reading.names) == 1
+    if is_open and reading.names and pos_label is None:
+        pos_label = reading.names[-1]
     rows = validate(
         marked,
         proba,
         from_logits=from_logits,
         sample_weight=weight,
-        labels=reading.names,
+        labels=None if is_open else reading.classes,
         pos_label=pos_label,
         link=link,
         smallest=1,
+        names=Names(rows_before=labels is None and reading.names is not None),
     )
-    if reading.names is not None and list(rows.classes.names) != reading.names:
+    names = list(rows.classes.names)
+    if reading.names is not None and names[-len(reading.names) :] != reading.names:
         raise bad_value(
             "y_proba",
-            f"a column named {proba.name!r}, of the classes {list(rows.classes.names)}",
+            f"a column named {proba.name!r}, of the classes {names}",
             f"the probability of {reading.names[-1]!r}, as in rows before",
             "pass the same column in each update",
         )
@@ -216,10 +237,12 @@ def read_rows(
     settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
-    settled = _with_names(settled, held, list(rows.classes.names), reading)
+    if labels is None and n_columns == 1:
+        names = names[n_made_up(rows.classes) :]
+    settled = _with_names(settled, held, names, reading)
     if n_classes == 2:
         own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
-        called = reading.called.joined(own, rows.classes.names[-1], said)
+        called = reading.called.joined(own, names[-1], said)
         settled = settled._replace(called=called)
     return rows, settled, None if weight is None else weight[rows.rows]
 
@@ -239,14 +262,16 @@ def _with_names(
     n_columns = (*held.proba.values.shape, 1)[1]
     # An indicator matrix without names of columns names no classes, unless one column is positive.
     told = held.labels.columns is not None or 1 in (len(shape), n_columns, *shape[1:])
-    if before.names is not None or not told:
+    if before.names is not None:
+        return settled._replace(names=max(before.names, names, key=len))
+    if not told:
         return settled
     if (before.unnamed or before.columns is not None) and not same_order(names, before.columns):
         raise bad_value(
             "y_true",
             f"the classes {names}",
             f"{before.columns or 'classes without names'}, as in rows before, in the same order",
-            "pass labels=[...] to the sketch",
+            "pass labels=[...] from the start",
         )
     return settled._replace(names=names)
 
@@ -280,14 +305,15 @@ def _as_before(
     held: Aligned, reading: Convention, labels: Sequence[Any] | None, pos_label: Any
 ) -> tuple[Held, Held, list[Any] | None]:
     """Return labels, predictions and the names of their columns in the order of rows before."""
-    if labels is None and reading.names is not None:
-        known = reading.columns
+    names = reading.classes
+    if labels is None and names is not None:
+        known, found = reading.columns, reading.names or ()
         alone = known is None and not reading.unnamed
-        check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
+        check_as_before(held.labels, held.proba, names, found, known, alone, pos_label)
     marked = beside_columns(held.labels, held.proba, labels, pos_label)
     proba, columns = _in_order(held.proba, reading, held.labels)
     if marked is not held.labels and columns is not None:
-        marked = under_names(marked, columns, reading.names)
+        marked = under_names(marked, columns, names)
     return marked, proba, columns
 
 
@@ -310,8 +336,8 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
         return proba, reading.columns
     columns = [as_bytes_hold(each) for each in proba.columns]
     known = reading.columns
-    if known is None and set(keys(reading.names or ())) == set(keys(columns)):
-        known = reading.names
+    if known is None and set(keys(reading.classes or ())) == set(keys(columns)):
+        known = reading.classes
     if known is None and not reading.unnamed:
         return proba, columns
     try:
@@ -337,8 +363,8 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
 def _other_columns(columns: Sequence[Any] | None, known: Sequence[Any] | None) -> ValueError:
     return bad_value(
         "y_proba",
-        f"columns {list(columns or ['without names'])}",
-        f"{list(known or ['without names'])}, as in rows before",
+        columns_said(columns),
+        f"{columns_said(known, '')}, as in rows before",
         "name columns alike in each update, or pass all of them without names",
     )
 

@@ -138,7 +138,7 @@ class DenseSketch:
             found = occurred(state, sketch.notion, of_all)
             said = False
             if not reading.single(sketch.n_classes):
-                said = check_for_zero(found, sketch.n_classes, reading.names, None, self.called)
+                said = check_for_zero(found, sketch.n_classes, reading.classes, None, self.called)
             if reading.doubts is not None:
                 doubts = Doubts(*(arrays[name] for name in OF_DOUBTS))
                 check_doubts(
@@ -165,7 +165,7 @@ class DenseSketch:
     def _reading(self, settled: Any) -> Convention:
         """Return how rows are read after some that settled so much."""
         one_class, separate, several = (bool(each) for each in settled)
-        names = self.sketch._seen.reading.names
+        names = self.sketch._seen.reading.classes
         settled = separate if one_class or separate else None
         return Convention(names, settled, unnamed=several, doubts=self._doubts())
 

@@ -212,8 +212,8 @@ def check_reading(data: object, reading: list[Any], labels: list[Any] | None, n:
         )
     ):
         raise unreadable(data, "settings of plain numbers, booleans and strings")
-    # A single column names one class of two.
-    sizes = {n}, {n}, {n, 1 if n == 2 else n}
+    # A single column names one class of two, of which rows may have named no other.
+    sizes = {n}, {n, 1 if n == 2 else n}, {n, 1 if n == 2 else n}
     for names, lengths in zip((labels, *reading[0:3:2]), sizes, strict=True):
         if names is not None and len(names) not in lengths:
             raise unreadable(data, "a name for each class")

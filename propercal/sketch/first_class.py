@@ -23,7 +23,7 @@ def check_absent(
     found = occurred(state, notion, reading.occurred)
     said = False
     if not reading.single(n_classes):
-        said = check_for_zero(found, n_classes, reading.names, reading.columns)
+        said = check_for_zero(found, n_classes, reading.classes, reading.columns)
     check_doubts(reading, n_classes, said=said)
     if from_logits and reading.separate is not True:
         warn_of_absent(reading.columns, found.classes, USUAL_NAMES)
@@ -35,7 +35,7 @@ def check_doubts(
     """Warn, and tell, as memory does of the order of columns, unless something was said."""
     if said or reading.doubts is None or reading.separate is True:
         return said
-    names = list(range(n_classes)) if reading.names is None else reading.names
+    names = list(range(n_classes)) if reading.classes is None else reading.classes
     if reading.single(n_classes):
         name, of_labels = reading.called
         if OneColumn(None, None, name, called).is_said(of_labels):

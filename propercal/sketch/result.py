@@ -205,7 +205,10 @@ def _terms(
 def _check_rows(state: State) -> None:
     if state.n_samples < 2:
         raise bad_value(
-            "n_samples", state.n_samples, "2 rows or more", "call update(y_true, y_proba) first"
+            "n_samples",
+            state.n_samples,
+            "2 rows or more, of which those of weight 0 are none",
+            "add more by update(y_true, y_proba)",
         )
 
 

@@ -22,8 +22,10 @@ from sklearn.utils.validation import (
 
 from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_names, warn
+from propercal._data.reading import Names
 from propercal._data.settings import Known
 from propercal.recalibration import TemperatureScaling
+from propercal.recalibration.called import calling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
 from propercal.sklearn.positions import check_in_one_order
@@ -174,7 +176,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             # Some classes may be absent from these rows, which is no doubt about their numbers.
             recalibrator.set_params(labels=Known(range(len(self.classes_))))
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
+        with calling(_of_scores(self.estimator_, recalibrator)):
+            self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
@@ -264,7 +267,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         k = len(self.classes_)
         scores = _scores(self.estimator_, X, self.recalibrator_, self.classes_.tolist())
-        returned = self.recalibrator_.predict_proba(scores)
+        with calling(_of_scores(self.estimator_, self.recalibrator_)):
+            returned = self.recalibrator_.predict_proba(scores)
         columns = getattr(self.recalibrator_, "classes_", np.arange(k))
         # A table of predictions says by names which column is which.
         name = type(self.recalibrator_).__name__
@@ -339,6 +343,14 @@ def _scores(estimator: Any, X: Any, recalibrator: Any, classes: list[Any]) -> Fl
     scores = np.full((len(found), len(classes)), nothing, dtype=found.dtype)
     scores[:, [classes.index(each) for each in own]] = found
     return scores
+
+
+def _of_scores(estimator: Any, recalibrator: Any) -> Names:
+    """Return what errors call labels, and the scores that a recalibrator takes."""
+    response = (
+        "decision_function" if getattr(recalibrator, "from_logits", False) else "predict_proba"
+    )
+    return Names(labels="y", proba=f"{type(estimator).__name__}.{response}(X)")
 
 
 def _logits(estimator: Any, X: Any) -> Response:

@@ -90,7 +90,7 @@ def test_every_argument_in_messages_has_a_flag() -> None:
     ("repeat: pass groups=, or blocks=3", "repeat: pass --group-column, or --blocks 3"),
     ("random_state = -1: expected", "--seed -1: expected"),
     ("pass labels=[...] if", "pass --class if"),
-    ("X has rows in which", "predictions have rows in which"),
+    ("y_proba has rows in which", "predictions have rows in which"),
     ("the method and its kernel, of all labels", "the method and its kernel, of all labels"),
 ])
 def test_messages_are_in_the_words_of_the_command_line(python: str, said: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from propercal import CalibrationSketch, decompose
+from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.simulation import MiscalibratedSimplex, TemperatureScaledSimplex
 
 
@@ -68,3 +69,40 @@ def test_where_every_prediction_is_right_the_warning_says_what_cannot_be_learnt(
     with pytest.warns(UserWarning, match="how often predictions are wrong cannot be learnt where none is") as caught:
         decompose(y, p)
     assert not any("only" in str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize("kind", [TemperatureScaling, ClasswiseIsotonic])
+def test_recalibration_of_no_rows(kind: type[TemperatureScaling | ClasswiseIsotonic]) -> None:
+    """No rows in, none out, of the same kind and columns; what is fitted needs some."""
+    y, p, _ = TemperatureScaledSimplex(3).sample(100, random_state=0)
+    fitted = kind().fit(p, y)
+    for dtype in ("float32", "float64"):
+        found: Any = fitted.predict_proba(np.zeros((0, 3), dtype=dtype))
+        assert found.shape == (0, 3)
+        assert found.dtype == dtype
+    assert fitted.predict(p[:0]).shape == (0,)
+    np.testing.assert_array_equal(fitted.predict_proba(p[:1]), fitted.predict_proba(p)[:1])
+    with pytest.raises(ValueError, match="X = 2 classes: expected 3, as in fit"):
+        fitted.predict_proba(np.zeros((0, 2)))
+    with pytest.raises(ValueError, match=r"X = an array of shape \(0,\): expected one column for each class"):
+        fitted.predict_proba([])
+    of_two = kind().fit(p[:, 0], y == 0)
+    nothing: tuple[Any, ...] = (p[:0, 0], p[:0, :1], [])
+    for none in nothing:
+        assert np.shape(of_two.predict_proba(none)) == (0, 2)
+    torch = pytest.importorskip("torch")
+    tensor = fitted.predict_proba(torch.zeros((0, 3), dtype=torch.float32))
+    assert torch.is_tensor(tensor)
+    assert tuple(tensor.shape) == (0, 3)
+    assert tensor.dtype == torch.float32
+    with pytest.raises(ValueError, match="X = "):
+        kind().fit(p[:0], y[:0])
+
+
+def test_logits_of_no_rows() -> None:
+    """No rows are made up that could be warned of."""
+    y, p, _ = TemperatureScaledSimplex(3).sample(100, random_state=0)
+    logits = np.log(p)
+    for X, occurred in ((logits, y), (logits[:, 0] - logits[:, 1], y == 0), (logits[:, :1] - logits[:, 1:2], y == 0)):
+        fitted = TemperatureScaling(from_logits=True).fit(X, occurred)
+        assert np.shape(fitted.predict_proba(X[:0])) == (0, 2 if occurred.dtype == bool else 3)

@@ -157,7 +157,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         ("p.jsonl", '{"label": 0, "probs": [1, 0], "x": 3}\n', "'x' beside the list 'probs'.*--drop"),
         ("p.jsonl", '{"label": "a", "probs": {"a": 1, "b": 0}}\n', "'probs' holds objects: expected lists of numbers; write the classes"),
         ("p.jsonl", '{"label": 0, "a": [1], "b": 0}\n', "column 'a' does not hold numbers"),
-        ("p.tsv", "label,a\n0,1\n", "expected a label column named"),
+        ("p.tsv", "label,a\n0,1\n", "2 between commas: expected tabs between fields; let its name end in .csv"),
         ("p.csv", "label,a,a \n0,.5,.5\n", "columns 'a' occur more than once"),
         ("p.csv.gz", b"label,a\n", "not a readable gzip file"),
         ("p.csv", b"label,\x00a\n\x00\n", "p.csv: "),

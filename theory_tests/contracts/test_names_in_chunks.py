@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from propercal import CalibrationSketch, decompose
+from propercal import CalibrationMonitor, CalibrationSketch, decompose
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, F
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.
@@ -215,3 +215,96 @@ def test_columns_of_several_levels(way: Way) -> None:
         check(way, (labels[columns[::-1]][:HALF], named[:HALF]), (labels[HALF:], named[HALF:]))
         with pytest.raises(ValueError, match=r"y_proba = columns|other = a sketch of"):
             way((marks[:HALF], table[:HALF]), (marks[HALF:], named[HALF:]))
+
+
+# ------------------------------------------------------------ one class in each chunk
+
+#: 1 of "yes", and then of "no": 2 · 0.1² on average.
+YES, NO = (["yes", "yes"], [0.9, 0.9]), (["no", "no"], [0.1, 0.1])
+
+
+def named(chunk: Rows, name: str | None) -> Rows:
+    return pd.Series(chunk[0]), pd.Series(chunk[1], name=name)
+
+
+@WAYS
+@pytest.mark.parametrize(("first", "second"), [(YES, NO), (NO, YES)])
+def test_chunks_of_one_class(way: Way, first: Rows, second: Rows) -> None:
+    """The class that a first chunk lacks has the name that a later one has; before, it was called "not yes"."""
+    check(way, first, second, pos_label="yes")
+    check(way, first, second, labels=["no", "yes"])
+    check(way, named(first, "p"), named(second, "p"), pos_label="yes")
+    if first is YES and way is not merged:
+        check(way, named(first, "yes"), named(second, "yes"))
+
+
+@WAYS
+def test_numbers_of_one_class(way: Way) -> None:
+    check(way, ([2, 2], [0.9, 0.9]), ([1, 1], [0.1, 0.1]), pos_label=2)
+    # Numbers 0 and 1 are the usual ones: others are listed.
+    with pytest.raises(ValueError, match=r"y_true = -1 .* expected one of \[0, 1\], the classes of rows before; write .* pass labels=\[...\], .* from the start\.$"):
+        updated(([1, 1], [0.9, 0.9]), ([-1, -1], [0.1, 0.1]), pos_label=1)
+    check(way, ([1, 1], [0.9, 0.9]), ([-1, -1], [0.1, 0.1]), labels=[-1, 1])
+
+
+@pytest.mark.parametrize("seen", [["yes", "no"], ["no"], ["yes", "yes", "no"]])
+def test_a_third_class(seen: list[str]) -> None:
+    """Of two classes that rows have named no other is one, whatever names could be made up."""
+    sketch = sketch_of(*(([each], [0.5]) for each in seen), pos_label="yes")
+    for other in ("not yes", "maybe"):
+        with pytest.raises(ValueError, match=r"expected one of \['no', 'yes'\], the classes of rows before"):
+            sketch.update([other], [0.5])
+        with pytest.raises(ValueError, match=r"classes as \['.*', 'yes'\]: expected \['no', 'yes'\]"):
+            sketch.merge(sketch_of(([other], [0.5]), pos_label="yes"))
+    spam = sketch_of((["not spam", "spam"], [0.1, 0.9]), pos_label="spam")
+    with pytest.raises(ValueError, match=r"'ham' .*: expected one of \['not spam', 'spam'\]"):
+        spam.update(["ham"], [0.1])
+
+
+def test_one_class_and_another_column() -> None:
+    sketch = sketch_of(named(YES, "yes"))
+    with pytest.raises(ValueError, match=r"y_true = the names \['yes'\]: expected 0 and 1, or to know of which class y_proba"):
+        sketch.update(*named(NO, "no"))
+    with pytest.raises(ValueError, match=r"y_true = the names \['yes'\]: expected 0 and 1, or to know of which class y_proba"):
+        sketch.update(*named(NO, None))
+
+
+def test_a_monitor_of_one_row_at_a_time() -> None:
+    """Row by row it has the evidence of a monitor that was told both classes."""
+    rng = np.random.default_rng(0)
+    p = rng.random(60)
+    y = np.where(rng.random(60) < p, "yes", "no")
+    order = np.argsort(y)[::-1]
+    monitors = [CalibrationMonitor(2, pos_label="yes"), CalibrationMonitor(2, labels=["no", "yes"])]
+    for row in order:
+        for monitor in monitors:
+            monitor.update(y[[row]], p[[row]])
+        monitors[0] = CalibrationMonitor.from_bytes(monitors[0].to_bytes())
+    assert monitors[0].e_value == monitors[1].e_value
+
+
+def test_words_of_chunks_without_names() -> None:
+    letters, table = np.array(["a", "b", "c"]), np.array([[0.2, 0.3, 0.5], [0.5, 0.25, 0.25], [0.1, 0.8, 0.1]])
+    moved = pd.DataFrame(table, columns=["c", "a", "b"])
+    sketch = sketch_of(([0, 1, 2], table), n_classes=3, bandwidth=None)
+    with pytest.raises(ValueError, match=r"^y_proba = columns \['c', 'a', 'b'\]: expected columns without names, as in rows before"):
+        sketch.update([0, 1, 2], moved)
+    with pytest.raises(ValueError, match=r"^y_true = 'a' .* expected one of \[0, 1, 2\], the classes of rows before; write classes alike in each update"):
+        sketch.update(letters, table)
+    # As it advises: alike in each update.
+    sketch.update([0, 1, 2], table)
+    other = sketch_of((letters, table), n_classes=3, bandwidth=None)
+    other.update(letters[::-1], table)
+
+
+@pytest.mark.parametrize("weights", [[-1, 1], [np.nan, 1], [1, 2, 3], ["1", "2"]])
+def test_weights_of_chunks(weights: list[Any]) -> None:
+    """A chunk may have a single positive weight, or none, of which the error says nothing, as memory's does."""
+    sketch = sketch_of(bandwidth=None)
+    with pytest.raises(ValueError, match=r"pass one finite weight ≥ 0 per row\.$"):
+        sketch.update([0, 1], [0.1, 0.9], sample_weight=weights)
+    with pytest.raises(ValueError, match=r"pass one finite weight ≥ 0 per row, at least two of them positive\.$"):
+        decompose([0, 1], [0.1, 0.9], sample_weight=weights)
+    sketch.update([0, 1], [0.1, 0.9], sample_weight=[0, 1])
+    with pytest.raises(ValueError, match=r"n_samples = 1: expected 2 rows or more, of which those of weight 0 are none; add more by update"):
+        sketch.result()

@@ -108,7 +108,7 @@ def test_what_is_loaded_knows_what_its_columns_were_called() -> None:
         again.load_state_dict(kept.state_dict())
         for each in (kept, again):
             np.testing.assert_array_equal(each.predict_proba(predictions), kept.predict_proba(predictions.to_numpy()))
-            with pytest.raises(ValueError, match=r"^X = (columns \['x', 'y', 'z'\]: expected \['z', 'x', 'y'\], in the order of fit|a column named 'well': expected)"):
+            with pytest.raises(ValueError, match=r"^y_proba = (columns \['x', 'y', 'z'\]: expected \['z', 'x', 'y'\], in the order of fit|a column named 'well': expected)"):
                 each.predict_proba(other)
 
 
@@ -268,7 +268,7 @@ def test_labels_count_columns_in_the_order_of_the_first_epoch(through_a_file: bo
     spam, ham = pd.Series(GIVEN[:, 1], name="spam"), pd.Series(1 - GIVEN[:, 1], name="ham")
     for labels in (CLASSES, np.eye(3)[CLASSES]):
         for first in (table, GIVEN):
-            with pytest.raises(ValueError, match=r"^y_proba = columns \['c', 'a', 'b'\]: expected \[.*\], as in epochs before, since y_true names none"):
+            with pytest.raises(ValueError, match=r"^y_proba = columns \['c', 'a', 'b'\]: expected (\[.*\]|columns without names), as in epochs before, since y_true names none"):
                 seen((labels, first), (labels, table.iloc[:, CAB]), through_a_file=through_a_file)
     with pytest.raises(ValueError, match=r"^y_proba = columns \['ham'\]: expected \['spam'\], as in epochs before"):
         seen((BINARY, spam), (BINARY, ham), through_a_file=through_a_file)

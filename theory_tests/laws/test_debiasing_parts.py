@@ -24,11 +24,12 @@ from propercal._methods.fold_sums import Sources, fold_sums
 from propercal._methods.folds import assign_folds
 from propercal._methods.variance import half_spread, half_trace
 from propercal.generators import BregmanGenerator, Brier, ItakuraSaito, Log, Spherical
+from propercal.generators.base import curved
 from propercal.recalibration import logit
 from propercal.recalibration.descent import descend
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
-from propercal.recalibration.terms import ClassTerms, GroupTerms, SharedTerms
+from propercal.recalibration.terms import ClassTerms, ContextTerms, GroupTerms, RankTerms, SharedTerms
 from theory_tests.instances import generators, written
 
 K = 3
@@ -307,6 +308,42 @@ def test_logit_fits_minimise_the_penalised_loss(kind: str, with_offset: bool) ->
         np.testing.assert_allclose(products[b], slope, atol=1e-6)
         second = derivative(lambda theta, b=b: derivative(lambda t: loss(t, b), theta, 1e-3), start[b], 1e-3)
         np.testing.assert_allclose(information[b], second, atol=1e-4)
+
+
+def some_terms(kind: str, rng: np.random.Generator, n: int) -> Any:
+    ranks = np.eye(K)[rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)].transpose(1, 2, 0)
+    found: dict[str, Any] = {
+        "shared": SharedTerms(rng.standard_normal((4, K, n))),
+        "by class": ClassTerms(rng.standard_normal((K, 2, n))),
+        "by group": GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[rng.integers(0, K, n)]),
+        "in context": ContextTerms(rng.standard_normal((K, n)), rng.standard_normal((3, n))),
+        "by rank": RankTerms(ranks[:2], rng.standard_normal((2, 3, n))),
+    }
+    return found[kind]
+
+
+@pytest.mark.parametrize("kind", ["shared", "by class", "by group", "in context", "by rank"])
+@pytest.mark.parametrize("generator", [Log(), Brier(), Spherical()], ids=repr)
+def test_curvature_of_terms_is_the_second_derivative_of_the_divergence(kind: str, generator: Any) -> None:
+    """D_F(p, q) of a small step from p along a score is half of what its curvature says."""
+    rng = np.random.default_rng(4)
+    n, step = 30, 1e-4
+    terms, weight = some_terms(kind, rng, n), rng.uniform(0.5, 2, n)
+    start = rng.standard_normal((1, terms.n_terms))
+    scores = terms.scores(start)[0] / 3
+    p = np.exp(log_softmax(scores.T))
+
+    def bend(vectors: Any) -> Any:
+        return curved(generator, p, vectors.transpose(0, 2, 1)).transpose(0, 2, 1)
+
+    found = terms.curvature(p.T, weight, bend)
+    np.testing.assert_allclose(found, found.T, atol=1e-10 * np.abs(found).max())
+    for along in rng.standard_normal((3, terms.n_terms)):
+        moved = [np.exp(log_softmax((scores + sign * step * terms.scores(along[None])[0]).T)) for sign in (1, -1)]
+        away = weight @ (generator.divergence(p, moved[0]) + generator.divergence(p, moved[1]))
+        assert along @ found @ along == pytest.approx(away / step**2, rel=1e-4)
+    if isinstance(generator, Log):
+        np.testing.assert_allclose(found, terms.information(p.T[None], weight[None])[0], rtol=1e-9, atol=1e-9)
 
 
 # ------------------------------------------------------------------ stacking

@@ -16,6 +16,7 @@ from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.interacting import LeadingPairs, LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
 from propercal.recalibration.points import Points, interior
+from propercal.recalibration.ranked_mixture import ranked_mixture
 from propercal.recalibration.terms import DifferenceTerms, Terms
 
 
@@ -81,6 +82,7 @@ def rare(g: Any) -> Any:
         (LogSums(1.0), confused, 0.7),
         (LeadingPairs(0.5), confused, 0.2),
         (Ranks(0.5), runner_up, 0.65),
+        (ranked_mixture, runner_up, 0.35),
         (ShiftsByConfidence(1.0), rare, 0.5),
     ],
     ids=lambda x: type(x).__name__ if hasattr(x, "ridge") else getattr(x, "__name__", ""),
@@ -115,6 +117,42 @@ def test_varying_temperatures_predict_what_their_formula_says() -> None:
     assert len(columns) == len(theta)
     scores = (theta @ np.array(columns))[:, None] * log_g
     np.testing.assert_allclose(found(points)[0], np.exp(log_softmax(scores)), rtol=1e-9)
+
+
+def test_confusions_by_rank_are_found_from_the_labels_to_be_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many labels in the proportions of r: their most likely confusions are those that r was made with.
+
+    Where classes are hardly told apart, expectation maximisation takes more steps than noise makes worth while.
+    """
+    monkeypatch.setattr(families, "_MIXTURE_STEPS", 3000)
+    monkeypatch.setattr(families, "_MIXTURE_TOLERANCE", 1e-7)
+    rng = np.random.default_rng(6)
+    k, n = 5, 400
+    g = rng.dirichlet([0.5] * k, n)
+    by_rank, row = np.argsort(-g, axis=1), np.arange(n)[:, None]
+    ordered = g[row, by_rank]
+    gap = np.log(ordered[:, 1] / ordered[:, 2])
+    # Above the lowest fifth, as the family parts them: four of five levels with the same confusions.
+    clear = gap > np.sort(gap)[n // 5 - 1]
+    confusions = np.where(clear[:, None, None], [[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.02, 0.08, 0.9]], np.eye(3))
+    parts = np.stack([ordered[:, 0], ordered[:, 1], ordered[:, 2:].sum(axis=1)], axis=1)
+    mixed = np.einsum("ni,nij->nj", parts, confusions)
+    truth = np.empty_like(g)
+    truth[row, by_rank] = np.c_[mixed[:, :2], ordered[:, 2:] * (mixed[:, 2:] / parts[:, 2:])]
+    points = interior(np.log(g))
+    found = TrainingSets(points, 1e5 * truth[None], True).fit(ranked_mixture)(points)[0]
+    np.testing.assert_allclose(found, truth, atol=0.01)
+    assert excess(truth, found) < 1e-3 * excess(truth, g)
+
+
+def test_classes_of_equal_rank_are_confused_alike() -> None:
+    g = np.array([[0.4, 0.4, 0.2], [0.6, 0.2, 0.2], [1 / 3] * 3, [0.5, 0.3, 0.2]])
+    points = interior(np.log(g))
+    found = TrainingSets(points, np.eye(3)[[0, 1, 2, 1]][None], True).fit(ranked_mixture)(points)[0]
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    assert found[0, 0] == pytest.approx(found[0, 1], rel=1e-12)
+    assert found[1, 1] == pytest.approx(found[1, 2], rel=1e-12)
+    np.testing.assert_allclose(found[2], 1 / 3, rtol=1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 4])

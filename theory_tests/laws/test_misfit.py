@@ -15,8 +15,11 @@ import propercal
 from propercal._methods.misfit import LEVEL, NOTHING, JudgedRows, Misfit, find_misfit, joint_misfit
 from propercal._methods.misfit import _direction as statistic
 from propercal.generators import Brier, Log
+from propercal.recalibration.built_in import directions_for
 from propercal.recalibration.families import equivariant_terms, vector_terms
+from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.points import interior
+from propercal.simulation import MiscalibratedSimplex
 
 K, FOLDS, EACH = 3, 3, 60
 
@@ -197,3 +200,33 @@ def test_nothing_is_missed_where_recalibrations_follow() -> None:
     sketch.update(y, p)
     assert sketch.result().missed == 0.0
     assert propercal.decompose(y, p, method="risk", bandwidth=0.1).missed is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_classes", "n"), [(20, 2000), (50, 3000)])
+def test_a_hierarchy_that_is_missed_is_noticed(n_classes: int, n: int) -> None:
+    """Of so many classes that not all pairs are fitted, or looked at, their functions show what they leave."""
+    model = MiscalibratedSimplex(n_classes, "hierarchy", 2.5)
+    y, p, _ = model.sample(n, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = propercal.decompose(y, p, generator="brier", labels=range(n_classes))
+    assert found.misfit_pvalue is not None
+    assert found.misfit_pvalue < LEVEL
+
+
+def test_competing_classes_do_not_depend_on_the_order_of_the_classes() -> None:
+    rng = np.random.default_rng(9)
+    k, n = 45, 60
+    p, y = rng.dirichlet([0.2] * k, n), rng.integers(0, k, n)
+    order = rng.permutation(k)
+
+    def functions(p: Any, y: Any) -> Any:
+        points = interior(np.log(p))
+        seen = TrainingSets(points, np.eye(k)[y][None], True)
+        terms: Any = directions_for(k)[-1](seen)(points)
+        return terms.values
+
+    found, turned = functions(p, y), functions(p[:, order], np.argsort(order)[y])
+    assert found.shape == (k, 640 // k, n)
+    np.testing.assert_allclose(np.sort(turned, axis=1), np.sort(found[order], axis=1), rtol=1e-12)

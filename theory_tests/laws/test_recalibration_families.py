@@ -47,7 +47,7 @@ def test_expectation_maximisation_never_lowers_the_penalised_likelihood(monkeypa
     for steps in (1, 2, 3, 10, 400):
         monkeypatch.setattr(families, "_MIXTURE_STEPS", steps)
         monkeypatch.setattr(families, "_MIXTURE_TOLERANCE", 0.0)
-        (matrix,) = families._mixing(train, g[None])
+        (matrix,) = families.mixing(train, g[None])
         np.testing.assert_allclose(matrix.sum(axis=1), 1)
         prior = np.eye(K) + 0.2 / K
         values.append(weight @ np.log((g @ matrix)[np.arange(60), y]) + (prior * np.log(matrix)).sum())

@@ -204,7 +204,13 @@ def _updated(
         _check_kind(monitor, chunk, path)
         before = _alarmed(monitor)
         try:
-            monitor._add(chunk.y_true, chunk.y_proba, by="classes", in_order=bool(options.classes))
+            monitor._add(
+                chunk.y_true,
+                chunk.y_proba,
+                by="classes",
+                in_order=bool(options.classes),
+                is_counted=chunk.is_counted,
+            )
         except ValueError as error:
             said = _of_a_table(error) if not holds_arrays(path) else str(error)
             where = f" (Rows are counted from row {begin} on.)" if begin else ""

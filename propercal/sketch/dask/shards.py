@@ -20,7 +20,7 @@ from propercal._data.alignment import align
 from propercal._data.columns import OtherColumnsError, order_of_columns
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_values
-from propercal._data.messages import bad_value, held_warnings
+from propercal._data.messages import bad_value, columns_said, held_warnings
 from propercal._data.notions import as_notion
 from propercal._data.predictions import validate
 from propercal._data.reading import read_numpy
@@ -186,8 +186,8 @@ def _as_all(argument: str, held: Held, said: Held | None) -> Held:
     except OtherColumnsError as error:
         raise bad_value(
             argument,
-            f"columns {list(found or ['without names'])}",
-            f"{list(known or ['without names'])}, as the collection says",
+            columns_said(found),
+            f"{columns_said(known, '')}, as the collection says",
             "let all partitions have the same columns",
         ) from error
     if order is None:

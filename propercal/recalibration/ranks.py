@@ -1,0 +1,52 @@
+"""Classes by the rank of their probability, and levels of a number that predictions have."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import namespace, to_numpy
+from propercal._typing import Array
+from propercal.recalibration.family import TrainingSets
+from propercal.recalibration.points import Points
+
+#: Shares of the rows below the steps of what depends on a level: the confidence, or a gap.
+_STEPS = (0.2, 0.4, 0.6, 0.8)
+
+Floats = npt.NDArray[np.float64]
+
+
+def largest_logs(points: Points, most: int) -> Array:
+    """(m, n) the largest logarithms, in descending order: `most` or as many as there are."""
+    xp = namespace(points.prob)
+    n_classes = points.prob.shape[1]
+    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[: min(most, n_classes), :]
+
+
+def gaps_between(largest: Array) -> list[Array]:
+    """Return the differences (n,) of each two that follow each other."""
+    return [largest[j, :] - largest[j + 1, :] for j in range(largest.shape[0] - 1)]
+
+
+def members(points: Points, largest: Array) -> Array:
+    """(m, k, n) what part of each of m ranks a class has, given their logarithms (m, n).
+
+    Classes of equal probability share their ranks.
+    """
+    xp = namespace(largest)
+    member = xp.astype(points.log_prob.T[None, ...] == largest[:, None, :], largest.dtype)
+    return member / xp.sum(member, axis=1, keepdims=True)
+
+
+def shares(train: TrainingSets) -> Floats:
+    """(n,) weights of the points over all sets, which sum to 1."""
+    weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
+    return np.asarray(weight / weight.sum())
+
+
+def steps(train: TrainingSets, level: Array) -> Floats:
+    """Return the levels (n,) of the points below which there are given shares of the rows."""
+    values = to_numpy(level)
+    order = np.argsort(values, kind="stable")
+    before = np.cumsum(shares(train)[order])
+    return np.asarray(values[order][np.searchsorted(before, _STEPS).clip(max=len(order) - 1)])
