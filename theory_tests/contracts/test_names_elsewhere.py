@@ -160,7 +160,9 @@ def test_a_recalibrator_is_applied_to_the_columns_it_was_fitted_to(make: Any) ->
     assert fitted.classes_.tolist() == list("cab")
     right = make().fit(Q.to_numpy(), Y.to_numpy()).predict_proba(Q.to_numpy())
     np.testing.assert_allclose(fitted.predict_proba(Q[list("cab")]), right[:, [2, 0, 1]], rtol=1e-9)
-    np.testing.assert_allclose(fitted.predict_proba(Q[list("cab")].to_numpy()), right[:, [2, 0, 1]], rtol=1e-9)
+    # Without names they may be in alphabetical order.
+    with pytest.raises(ValueError, match=r"X = columns without names: expected \['c', 'a', 'b'\], in the order of fit"):
+        fitted.predict_proba(Q[list("cab")].to_numpy())
     with pytest.raises(ValueError, match=r"X = columns \['a', 'b', 'c'\]: expected \['c', 'a', 'b'\], in the order of fit"):
         fitted.predict_proba(Q)
     labelled = xr.DataArray(Q.to_numpy(), dims=("row", "class"), coords={"class": list("abc")})
