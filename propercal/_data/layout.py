@@ -114,13 +114,9 @@ def told(
         )
     if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
         raise _untold(dims, argument)
-    if other is None:
-        return by_order
-    shape = tuple(np.shape(hold(called.labels, other).values))
-    if shape == reference.shape:
+    if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
         return _two(dims, (reference,), argument)
-    # As many rows as labels are samples.
-    return (dims[1:], dims[0]) if shape[:1] == reference.shape[1:] else by_order
+    return by_order
 
 
 def _check_shape(reference: Any, other: object, argument: str, called: Names) -> None:

@@ -188,10 +188,3 @@ def test_a_map_of_named_columns_is_not_applied_to_columns_without_names_in_an_or
     np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame(PROBA[:, [2, 0, 1]], columns=list("cab"))), right)
     # In alphabetical order they are as those without names are read.
     np.testing.assert_array_equal(ClasswiseIsotonic().fit(P, LABELS).predict_proba(PROBA), right[:, [1, 2, 0]])
-
-
-def test_as_many_labels_as_a_dimension_has_places_tell_that_it_is_of_samples() -> None:
-    turned = xr.DataArray(PROBA.T, dims=("k", "i"), coords={"k": list("abc")})
-    right = decompose(LABELS, PROBA, **SETTINGS).risk
-    for y in (LABELS, pd.Series(LABELS), np.eye(3)[CODES]):
-        assert decompose(y, turned, **SETTINGS).risk == pytest.approx(right, rel=1e-12)
