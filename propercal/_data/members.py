@@ -31,7 +31,8 @@ _OF_ROWS = _OF_SAMPLING | {
     "elevation",
 }
 #: Words of what is computed of a distribution; the first ones are no quantiles either.
-_MOMENTS = {"mean", "average", "avg", "std", "sd", "stdev", "sigma", "variance", "var", "spread"} | {
+_MOMENTS = {
+    *("mean", "average", "avg", "std", "sd", "stdev", "sigma", "variance", "var", "spread"),
     *("loc", "scale", "count", "skew", "kurtosis", "iqr"),
 }
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
