@@ -103,7 +103,9 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
             "occurs in each row, pass class numbers",
         )
     either = mine.columns if other.columns is None else other.columns
-    if (mine.unnamed or other.unnamed) and either is not None and is_shuffled(either):
+    listed = said and keys(mine.names or ()) == keys(either or ())
+    unnamed = (mine.unnamed or other.unnamed) and not listed
+    if unnamed and either is not None and is_shuffled(either):
         raise bad_value(
             "other",
             f"a sketch of columns {other.columns or 'without names'}",
@@ -285,10 +287,19 @@ def _as_before(
         alone = known is None and not reading.unnamed
         check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
     marked = beside_columns(held.labels, held.proba, labels, pos_label)
-    proba, columns = _in_order(held.proba, reading, held.labels)
+    proba, columns = _in_order(_as_listed(held.proba, reading, labels), reading, held.labels)
     if marked is not held.labels and columns is not None:
         marked = under_names(marked, columns, reading.names)
     return marked, proba, columns
+
+
+def _as_listed(proba: Held, reading: Convention, labels: Sequence[Any] | None) -> Held:
+    """Return columns without names under those before, if the caller lists classes by these."""
+    columns = reading.columns
+    if labels is None or columns is None or proba.columns is not None or proba.values.ndim != 2:
+        return proba
+    listed = int(proba.values.shape[1]) > 1 and keys(reading.names or ()) == keys(columns)
+    return replace(proba, columns=tuple(columns)) if listed else proba
 
 
 def _is_matrix(labels: Held) -> bool:
