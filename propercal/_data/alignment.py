@@ -32,6 +32,7 @@ from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value
 from propercal._data.model_names import check_model_names
+from propercal._data.named_rows import check_no_outputs
 from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing
 from propercal._data.rows import (
     Order,
@@ -104,6 +105,7 @@ def _align(
     y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
 ) -> _Placed:
     places = None
+    check_no_outputs(called.proba, y_proba if layout.class_axis is None else None)
     if layout.class_axis is not None:
         y_true, y_proba, sample_weight = _flattened(
             y_true, y_proba, sample_weight, layout.class_axis, called
@@ -124,6 +126,9 @@ def _align(
             "pass a DataArray of xarray, or class_axis=... for an array",
         )
     proba, labels = hold(called.proba, y_proba), hold(called.labels, y_true)
+    for argument, each in ((called.labels, labels), (called.proba, proba)):
+        if each.values.ndim == 0:
+            raise bad_value(argument, "one value", "an array of one for each row", "pass a list")
     labels, order = in_order_of(labels, proba, called.labels, called.proba)
     if order is not None:
         places = order if places is None else places[order]

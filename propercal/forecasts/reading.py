@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -83,8 +84,9 @@ def read_forecasts(
     layout = USUAL_LAYOUT
     if is_labelled(forecasts):
         layout = Layout(None, member_dim, sample_dims)
-    held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
     what = "quantiles" if argument.startswith("quantiles") else "members"
+    with _dimension_called(what):
+        held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
     check_members(held.proba, held.labels, argument, names, what)
     units = held.labels.units, held.proba.units
     if None not in units and units[0] != units[1]:
@@ -119,6 +121,19 @@ def read_forecasts(
         np.asarray(keep, dtype=np.intp),
     )
     return _grouped(found, (y_true, forecasts, sample_weight), groups, blocks, layout, names)
+
+
+@contextmanager
+def _dimension_called(what: str) -> Iterator[None]:
+    """Let errors call the dimension that is no row after what stands along it."""
+    try:
+        yield
+    except ValueError as error:
+        words = str(error).replace("that of the classes", f"that of the {what}")
+        if words == str(error):
+            raise
+        words = words.replace("pass sample_dims=", "pass member_dim=..., or sample_dims=")
+        raise ValueError(words) from error
 
 
 def _grouped(
@@ -268,7 +283,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
     if not fine or not ((taus > 0) & (taus < 1)).all():
         raise bad_value(
             "levels",
-            np.asarray(levels).tolist(),
+            taus.tolist(),
             f"{m} different numbers between 0 and 1, one for each column of quantiles",
             "list the level of every column, in the order of the columns",
         )

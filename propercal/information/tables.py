@@ -14,7 +14,7 @@ from propercal._data.holders import hold, is_labelled
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import as_notion
-from propercal._data.reading import not_real, read_numpy
+from propercal._data.reading import not_real, read_array, read_numpy
 from propercal._data.tokens import is_permutation, named
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
@@ -30,7 +30,7 @@ def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
     values = collected(*(v for _, v, _ in arguments))
     arguments = tuple((name, v, ndim) for (name, _, ndim), v in zip(arguments, values, strict=True))
     given: list[Array] = [
-        v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
+        read_array(name, v) if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
         for name, v, ndim in arguments
     ]
     library = next((v for _, v, _ in arguments if is_array(v)), given[0])

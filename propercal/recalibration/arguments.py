@@ -155,7 +155,9 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
         raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
     check_ordered("X", X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
-    n = values.shape[0] if values.ndim else 0
+    if not values.ndim:
+        raise bad_value("X", "one value", "an array of one for each row", "pass a list")
+    n = int(values.shape[0])
     if n == 1:
         # What is fitted needs two rows; what is predicted does not.
         values = namespace(values).concat([values, values], axis=0)

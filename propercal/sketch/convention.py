@@ -33,6 +33,7 @@ from propercal._data.tokens import is_permutation
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
+    as_listed,
     beside_columns,
     check_as_before,
     same_order,
@@ -287,19 +288,11 @@ def _as_before(
         alone = known is None and not reading.unnamed
         check_as_before(held.labels, held.proba, reading.names, known, alone, pos_label)
     marked = beside_columns(held.labels, held.proba, labels, pos_label)
-    proba, columns = _in_order(_as_listed(held.proba, reading, labels), reading, held.labels)
+    listed = as_listed(held.proba, reading.columns, None if labels is None else reading.names)
+    proba, columns = _in_order(listed, reading, held.labels)
     if marked is not held.labels and columns is not None:
         marked = under_names(marked, columns, reading.names)
     return marked, proba, columns
-
-
-def _as_listed(proba: Held, reading: Convention, labels: Sequence[Any] | None) -> Held:
-    """Return columns without names under those before, if the caller lists classes by these."""
-    columns = reading.columns
-    if labels is None or columns is None or proba.columns is not None or proba.values.ndim != 2:
-        return proba
-    listed = int(proba.values.shape[1]) > 1 and keys(reading.names or ()) == keys(columns)
-    return replace(proba, columns=tuple(columns)) if listed else proba
 
 
 def _is_matrix(labels: Held) -> bool:

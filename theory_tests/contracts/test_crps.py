@@ -78,7 +78,7 @@ def test_quantiles_are_no_members(form: str) -> None:
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     names = [form.format(level if form in ("q_{}", "{}") else round(100 * level)) for level in LEVELS]
     for table in (pd.DataFrame(Q, columns=names), pd.DataFrame(Q, columns=names).iloc[:, ::-1]):
-        with pytest.raises(ValueError, match="ensemble = columns named .*: expected members, which are equally likely; pass them as quantiles="):
+        with pytest.raises(ValueError, match=r"ensemble = columns named .*: expected members, which are equally likely; pass them as quantiles="):
             crps_decomposition(Y, table)
     with pytest.raises(ValueError, match=r"ensemble = columns named \[0\.1, "):
         crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(Q, dims=("t", "quantile"), coords={"quantile": LEVELS}))
@@ -129,6 +129,16 @@ def test_every_holder() -> None:
     assert same(crps_decomposition(y, x.transpose("member", "place", "day")))
     assert same(crps_decomposition(y[::-1], x, member_dim="member"))
     assert same(crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(X, dims=("t", "number"))))
+
+
+def test_a_dimension_of_members_is_asked_for() -> None:
+    xr = pytest.importorskip("xarray")
+    square = xr.DataArray(X[:5].T, dims=("m", "t"))
+    with pytest.raises(ValueError, match="to know which of them is that of the members; pass member_dim="):
+        crps_decomposition(Y[:5], square)
+    assert same(crps_decomposition(Y[:5], square, member_dim="m"), crps_decomposition(Y[:5], X[:5]))
+    with pytest.raises(ValueError, match="to know which of them is that of the quantiles; pass member_dim="):
+        crps_decomposition(Y[:5], quantiles=square, levels=LEVELS)
 
 
 def test_levels_of_columns_are_heeded() -> None:

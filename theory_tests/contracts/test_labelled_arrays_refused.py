@@ -157,9 +157,9 @@ def test_what_was_selected_is_not_paired_with_all_places() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             propercal.xarray.decompose(y, p, **TIME, **QUICK)
-    with pytest.raises(ValueError, match="^weights = an array selected by 'station' = a"):
+    with pytest.raises(ValueError, match=r"^weights = an array selected by 'station' = a"):
         propercal.xarray.decompose(Y, many, weights=W.sel(station="a"), **TIME, **QUICK)
-    with pytest.raises(ValueError, match="^y_true = an array selected by 'station' = a"):
+    with pytest.raises(ValueError, match=r"^y_true = an array selected by 'station' = a"):
         propercal.xarray.calibration_test(one, many, **TIME)
     # The same place, and what is said to hold at all of them.
     right = propercal.xarray.decompose(Y, many, **TIME, **QUICK).risk
