@@ -127,7 +127,8 @@ def _align(
         )
     proba, labels = hold(called.proba, y_proba), hold(called.labels, y_true)
     for argument, each in ((called.labels, labels), (called.proba, proba)):
-        if each.values.ndim == 0:
+        # What no predictions are is named where they are read.
+        if each.values.ndim == 0 and (each is labels or str(each.values.dtype) != "object"):
             raise bad_value(argument, "one value", "an array of one for each row", "pass a list")
     labels, order = in_order_of(labels, proba, called.labels, called.proba)
     if order is not None:

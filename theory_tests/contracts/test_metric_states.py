@@ -103,7 +103,8 @@ def test_a_stream_takes_states_of_its_own_settings_alone(other: dict[str, Any]) 
 def saved(metric: Any) -> dict[str, Any]:
     metric.persistent(True)
     metric.update(torch.as_tensor(P[:200]), torch.as_tensor(Y[:200]))
-    return metric.state_dict()
+    state: dict[str, Any] = metric.state_dict()
+    return state
 
 
 @pytest.mark.parametrize("other", [{"notion": "top-label"}, {"labels": [2, 0, 1]}, {"n_folds": 3}, {"generator": "brier"}])
