@@ -129,7 +129,8 @@ def _align(
     for argument, each in ((called.labels, labels), (called.proba, proba)):
         # What no predictions are is named where they are read.
         if each.values.ndim == 0 and (each is labels or str(each.values.dtype) != "object"):
-            raise bad_value(argument, "one value", "an array of one for each row", "pass a list")
+            found, fix = "an array of shape ()", "pass a list, of shape (1,) if it is the only one"
+            raise bad_value(argument, found, "shape (n,) or (n, k), one for each row", fix)
     labels, order = in_order_of(labels, proba, called.labels, called.proba)
     if order is not None:
         places = order if places is None else places[order]

@@ -17,7 +17,6 @@ from propercal._data.other_words import spelt
 from propercal._data.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
-
 #: Words of what is between two opposites.
 _MIDDLE = ("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged")
 _OPPOSITES = (

@@ -156,7 +156,7 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     check_ordered("X", X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
     if not values.ndim:
-        raise bad_value("X", "one value", "an array of one for each row", "pass a list")
+        raise bad_value("X", "an array of shape ()", "shape (n,) or (n, k)", "pass a list")
     n = int(values.shape[0])
     if n == 1:
         # What is fitted needs two rows; what is predicted does not.

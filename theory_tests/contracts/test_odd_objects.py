@@ -110,11 +110,11 @@ def test_one_value_is_no_array(name: str) -> None:
         lambda: CalibrationMonitor(3).update(one, PROBA[:1]),
         lambda: crps_decomposition(one, PROBA),
     ):
-        with pytest.raises(ValueError, match=r"^y_true = one value: expected an array of one for each row; pass a list"):
+        with pytest.raises(ValueError, match=r"^y_true = an array of shape \(\): expected shape \(n,\) or \(n, k\), one for each row; pass a list"):
             call()
-    with pytest.raises(ValueError, match=r"^y_proba = one value"):
+    with pytest.raises(ValueError, match=r"^y_proba = an array of shape \(\)"):
         CalibrationMonitor(2).update([1], np.float64(0.3))
-    with pytest.raises(ValueError, match=r"^X = one value"):
+    with pytest.raises(ValueError, match=r"^X = an array of shape \(\)"):
         ClasswiseIsotonic().fit(PROBA[:, 1], CODES == 1).predict_proba(np.float64(0.3))
     monitor = CalibrationMonitor(3)
     monitor.update([1], PROBA[1:2])

@@ -215,8 +215,13 @@ def test_columns_without_names_are_not_asked_for_an_order(columns: Any) -> None:
 
 @pytest.mark.parametrize("names", [["low", "high", "mid"], ["Home", "Away", "Draw"], ["medium", "small", "large"], ["disagree", "agree", "neutral", "strongly agree"]])
 def test_what_is_between_two_opposites_stands_between_them(names: list[str]) -> None:
-    for call in (lambda: check(names), lambda: check_names_order(names, [RANKED], said=True), lambda: check_columns_order(names, [RANKED], CANONICAL)):
-        with pytest.raises(ValueError, match="expected columns in the order of their classes, with '.*' between"):
+    calls: list[Callable[[], None]] = [
+        lambda: check(names),
+        lambda: check_names_order(names, [RANKED], said=True),
+        lambda: check_columns_order(names, [RANKED], CANONICAL),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
             call()
     first, last, middle = names[0], names[1], names[2]
     check_names_order(names, [Brier()], said=True)
