@@ -81,7 +81,7 @@ def to_numpy(x: Array) -> np.ndarray[Any, Any]:
     if type(x) is np.ndarray:
         return x
     if is_torch(x):
-        x = x.detach().cpu()
+        x = x.detach().cpu().resolve_conj().resolve_neg()
         unknown = str(x.dtype) == "torch.bfloat16" or "float8" in str(x.dtype)
         return np.asarray(x.float() if unknown else x)
     return np.from_dlpack(x) if is_array(x) and not is_numpy(x) else np.asarray(x)

@@ -31,6 +31,8 @@ from propercal._data.holders import Held, hold, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, columns_said
+from propercal._data.model_names import check_model_names
+from propercal._data.named_rows import check_no_outputs
 from propercal._data.reading import USUAL_NAMES, Names, is_hashable, is_missing
 from propercal._data.rows import (
     Order,
@@ -105,6 +107,7 @@ def _align(
     y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
 ) -> _Placed:
     places = None
+    check_no_outputs(called.proba, y_proba if layout.class_axis is None else None)
     if layout.class_axis is not None:
         y_true, y_proba, sample_weight = _flattened(
             y_true, y_proba, sample_weight, layout.class_axis, called
@@ -125,6 +128,11 @@ def _align(
             "pass a DataArray of xarray, or class_axis=... for an array",
         )
     proba, labels = hold(called.proba, y_proba), hold(called.labels, y_true)
+    for argument, each in ((called.labels, labels), (called.proba, proba)):
+        # What no predictions are is named where they are read.
+        if each.values.ndim == 0 and (each is labels or str(each.values.dtype) != "object"):
+            found, fix = "an array of shape ()", "pass a list, of shape (1,) if it is the only one"
+            raise bad_value(argument, found, "shape (n,) or (n, k), one for each row", fix)
     labels, order = in_order_of(labels, proba, called.labels, called.proba)
     if order is not None:
         places = order if places is None else places[order]
@@ -162,7 +170,9 @@ def align_models(
             dimensions = Dimensions.of(y_true, first, layout, called[0])
             dimensions.check_beside(y_true, each, called[i + 1])
             others[i] = each.transpose(*first.dims)
-    a, *rest = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
+    aligned = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
+    check_model_names((first, *others), [each.proba for each in aligned], called)
+    a, *rest = _in_order_of_numbers(aligned)
     for (one, names), (two, others_names) in permutations(zip((a, *rest), called, strict=True), 2):
         if not _are_listed(two.proba, labels):
             check_one_beside_two(one.proba, two.proba, two.labels, (names, others_names))
@@ -175,6 +185,23 @@ def align_models(
             for each, names in zip(rest, called[1:], strict=True)
         ),
     ]
+
+
+def _in_order_of_numbers(models: list[Aligned]) -> list[Aligned]:
+    """Return columns 1, 0 as 0, 1 beside a single column, which is of class 1, if labels name them.
+
+    A single column has no order that could be another one.
+    """
+    if not any(tuple(each.proba.values.shape)[1:] in ((), (1,)) for each in models):
+        return models
+    found = []
+    for each in models:
+        names, values = each.proba.columns, each.proba.values
+        if names is not None and keys(names) == ["1", "0"] and name_columns(each.labels, names):
+            turned = namespace(values).take(values, like([1, 0], values), axis=1)
+            each = each._replace(proba=replace(each.proba, values=turned, columns=names[::-1]))
+        found.append(each)
+    return found
 
 
 def align_all(

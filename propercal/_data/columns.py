@@ -71,19 +71,10 @@ def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
     return [each for each in words if each.lower() in others or _IS_NONE.search(each.lower())]
 
 
-def check_members(held: Held, labels: Held, argument: str, called: Names, what: str) -> None:
-    """Raise if one of several columns of numbers is by its name the outcome, or numbers rows."""
-    outcome = key(labels.name) if isinstance(labels.name, str) else None
-    for name in held.columns or ():
-        is_outcome = outcome is not None and key(name) == outcome
-        words = name.lower() if isinstance(name, str) else ""
-        if is_outcome or words in _ROW_NUMBERS or _IS_NONE.search(words):
-            raise bad_value(
-                argument,
-                f"a column named {name!r}" + (f", as {called.labels} is" if is_outcome else ""),
-                f"columns of {what} alone",
-                f"drop it, or rename it if it is one of {what}",
-            )
+def numbers_rows(name: Any) -> bool:
+    """Tell whether a column numbers rows by its name."""
+    words = name.lower() if isinstance(name, str) else ""
+    return words in _ROW_NUMBERS or bool(_IS_NONE.search(words))
 
 
 def check_logits(

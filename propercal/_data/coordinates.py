@@ -219,6 +219,30 @@ def check_selected(argument: str, values: Any, other: Any, other_argument: str) 
             )
 
 
+def check_place(
+    argument: str, values: Any, reference: Any, dim: Hashable, other: str, *, words: bool
+) -> None:
+    """Raise if an array was selected at one place of a dimension along which another has others.
+
+    With `words`, only one in words says so: what does not change may be kept of any one time.
+    """
+    if dim in values.dims or dim not in scalars_of(values):
+        return
+    import pandas as pd
+
+    own = pd.Index([values.coords[dim].to_numpy()[()]])
+    places = coordinate(reference, dim)
+    told = is_text(own) if words else places is not None or reference.sizes[dim] > 1
+    if told and (places is None or order_of(own, places) is None):
+        raise bad_value(
+            argument,
+            f"an array selected by {dim!r} = {own[0]!s}",
+            f"the places along {dim!r} that {other} has",
+            f"select the same of both, or drop the coordinate by .drop_vars({dim!r}) if it holds "
+            "at all of them",
+        )
+
+
 def is_text(index: Any) -> bool:
     """Tell whether all values of a coordinate are strings."""
     return all(isinstance(value, str) for value in index.tolist())

@@ -24,7 +24,7 @@ from propercal._data.attributes import Lists, lists_of
 from propercal._data.messages import bad_value
 from propercal._data.named_rows import labels_of_rows, names_of_rows
 from propercal._data.noted_indexes import index_columns, noted_range
-from propercal._data.reading import read_array
+from propercal._data.reading import is_missing, read_array
 from propercal._data.tokens import count_up, named
 from propercal._typing import Array
 
@@ -69,6 +69,11 @@ class Held:
     """What a labelled array says of its units."""
     lists: Lists = field(default_factory=dict)
     """Attributes of a labelled array that list words, which may be classes."""
+
+    def __post_init__(self) -> None:
+        """Leave out a name that is a missing value."""
+        if self.name is not None and is_missing(self.name):
+            object.__setattr__(self, "name", None)
 
     def take(self, index: Any) -> Held:
         """Return rows by their numbers."""

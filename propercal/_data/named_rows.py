@@ -30,6 +30,21 @@ def names_of_rows(argument: str, rows: Sequence[Any]) -> tuple[Any, ...] | None:
     return names[0]
 
 
+def check_no_outputs(argument: str, rows: object) -> None:
+    """Raise if a list is of two columns for each label, as scikit-learn predicts several labels."""
+    if not isinstance(rows, list | tuple) or not rows:
+        return
+    shapes = {tuple(getattr(each, "shape", ())) for each in rows}
+    if len(shapes) == 1 and len(shape := shapes.pop()) == 2 and shape[1] == 2 < shape[0]:
+        raise bad_value(
+            argument,
+            f"a list of {len(rows)} arrays of shape {shape}",
+            "one array with a column for each label, the probability that it occurs",
+            f"pass numpy.stack([each[:, 1] for each in {argument}], axis=1) if it holds what "
+            "predict_proba gives for each label",
+        )
+
+
 def labels_of_rows(argument: str, rows: Sequence[Any]) -> Any:
     """Return the index of rows that were taken from a table or an array, None if it says nothing.
 

@@ -35,6 +35,8 @@ class Names:
     """Whether rows before have named the classes, which no argument of the caller lists."""
 
 
+#: Arguments whose values are names, as times are too.
+_OF_NAMES = {"groups", "clusters"}
 #: As most functions call them.
 USUAL_NAMES = Names()
 
@@ -74,7 +76,7 @@ def read_array(argument: str, values: object) -> Array:
     if isinstance(values, np.ndarray | np.generic):
         return _plain(argument, np.asarray(_unmasked(argument, values)))
     if is_torch(values):
-        _check_tensor(argument, values)
+        check_tensor(argument, values)
         return values
     if is_jax(values):
         return _traced(argument, values)
@@ -118,6 +120,19 @@ def read_array(argument: str, values: object) -> Array:
     return _plain(argument, plain)
 
 
+def _times_as_names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return times as objects, days where they are no more than these; spans of time as text."""
+    if values.dtype.kind == "M":
+        days = values.astype("M8[D]")
+        values = days if (np.isnat(values) | (days == values)).all() else values
+    spans = values.dtype.kind == "m"
+    names = np.empty(values.shape, dtype=object)
+    names.reshape(-1)[:] = [
+        None if np.isnat(each) else str(each) if spans else each for each in values.ravel()
+    ]
+    return names
+
+
 def _texts(values: object, plain: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return texts as NumPy reads them, unless it would write what is no text, or not the same.
 
@@ -134,7 +149,7 @@ def _texts(values: object, plain: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return given
 
 
-def _check_tensor(argument: str, values: Any) -> None:
+def check_tensor(argument: str, values: Any) -> None:
     """Raise unless a tensor is dense, with values."""
     if type(values).__name__ == "MaskedTensor":
         raise bad_value(
@@ -239,6 +254,8 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values.dtype.kind == "T":
         # Texts of any length, of which some may be missing.
         return values.astype(object)
+    if values.dtype.kind in "mM" and argument in _OF_NAMES:
+        return _times_as_names(values)
     if values.dtype.kind in "mMV":
         raise bad_value(
             argument,

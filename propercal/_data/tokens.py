@@ -90,7 +90,7 @@ _PREFIXES, _SUFFIXES = ("not", "non", "no", "un", "in", "dis", "anti"), ("free",
 
 
 def plain(name: Any) -> Any:
-    """Return whole numbers, also where they are written as text, as integers."""
+    """Return whole numbers, also where they are written as text, as integers; None for no value."""
     if isinstance(name, Enum):
         name = name.value
     if isinstance(name, np.generic):
@@ -101,7 +101,8 @@ def plain(name: Any) -> Any:
         return int(name)
     if isinstance(name, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0)?", name):
         return int(name.removesuffix(".0"))
-    return name
+    # What pandas has for no value is neither equal to anything nor different.
+    return None if type(name).__name__ == "NAType" else name
 
 
 def key(name: Any, *, booleans: bool = False) -> Any:

@@ -19,6 +19,7 @@ from propercal._data.columns import (
 from propercal._data.holders import Held
 from propercal._data.labels import read_labels
 from propercal._data.messages import some_rows
+from propercal._data.model_names import exchanged
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal._files.names import listed, shortened
@@ -145,7 +146,14 @@ def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
     if k == 1:
         (mine,), (name,) = first.class_names, other.class_names
         one, two = (Held(each.y_proba, name=each.class_names[0]) for each in (first, other))
-        own = (mine, name) == (model_of(first.path), model_of(other.path))
+        models = model_of(first.path), model_of(other.path)
+        if exchanged({models[0]: {mine}, models[1]: {name}}) is not None:
+            raise ValueError(
+                f"{other.path}: a class column {name!r}, and {mine!r} in {first.path}: expected "
+                "columns that are not named after each other's files; rename the files or the "
+                "columns."
+            )
+        own = (mine, name) == models
         if are_columns_of_two_classes(one, two, are_called_as_models=own):
             raise ValueError(
                 f"{other.path}: a class column {name!r}, and {mine!r} in {first.path}: expected "

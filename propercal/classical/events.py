@@ -13,6 +13,7 @@ from propercal._array import to_numpy
 from propercal._data.messages import bad_value, some_names, some_rows
 from propercal._data.notions import Notion, Problem, as_notion
 from propercal._data.predictions import Predictions
+from propercal._data.reading import check_scalar
 from propercal._data.tokens import key
 
 Floats = npt.NDArray[np.float64]
@@ -110,6 +111,7 @@ def _of(name: str, problem: Problem, predictions: Predictions) -> Event:
 
 def _number(predictions: Predictions, event: Any) -> int:
     names = predictions.classes.names
+    check_scalar("event", event)
     found = [i for i, name in enumerate(names) if key(name) == key(event)]
     if len(found) != 1:
         raise bad_value(

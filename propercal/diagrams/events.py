@@ -20,7 +20,7 @@ from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Predictions, Reading
-from propercal._data.reading import Names
+from propercal._data.reading import Names, check_scalar
 from propercal._data.tokens import key
 
 Floats = npt.NDArray[np.float64]
@@ -258,6 +258,7 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
 def _column(names: Sequence[Any], event: Any) -> int:
     """Return the column of an event, which is counted from 0, or named in words, or raise."""
     k = len(names)
+    check_scalar("event", event)
     named = [i for i, name in enumerate(names) if key(name) == key(event)]
     if isinstance(event, str) and len(named) == 1:
         return named[0]

@@ -167,7 +167,7 @@ def _check_thresholds(thresholds: object) -> Floats:
     expected, fix = "numbers between 0 and 1 in one dimension", "0.5 is the even bet"
     try:
         found = np.asarray(thresholds, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         raise bad_value("thresholds", repr(thresholds), expected, fix) from error
     if found.ndim != 1 or found.size == 0 or not ((found >= 0) & (found <= 1)).all():
         raise bad_value("thresholds", repr(thresholds), expected, fix)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,7 +14,6 @@ import numpy.typing as npt
 from propercal._array import to_numpy
 from propercal._data.alignment import align
 from propercal._data.blocks import block_length, check_series
-from propercal._data.columns import check_members
 from propercal._data.group_names import exact
 from propercal._data.groups import (
     check_groups,
@@ -24,6 +24,7 @@ from propercal._data.groups import (
 from propercal._data.holders import Held, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
 from propercal._data.lazy_tables import collected
+from propercal._data.members import check_members, column_of_outcomes
 from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.reading import Names, not_real, read_numpy
 from propercal._data.tokens import numberings
@@ -83,8 +84,10 @@ def read_forecasts(
     layout = USUAL_LAYOUT
     if is_labelled(forecasts):
         layout = Layout(None, member_dim, sample_dims)
-    held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
-    check_members(held.proba, held.labels, argument, names, "forecasts")
+    what = "quantiles" if argument.startswith("quantiles") else "members"
+    with _dimension_called(what):
+        held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
+    check_members(held.proba, held.labels, argument, names, what)
     units = held.labels.units, held.proba.units
     if None not in units and units[0] != units[1]:
         warn(
@@ -104,9 +107,11 @@ def read_forecasts(
     _check_finite(outcome[keep, None], names.labels, held.labels, keep)
     if len(keep) < 2:
         raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
+    _warn_of_outcomes(members[keep], outcome[keep], argument, held.proba, names)
     if argument == "quantiles":
         members, cumulated = _of_quantiles(members, held.proba, levels, keep)
     else:
+        _check_no_levels(members[keep], argument, held.proba)
         members, cumulated = np.sort(members, axis=1), np.linspace(0.0, 1.0, members.shape[1] + 1)
     found = Forecasts(
         members[keep],
@@ -116,6 +121,19 @@ def read_forecasts(
         np.asarray(keep, dtype=np.intp),
     )
     return _grouped(found, (y_true, forecasts, sample_weight), groups, blocks, layout, names)
+
+
+@contextmanager
+def _dimension_called(what: str) -> Iterator[None]:
+    """Let errors call the dimension that is no row after what stands along it."""
+    try:
+        yield
+    except ValueError as error:
+        words = str(error).replace("that of the classes", f"that of the {what}")
+        if words == str(error):
+            raise
+        words = words.replace("pass sample_dims=", "pass member_dim=..., or sample_dims=")
+        raise ValueError(words) from error
 
 
 def _grouped(
@@ -198,6 +216,40 @@ def _check_finite(values: Floats, argument: str, held: Held, rows: npt.NDArray[A
         )
 
 
+def _warn_of_outcomes(
+    values: Floats, outcome: Floats, argument: str, held: Held, names: Names
+) -> None:
+    """Say which column is likely to be no forecast, as it is what came true in every row."""
+    place = column_of_outcomes(values, outcome)
+    if place >= 0:
+        name = held.columns[place] if held.columns is not None else place
+        warn(
+            f"Column {name!r} of {argument} is {names.labels} in every row, and is taken for a "
+            "forecast that came true each time: drop it if it holds what came true."
+        )
+
+
+def _check_no_levels(values: Floats, argument: str, held: Held) -> None:
+    """Raise if names say that columns are quantiles, which are no equally likely members.
+
+    Per cent without a sign may number members, unless these ascend in every row as it does.
+    """
+    if held.columns is None or len(held.columns) < 2:
+        return
+    said = _named_levels(held)
+    if said is None:
+        said = _per_cent_beside(held, np.empty(0))
+        if said is None or (np.diff(values[:, np.argsort(said)], axis=1) < 0).any():
+            return
+    raise bad_value(
+        argument,
+        f"columns named {some_names(held.columns)}, as quantiles of these levels are",
+        "members, which are equally likely",
+        f"pass them as {argument.replace('ensemble', 'quantiles')}=..., or rename them if they "
+        "are members",
+    )
+
+
 def _of_quantiles(
     values: Floats, held: Held, levels: Sequence[float] | None, keep: npt.NDArray[Any]
 ) -> tuple[Floats, Floats]:
@@ -231,7 +283,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
     if not fine or not ((taus > 0) & (taus < 1)).all():
         raise bad_value(
             "levels",
-            np.asarray(levels).tolist(),
+            taus.tolist(),
             f"{m} different numbers between 0 and 1, one for each column of quantiles",
             "list the level of every column, in the order of the columns",
         )
@@ -272,7 +324,8 @@ def _per_cent_beside(held: Held, taus: Floats) -> Floats | None:
             continue
         found = np.array([float(cast("float", each)) for each in numbers]) / 100
         ascending = np.sort(found)
-        usual = (ascending, np.sort(taus)), (ascending, 1 - ascending[::-1])
+        usual = [(ascending, 1 - ascending[::-1])]
+        usual += [(ascending, np.sort(taus))] if len(taus) else []
         if any(np.allclose(*pair, rtol=0, atol=1e-6) for pair in usual):
             return found
     return None

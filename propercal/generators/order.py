@@ -17,6 +17,14 @@ from propercal._data.other_words import spelt
 from propercal._data.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
+#: Words of what is between two opposites.
+_MIDDLE = ("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged")
+_OPPOSITES = (
+    *(("low", "high"), ("small", "large"), ("slow", "fast"), ("negative", "positive")),
+    *(("home", "away"), ("loss", "win"), ("lose", "win"), ("disagree", "agree")),
+    *(("down", "up"), ("bad", "good"), ("short", "long"), ("cold", "hot"), ("worse", "better")),
+)
+
 
 def check_order(
     classes: Classes,
@@ -41,6 +49,7 @@ def check_order(
     alphabetical = classes.alphabetical and not _are_numbered(called)
     if n_classes > 2 and (alphabetical or _in_disorder(names)):
         _refuse(called if alphabetical else names, generators, by)
+    _check_middle(called, generators)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))
@@ -75,6 +84,7 @@ def check_names_order(
     alphabetical = not said and are_alphabetical(names) and not _are_numbered(names)
     if len(names) > 2 and (alphabetical or _in_disorder(names)):
         _refuse(names, generators, "labels")
+    _check_middle(names, generators)
 
 
 def check_columns_order(
@@ -151,6 +161,27 @@ def _numbers_of(names: Sequence[object]) -> list[Sequence[Any]]:
 def _turns(numbers: Sequence[Any]) -> bool:
     """Tell whether numbers neither rise nor fall from the first to the last."""
     return any(a < b for a, b in pairwise(numbers)) and any(a > b for a, b in pairwise(numbers))
+
+
+def _check_middle(names: Sequence[object], generators: Sequence[BregmanGenerator]) -> None:
+    """Raise if what is between two opposites by its name does not stand between them."""
+    place = {str(name).lower(): i for i, name in enumerate(names)}
+    middle = next((word for word in _MIDDLE if word in place), None)
+    ends = next((pair for pair in _OPPOSITES if set(pair) <= set(place)), None)
+    if middle is None or ends is None:
+        return
+    first, last = sorted(ends, key=place.__getitem__)
+    if place[first] < place[middle] < place[last]:
+        return
+    for generator in generators:
+        if depends_on_order(generator):
+            raise bad_value(
+                "generator",
+                repr(generator),
+                f"columns in the order of their classes, with {middle!r} between {first!r} and "
+                f"{last!r}, not {some_names(names)}",
+                "put the columns, and labels=[...] if you pass them, in that order",
+            )
 
 
 def _refuse(

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
 from propercal._data.advice import advises
 from propercal._data.alignment import align_all
-from propercal._data.columns import check_members
 from propercal._data.holders import Held, hold
 from propercal._data.labels import read_labels, read_values
+from propercal._data.members import check_members
 from propercal._data.messages import bad_value, some_rows
 from propercal._data.naming import NO_LABEL
 from propercal._data.notions import Problem

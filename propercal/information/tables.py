@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,18 @@ import numpy as np
 from propercal._array import is_array, is_numpy, like, namespace, to_numpy
 from propercal._data.columns import keys
 from propercal._data.coordinates import axis_names
-from propercal._data.holders import hold
+from propercal._data.holders import hold, is_labelled
 from propercal._data.lazy_tables import collected
 from propercal._data.messages import bad_value, some_names
 from propercal._data.notions import as_notion
-from propercal._data.reading import not_real, read_numpy
+from propercal._data.reading import not_real, read_array, read_numpy
 from propercal._data.tokens import is_permutation, named
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order
+
+#: What libraries call axes that nobody has named: xarray, and pandas.crosstab.
+_NOBODYS = re.compile(r"(?:dim|row|col)_\d+")
 
 
 def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
@@ -26,7 +30,7 @@ def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
     values = collected(*(v for _, v, _ in arguments))
     arguments = tuple((name, v, ndim) for (name, _, ndim), v in zip(arguments, values, strict=True))
     given: list[Array] = [
-        v if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
+        read_array(name, v) if is_array(v) and not is_numpy(v) else _plain(name, v, ndim)
         for name, v, ndim in arguments
     ]
     library = next((v for _, v, _ in arguments if is_array(v)), given[0])
@@ -94,11 +98,35 @@ def check_classes(values: object, axis: int, generator: BregmanGenerator) -> Non
 
 
 def check_same_order(first: tuple[str, object, int], second: tuple[str, object, int]) -> None:
-    """Raise if the values along an axis of each of two arguments have names, and other ones."""
+    """Raise if the values along an axis of each of two arguments have names, and other ones.
+
+    So may the axis itself, of which the other argument has one in another place.
+    """
+    for (argument, values, axis), (other, theirs, place) in ((first, second), (second, first)):
+        own, wanted = _called(values), _called(theirs)
+        name, found = own[axis], wanted[place]
+        if name is not None and name in wanted and name != found:
+            raise bad_value(
+                other,
+                f"axes called {some_names(wanted)}",
+                f"{name!r} in place of {found!r}, as {argument} has axes {some_names(own)}",
+                "transpose one of them, or pass both without names",
+            )
     named_first, named_second = (
         (argument, axis_names(values, axis)) for argument, values, axis in (first, second)
     )
     check_same_names(named_first, named_second)
+
+
+def _called(values: Any) -> list[Any]:
+    """Return what each axis of a table or a labelled array is called; None where it has no name."""
+    if is_labelled(values):
+        names = list(values.dims)
+    elif hasattr(type(values), "iloc"):
+        names = [each.name for each in values.axes]
+    else:
+        return [None, None]
+    return [None if _NOBODYS.fullmatch(str(each)) else each for each in names]
 
 
 def check_same_names(

@@ -156,7 +156,10 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
         raise not_fitted(str(bad_value(name, "not fitted yet", "a fitted recalibrator", call)))
     check_ordered(names_said().proba, X, FOR_EACH_ROW)
     values = _held(X, fitted, classes.tolist()).values
-    n = values.shape[0] if values.ndim else 0
+    if not values.ndim:
+        shape, call = "shape (n,) or (n, k)", "pass a list"
+        raise bad_value(names_said().proba, "an array of shape ()", shape, call)
+    n = int(values.shape[0])
     # What is fitted needs two rows; what is predicted does not.
     if n == 1:
         values = namespace(values).concat([values, values], axis=0)

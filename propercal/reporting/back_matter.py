@@ -43,9 +43,12 @@ def limits(found: Measured) -> Section:
             "one patient, repetitions, a series), intervals are too narrow; name their groups."
         )
     if found.groups is None:
+        looked = "No groups were named, so none were looked at."
+        if "groups" in found.absent:
+            looked = "The groups that were named could not be looked at."
         texts.append(
-            "A model can be calibrated over all rows while it is not in any group of them. No "
-            "groups were named, so none were looked at."
+            "A model can be calibrated over all rows while it is not in any group of them. "
+            f"{looked}"
         )
     if found.is_estimated:
         texts.append(

@@ -111,6 +111,14 @@ def beside_columns(labels: Held, proba: Held, listed: Given | None, pos_label: A
     return replace(labels, values=values, columns=columns)
 
 
+def as_listed(proba: Held, columns: Given | None, listed: Given | None) -> Held:
+    """Return columns without names under those before, if the caller lists classes by these."""
+    if columns is None or listed is None or proba.columns is not None or proba.values.ndim != 2:
+        return proba
+    told = int(proba.values.shape[1]) > 1 and keys(listed) == keys(columns)
+    return replace(proba, columns=tuple(columns)) if told else proba
+
+
 def under_names(labels: Held, columns: Given, names: Given | None) -> Held:
     """Return an indicator matrix of some columns under the names of their classes."""
     assert labels.columns is not None  # noqa: S101

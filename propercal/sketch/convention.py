@@ -35,6 +35,7 @@ from propercal._data.tokens import is_permutation
 from propercal._data.weights import Floats, weights_given
 from propercal._typing import Array
 from propercal.sketch.class_order import (
+    as_listed,
     beside_columns,
     check_as_before,
     n_made_up,
@@ -119,7 +120,9 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
             "occurs in each row, pass class numbers",
         )
     either = mine.columns if other.columns is None else other.columns
-    if (mine.unnamed or other.unnamed) and either is not None and is_shuffled(either):
+    listed = said and keys(mine.names or ()) == keys(either or ())
+    unnamed = (mine.unnamed or other.unnamed) and not listed
+    if unnamed and either is not None and is_shuffled(either):
         raise bad_value(
             "other",
             f"a sketch of {columns_said(other.columns)}",
@@ -311,7 +314,8 @@ def _as_before(
         alone = known is None and not reading.unnamed
         check_as_before(held.labels, held.proba, names, found, known, alone, pos_label)
     marked = beside_columns(held.labels, held.proba, labels, pos_label)
-    proba, columns = _in_order(held.proba, reading, held.labels)
+    listed = as_listed(held.proba, reading.columns, None if labels is None else reading.names)
+    proba, columns = _in_order(listed, reading, held.labels)
     if marked is not held.labels and columns is not None:
         marked = under_names(marked, columns, names)
     return marked, proba, columns

@@ -20,7 +20,7 @@ from propercal._results.estimates import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_columns_order, check_names_order
 from propercal.generators.registry import GeneratorLike, as_generator
-from propercal.methods import MethodLike
+from propercal.methods import MethodLike, Settings, as_method
 from propercal.plotting.axes import axes_for, literal, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import Decomposition
@@ -267,7 +267,8 @@ class DecompositionDisplay:
         name : str, optional
             What the bar is called, by default the class of the estimator.
         ax, ref_line, **kwargs
-            As in :meth:`plot`.
+            As in :meth:`plot`; or settings of a method that is named, as in
+            :func:`propercal.decompose`.
 
         Returns
         -------
@@ -278,6 +279,7 @@ class DecompositionDisplay:
         ValueError
             If an argument cannot be used.
         """
+        method = _with_settings(method, kwargs)
         asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         called = type(estimator).__name__
         name = called if name is None else name
@@ -323,7 +325,8 @@ class DecompositionDisplay:
         name : str, optional
             What the bar is called, by default "Classifier".
         ax, ref_line, **kwargs
-            As in :meth:`plot`.
+            As in :meth:`plot`; or settings of a method that is named, as in
+            :func:`propercal.decompose`.
 
         Returns
         -------
@@ -334,6 +337,7 @@ class DecompositionDisplay:
         ValueError
             If an argument cannot be used.
         """
+        method = _with_settings(method, kwargs)
         asked = _Asked(generator, notion, method, sample_weight, groups, confidence_level)
         name = "Classifier" if name is None else name
         held = of_rows(CALLED.proba, y_prob, CALLED)
@@ -380,6 +384,12 @@ class DecompositionDisplay:
         if not isinstance(result, Decomposition):
             raise bad_value("method", "a list", "one method", "draw a display of each on one ax")
         return cls(result, estimator_name=name)
+
+
+def _with_settings(method: MethodLike, options: dict[str, Any]) -> MethodLike:
+    """Take settings of a method that is named out of what else is of the bars."""
+    settings = {name: options.pop(name) for name in Settings.__annotations__ if name in options}
+    return as_method(method, **settings) if settings else method
 
 
 def _x(line: Line2D) -> float:

@@ -12,7 +12,7 @@ from propercal._array import is_torch, to_numpy
 from propercal._data.columns import keys, names_of
 from propercal._data.dimensions import of_rows
 from propercal._data.holders import Held
-from propercal._data.messages import bad_value, some_names, warn
+from propercal._data.messages import bad_value, some_names, some_rows, warn
 from propercal._data.reading import Names, is_missing, read_array
 from propercal._data.tokens import key
 from propercal.sklearn.positions import check_predicted
@@ -22,6 +22,8 @@ Integers = NDArray[np.int64]
 
 #: As displays call their arguments.
 CALLED = Names(proba="y_prob")
+#: Further from 0 to 1 is no probability of any precision.
+_ROUNDING = 1e-2
 _ONE_OUTPUT = "a classifier of one class a row"
 _EACH = "score each output by itself, with the column of y that it predicts"
 
@@ -50,7 +52,24 @@ def respond(estimator: Any, X: Any) -> Response:
     check_predicted(X, predicted)
     if isinstance(predicted, list | tuple):
         raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
-    return as_response(name, predicted, classes_of(estimator))
+    found = as_response(name, predicted, classes_of(estimator))
+    _check_range(name, found.proba)
+    return found
+
+
+def _check_range(name: str, proba: Floats) -> None:
+    """Raise if numbers are further from 0 to 1 than rounding explains, as logits are."""
+    if proba.dtype.kind != "f":
+        return
+    odd = np.argwhere((proba < -_ROUNDING) | (proba > 1 + _ROUNDING))
+    if len(odd):
+        raise bad_value(
+            "estimator",
+            f"{name}, whose predict_proba gave {float(proba[tuple(odd[0])]):.4g} at "
+            f"{some_rows(np.unique(odd[:, 0]))}",
+            "probabilities between 0 and 1",
+            "let it return scipy.special.softmax(logits, axis=1) if these are logits",
+        )
 
 
 def classes_of(estimator: Any) -> list[Any]:

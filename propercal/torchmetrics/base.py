@@ -108,17 +108,29 @@ class ProperMetric(Metric):  # type: ignore[misc]
             If it reads its rows in another way.
         """
         states = getattr(incoming_state, "metric_state", incoming_state)
-        if isinstance(states, Mapping) and "reading" in states:
-            own = cast("torch.Tensor", self._defaults["reading"])
-            if not torch.equal(own, states["reading"].to(own.device)):
-                raise bad_value(
-                    "incoming_state",
-                    f"that of a {type(self).__name__} with other settings",
-                    "the same labels, pos_label, from_logits, link, ignore_index and notion, and "
-                    "in a stream the same generator and folds",
-                    "merge metrics of the same settings",
-                )
+        if isinstance(states, Mapping):
+            self._check_reading("incoming_state", states)
+            self._check_form(states)
         super().merge_state(incoming_state)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *more: Any) -> None:
+        """Take states that were saved, or raise if their rows are read in another way."""
+        self._check_reading("state_dict", state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *more)
+
+    def _check_reading(self, argument: str, states: Mapping[str, Any], prefix: str = "") -> None:
+        """Raise unless states are of rows that are read as those of this metric."""
+        theirs = states.get(f"{prefix}reading")
+        own = cast("torch.Tensor", self._defaults["reading"])
+        if theirs is None or torch.equal(own, theirs.to(own.device)):
+            return
+        raise bad_value(
+            argument,
+            f"that of a {type(self).__name__} with other settings",
+            "the same labels, pos_label, from_logits, link, ignore_index and notion, and in a "
+            "stream the same classes, generator and folds",
+            "make this metric with the settings of the other",
+        )
 
     def compute(self) -> torch.Tensor:
         """Return the term of all rows, of all processes.
@@ -188,6 +200,10 @@ class ProperMetric(Metric):  # type: ignore[misc]
         if self._dtype_convert:
             exclude_state = [name for name in self._defaults if name != "preds"]
         return super()._apply(fn, exclude_state)
+
+    @abstractmethod
+    def _check_form(self, states: Mapping[str, Any]) -> None:
+        """Raise if the rows of other states cannot stand below those of this metric."""
 
     @abstractmethod
     def _n_rows(self) -> int:

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from propercal._data.messages import bad_value, held_warnings, some_rows
 from propercal._data.predictions import validate
-from propercal._data.reading import Names, check_scalar, is_missing, not_real, read_array
+from propercal._data.reading import (
+    Names,
+    check_scalar,
+    check_tensor,
+    is_missing,
+    not_real,
+    read_array,
+)
 from propercal._data.tokens import is_number, plain
 from propercal._data.weights import check_ignored
 
@@ -115,6 +122,7 @@ def _tensors(preds: object, target: object) -> tuple[torch.Tensor, torch.Tensor]
                 "a tensor of torch",
                 "call torch.as_tensor on it, or on its .to_numpy() if it is a table or a series",
             )
+        check_tensor(name, value)
     assert isinstance(preds, torch.Tensor) and isinstance(target, torch.Tensor)  # noqa: PT018, S101
     if preds.device != target.device:
         raise bad_value(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -90,18 +90,22 @@ class ListedMetric(ProperMetric):
 
     def _append(self, rows: Rows) -> None:
         """Add rows to all states, or raise and add none."""
-        for name, values in zip(Rows._fields, rows, strict=True):
-            kept = getattr(self, name)
-            if len(kept) and kept[-1].shape[1:] != values.shape[1:]:
-                raise bad_value(
-                    name,
-                    f"rows of shape {tuple(values.shape[1:])}",
-                    f"{tuple(kept[-1].shape[1:])}, as in batches before",
-                    "pass the same columns in each batch, or reset() the metric",
-                )
+        self._check_form(rows._asdict())
         for name, values in zip(Rows._fields, rows, strict=True):
             # The caller may fill the same tensors anew for the next batch.
             getattr(self, name).append(values.clone())
+
+    def _check_form(self, states: Mapping[str, Any]) -> None:
+        """Raise if rows have other columns than those before."""
+        for name in Rows._fields:
+            shapes = [_shape(each) for each in (getattr(self, name), states.get(name, ()))]
+            if None not in shapes and shapes[0] != shapes[1]:
+                raise bad_value(
+                    name,
+                    f"rows of shape {shapes[1]}",
+                    f"{shapes[0]}, as in batches before",
+                    "pass the same columns in each batch, or reset() the metric",
+                )
 
     def _n_rows(self) -> int:
         weight = self.weight
@@ -197,6 +201,13 @@ class ListedMetric(ProperMetric):
         rows = rows._replace(preds=rows.preds.to(dtype))
         for name, values in zip(Rows._fields, rows, strict=True):
             setattr(self, name, [values])
+
+
+def _shape(kept: Any) -> tuple[int, ...] | None:
+    """Return the shape of one row of a tensor, or of a list of them; None where there is none."""
+    if not len(kept):
+        return None
+    return tuple((kept if isinstance(kept, torch.Tensor) else kept[-1]).shape[1:])
 
 
 class ProperCalibrationError(ListedMetric):

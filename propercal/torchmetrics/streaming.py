@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -203,6 +203,9 @@ class StreamingCalibrationError(ProperMetric):
                 '"debiased" in a metric of sums over rows',
                 "use ProperCalibrationError, which keeps rows",
             )
+
+    def _check_form(self, states: Mapping[str, Any]) -> None:
+        """Leave sums of equal settings, which have one form."""
 
     def _n_rows(self) -> int:
         return int(self.rows[0])

@@ -133,7 +133,8 @@ class Cells:
         # The predictions first.
         for values in reversed(list(self.arrays.values())):
             for name, each in values.coords.items():
-                if not set(each.dims) <= kept or name in self.axes:
+                selected = name in kept and name not in each.dims
+                if selected or not set(each.dims) <= kept or name in self.axes:
                     continue
                 if name in found and not _are_equal(each, found[name]):
                     odd.add(name)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from propercal._data.coordinates import check_grids, order_along
+from propercal._data.coordinates import check_grids, check_place, order_along
 from propercal._data.holders import is_labelled
 from propercal._data.layout import listed, some_dims
 from propercal._data.messages import bad_value
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Dims = Hashable | Sequence[Hashable] | None
 
 _ALL = "all"
+#: What is given beside labels and predictions.
+_BESIDE = ("weights", "groups")
 
 
 @dataclass(frozen=True)
@@ -108,28 +110,39 @@ class Division:
         for argument, values in settled(arrays, self.classes).items():
             self._check_dims(argument, values)
             for name, other in found.items():
-                for dim in (*self.kept, *self.samples):
-                    if dim not in values.dims or dim not in other.dims:
-                        continue
-                    if values.sizes[dim] != other.sizes[dim]:
-                        raise bad_value(
-                            argument,
-                            f"{values.sizes[dim]} places along {dim!r}",
-                            f"{other.sizes[dim]}, as {name} has",
-                            "select the same ones of both",
-                        )
-                    order = order_along(
-                        argument, without_lazy(values), without_lazy(other), dim, name
-                    )
-                    if order is not None and dim in self.kept:
-                        values = values.isel({dim: order})
-                check_grids(argument, self._kept_coords(values), self._kept_coords(other), name)
+                values = self._beside(argument, values, name, other)
             found[argument] = values
         return found
 
+    def _beside(
+        self, argument: str, values: xr.DataArray, name: str, other: xr.DataArray
+    ) -> xr.DataArray:
+        """Return an array whose kept dimensions go along with those of another, or raise."""
+        # What weighs rows, or puts them into groups, may be kept of any one time.
+        words = argument in _BESIDE
+        for dim in (*self.kept, *self.samples):
+            if dim in other.dims:
+                check_place(argument, values, other, dim, name, words=words)
+            elif dim in values.dims:
+                check_place(name, other, values, dim, argument, words=name in _BESIDE)
+            if dim not in values.dims or dim not in other.dims:
+                continue
+            if values.sizes[dim] != other.sizes[dim]:
+                raise bad_value(
+                    argument,
+                    f"{values.sizes[dim]} places along {dim!r}",
+                    f"{other.sizes[dim]}, as {name} has",
+                    "select the same ones of both",
+                )
+            order = order_along(argument, without_lazy(values), without_lazy(other), dim, name)
+            if order is not None and dim in self.kept:
+                values = values.isel({dim: order})
+        check_grids(argument, self._kept_coords(values), self._kept_coords(other), name)
+        return values
+
     def _check_dims(self, argument: str, values: xr.DataArray) -> None:
         known = (*self.samples, *self.kept)
-        allowed = known if argument in ("weights", "groups") else (*known, self.classes)
+        allowed = known if argument in _BESIDE else (*known, self.classes)
         odd = [each for each in values.dims if each not in allowed]
         if odd:
             raise bad_value(

@@ -111,3 +111,11 @@ def test_files_of_single_columns_of_two_classes_are_refused(first: str, second: 
         assert f"a class column '{second}', and '{first}' in" in capsys.readouterr().err
         assert main(["compare", a, c, "--term", "risk"]) == 0
         capsys.readouterr()
+
+
+def test_files_whose_columns_are_named_after_each_other_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / f"{name}.csv" for name in ("rf", "lr")]
+    for path, name in zip(paths, ("lr", "rf"), strict=True):
+        pd.DataFrame({"label": EVENT, name: SCORE}).to_csv(path, index=False)
+    assert main(["compare", *map(str, paths), "--term", "risk"]) == 1
+    assert "a class column 'rf', and 'lr' in" in capsys.readouterr().err

@@ -30,7 +30,7 @@ def test_columns_that_are_no_forecasts_are_refused() -> None:
     table = pd.DataFrame(X, columns=members).assign(observed=Y, id=np.arange(60.0), station_id=1.0)
     for odd in ("observed", "id", "station_id"):
         for y, forecasts in ((table.observed, table[[odd, *members]]), (pl.Series("observed", Y), pl.from_pandas(table[[*members, odd]]))):
-            with pytest.raises(ValueError, match=f"ensemble = a column named '{odd}'.*expected columns of forecasts alone"):
+            with pytest.raises(ValueError, match=f"ensemble = a column named '{odd}'.*expected columns of members alone"):
                 crps_decomposition(y, forecasts)
         if odd != "observed":
             with pytest.raises(ValueError, match=f"quantiles = a column named '{odd}'"):
@@ -40,6 +40,50 @@ def test_columns_that_are_no_forecasts_are_refused() -> None:
     assert same(crps_decomposition(xr.DataArray(Y, dims="t", name="t2m"), xr.DataArray(X, dims=("t", "m"), name="t2m")))
     point = crps_decomposition(Y, X[:, :1])
     assert same(crps_decomposition(table.observed, table[["m0"]].set_axis(["observed"], axis=1)), point)
+
+
+@pytest.mark.parametrize("name", ["obs", "Target", "weight", "lead time", "std", "ens_mean", "yhat_lower", "fold"])
+def test_columns_that_are_no_members_are_refused(name: str) -> None:
+    pd = pytest.importorskip("pandas")
+    members = pd.DataFrame(X, columns=[f"m{i}" for i in range(5)])
+    with pytest.raises(ValueError, match=f"ensemble = a column named '{name}': expected columns of members alone"):
+        crps_decomposition(Y, members.assign(**{name: 1.0}))
+    # A point forecast, and words in names of members.
+    assert crps_decomposition(Y, members[["m0"]].set_axis([name], axis=1)).n_members == 1
+    assert same(crps_decomposition(Y, members.set_axis([f"{name}_{i}" for i in range(5)], axis=1)))
+
+
+def test_order_statistics_may_be_quantiles() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(Q[:, 1:4], columns=["lower", "median", "upper"])
+    assert same(crps_decomposition(Y, quantiles=table, levels=LEVELS[1:4]), crps_decomposition(Y, quantiles=Q[:, 1:4], levels=LEVELS[1:4]))
+    with pytest.raises(ValueError, match="quantiles = a column named 'mean': expected columns of quantiles alone"):
+        crps_decomposition(Y, quantiles=table.rename(columns={"median": "mean"}), levels=LEVELS[1:4])
+
+
+def test_outcomes_among_the_members_are_told() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.warns(UserWarning, match="Column 5 of ensemble is y_true in every row"):
+        crps_decomposition(Y, np.c_[X, Y])
+    with pytest.warns(UserWarning, match="Column 'y' of ensemble is y_true in every row"):
+        crps_decomposition(Y, pd.DataFrame(X).assign(y=Y))
+    # Perfect forecasts, and outcomes of few values.
+    assert crps_decomposition(Y, np.tile(Y[:, None], 3)).risk == 0
+    event = (Y > 0).astype(float)
+    crps_decomposition(event, np.c_[event, 1 - event])
+
+
+@pytest.mark.parametrize("form", ["q_{}", "{}", "{}%", "p{}", "percentile_{}"])
+def test_quantiles_are_no_members(form: str) -> None:
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    names = [form.format(level if form in ("q_{}", "{}") else round(100 * level)) for level in LEVELS]
+    for table in (pd.DataFrame(Q, columns=names), pd.DataFrame(Q, columns=names).iloc[:, ::-1]):
+        with pytest.raises(ValueError, match=r"ensemble = columns named .*: expected members, which are equally likely; pass them as quantiles="):
+            crps_decomposition(Y, table)
+    with pytest.raises(ValueError, match=r"ensemble = columns named \[0\.1, "):
+        crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(Q, dims=("t", "quantile"), coords={"quantile": LEVELS}))
+    # Every twentieth member of a hundred: per cent without a sign are numbers of members that do not ascend.
+    assert same(crps_decomposition(Y, pd.DataFrame(X, columns=[10, 30, 50, 70, 90])))
 
 
 @pytest.mark.parametrize("form", ["{}_1", "{}_2020", "1_{}", "q{}", "{}", "q_{}_m1"])
@@ -85,6 +129,16 @@ def test_every_holder() -> None:
     assert same(crps_decomposition(y, x.transpose("member", "place", "day")))
     assert same(crps_decomposition(y[::-1], x, member_dim="member"))
     assert same(crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(X, dims=("t", "number"))))
+
+
+def test_a_dimension_of_members_is_asked_for() -> None:
+    xr = pytest.importorskip("xarray")
+    square = xr.DataArray(X[:5].T, dims=("m", "t"))
+    with pytest.raises(ValueError, match="to know which of them is that of the members; pass member_dim="):
+        crps_decomposition(Y[:5], square)
+    assert same(crps_decomposition(Y[:5], square, member_dim="m"), crps_decomposition(Y[:5], X[:5]))
+    with pytest.raises(ValueError, match="to know which of them is that of the quantiles; pass member_dim="):
+        crps_decomposition(Y[:5], quantiles=square, levels=LEVELS)
 
 
 def test_levels_of_columns_are_heeded() -> None:

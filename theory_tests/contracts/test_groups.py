@@ -105,6 +105,28 @@ def test_groups_may_be_in_any_holder(kind: str) -> None:
     assert numbers(found) == numbers(propercal.decompose(Y, P, groups=GROUPS))
 
 
+@pytest.mark.parametrize("kind", ["series", "array", "frame", "index", "polars", "pyarrow", "xarray", "list", "spans"])
+def test_groups_may_be_times(kind: str) -> None:
+    pd = pytest.importorskip("pandas")
+    day = pd.Series(np.datetime64("2024-01-01") + GROUPS.astype("m8[D]"))
+    groups: Any = {"series": day, "array": day.to_numpy(), "frame": day.to_frame("day"), "index": pd.Index(day), "list": list(day), "spans": day - day.min()}.get(kind)
+    if kind == "polars":
+        groups = pytest.importorskip("polars").Series("g", day.dt.date)
+    elif kind == "pyarrow":
+        groups = pytest.importorskip("pyarrow").array(day)
+    elif kind == "xarray":
+        groups = pytest.importorskip("xarray").DataArray(day.to_numpy(), dims="sample")
+    quick: dict[str, Any] = {"generator": "brier", "term": "risk"}
+    found = propercal.paired_difference(Y, P, (P + 1 / 3) / 2, groups=groups, **quick)
+    assert found.standard_error == propercal.paired_difference(Y, P, (P + 1 / 3) / 2, groups=GROUPS, **quick).standard_error
+    if kind == "series":
+        with pytest.raises(ValueError, match="groups = missing values at row 5: expected a group for each row"):
+            propercal.paired_difference(Y, P, (P + 1 / 3) / 2, groups=day.where(day.index != 5), **quick)
+        months = pd.Series(np.where(np.arange(len(Y)) % 2, "2024-01", "2024-02")).astype("datetime64[ns]")
+        parts = propercal.decompose_groups(Y, P, groups=months, generator="brier", method="risk", bandwidth=0.1, n_resamples=19)
+        assert [str(name)[:10] for name in parts.groups] == ["2024-01-01", "2024-02-01"]
+
+
 def test_tensors_give_what_arrays_give() -> None:
     torch = pytest.importorskip("torch")
     for p in (P, P.round(1) + 0.01):

@@ -348,6 +348,11 @@ def test_columns_that_are_no_activations_are_refused() -> None:
     for odd, name in ((table, "label"), (table[["h0", "h1"]].reset_index(), "index")):
         with pytest.raises(ValueError, match=rf"activations\[1\] = a column named '{name}'.*expected columns of activations alone"):
             layer_sharpness([x, odd], table.label, bandwidth=0.1)
+    for name in ("label", "targets", "y_true", "sample_weight"):
+        with pytest.raises(ValueError, match=rf"activations\[0\] = a column named '{name}': expected columns of activations alone"):
+            layer_sharpness([table.rename(columns={"label": name})], y, bandwidth=0.1)
+    # What the first layer is given may be called so.
+    assert layer_sharpness([table[["h0", "h1"]].set_axis(["weight", "time"], axis=1)], y, bandwidth=0.1) == pytest.approx(right)
 
 
 def a_layer(y_true: Any) -> Any:

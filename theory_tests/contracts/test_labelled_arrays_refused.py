@@ -144,3 +144,34 @@ def test_a_warning_says_where_and_once() -> None:
     assert np.isposinf(data["risk"].isel(model=0, lead=0)).all()
     assert np.isnan(data["risk_interval"].isel(model=0, lead=0)).all()
     assert data["n_infinite_loss_rows"].sum() == 3
+
+
+def test_what_was_selected_is_not_paired_with_all_places() -> None:
+    one, many = Y.sel(station="a"), P.sel(model="m1")
+    said = r"= an array selected by '{}' = {}: expected the places along '{}' that {} has"
+    for y, p, words in (
+        (one, many, "y_true " + said.format("station", "a", "station", "y_proba")),
+        (Y, many.sel(station="a"), "y_proba " + said.format("station", "a", "station", "y_true")),
+        (Y.sel(station="b"), many.sel(station=["a"]), "y_true " + said.format("station", "b", "station", "y_proba")),
+        (Y.isel(lead=0), many, "y_true " + said.format("lead", 6, "lead", "y_proba")),
+    ):
+        with pytest.raises(ValueError, match=words):
+            propercal.xarray.decompose(y, p, **TIME, **QUICK)
+    with pytest.raises(ValueError, match=r"^weights = an array selected by 'station' = a"):
+        propercal.xarray.decompose(Y, many, weights=W.sel(station="a"), **TIME, **QUICK)
+    with pytest.raises(ValueError, match=r"^y_true = an array selected by 'station' = a"):
+        propercal.xarray.calibration_test(one, many, **TIME)
+    # The same place, and what is said to hold at all of them.
+    right = propercal.xarray.decompose(Y, many, **TIME, **QUICK).risk
+    np.testing.assert_array_equal(propercal.xarray.decompose(one, many.sel(station=["a"]), **TIME, **QUICK).risk, right.sel(station=["a"]))
+    np.testing.assert_array_equal(propercal.xarray.decompose(one.drop_vars("station"), many, **TIME, **QUICK).risk.sel(station="a"), right.sel(station="a"))
+
+
+def test_weights_of_one_time_hold_at_all_and_leave_its_coordinate() -> None:
+    weight = W.assign_coords(time=Y.time).isel(time=0)
+    kept: Any = {"class_dim": "class", "preserve_dims": ["model", "time"]}
+    found = propercal.xarray.decompose(Y, P, weights=weight, **kept, **QUICK).risk
+    right = propercal.xarray.decompose(Y, P, weights=weight.drop_vars("time"), **kept, **QUICK).risk
+    np.testing.assert_array_equal(found, right)
+    assert found.time.identical(right.time)
+    assert len(found.time) == N

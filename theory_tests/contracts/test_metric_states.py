@@ -100,6 +100,50 @@ def test_a_stream_takes_states_of_its_own_settings_alone(other: dict[str, Any]) 
         mine.merge_state(its.metric_state)
 
 
+def saved(metric: Any) -> dict[str, Any]:
+    metric.persistent(True)
+    metric.update(torch.as_tensor(P[:200]), torch.as_tensor(Y[:200]))
+    state: dict[str, Any] = metric.state_dict()
+    return state
+
+
+@pytest.mark.parametrize("other", [{"notion": "top-label"}, {"labels": [2, 0, 1]}, {"n_folds": 3}, {"generator": "brier"}])
+def test_a_stream_loads_states_of_its_own_settings_alone(other: dict[str, Any]) -> None:
+    state, mine = saved(StreamingCalibrationError(3)), StreamingCalibrationError(3, **other)
+    with pytest.raises(ValueError, match="state_dict = that of a StreamingCalibrationError with other settings"):
+        mine.load_state_dict(state)
+    assert mine._n_rows() == 0
+    with pytest.raises(ValueError, match="the same classes"):
+        StreamingCalibrationError(4).load_state_dict(state)
+    right, again = StreamingCalibrationError(3), StreamingCalibrationError(3)
+    again.load_state_dict(state)
+    right.update(torch.as_tensor(P[:200]), torch.as_tensor(Y[:200]))
+    for metric in (right, again):
+        metric.update(torch.as_tensor(P[200:]), torch.as_tensor(Y[200:]))
+    assert float(again.compute()) == float(right.compute())
+
+
+def test_rows_that_were_saved_are_read_as_they_were() -> None:
+    state = saved(ProperCalibrationError(**QUICK, labels=[0, 1, 2]))
+    for other in ({}, {"labels": [2, 0, 1]}, {"labels": [0, 1, 2], "notion": "classwise"}):
+        with pytest.raises(ValueError, match="state_dict = that of a ProperCalibrationError with other settings"):
+            torch.nn.ModuleList([ProperCalibrationError(**QUICK, **other)]).load_state_dict({f"0.{name}": x for name, x in state.items()})
+    again = ProperCalibrationError(**QUICK, labels=[0, 1, 2])
+    again.load_state_dict(state)
+    again.update(torch.as_tensor(P[200:]), torch.as_tensor(Y[200:]))
+    assert float(again.compute()) == pytest.approx(decompose(Y, P, **QUICK).calibration_error, rel=1e-9)
+
+
+def test_rows_of_other_columns_are_not_merged() -> None:
+    one, three = (ProperCalibrationError(**QUICK) for _ in range(2))
+    one.update(torch.as_tensor(P[:, 1]), torch.as_tensor(Y == 1))
+    three.update(torch.as_tensor(P), torch.as_tensor(Y))
+    for states in (one, one.metric_state):
+        with pytest.raises(ValueError, match=r"preds = rows of shape \(1,\): expected \(3,\), as in batches before"):
+            three.merge_state(states)
+    assert three._n_rows() == N
+
+
 def test_states_of_one_reading_are_put_together() -> None:
     p, y = torch.as_tensor(P), torch.as_tensor(Y)
     settings: dict[str, Any] = QUICK | {"labels": np.array([0, 1, 2])}

@@ -55,6 +55,22 @@ def test_values_of_a_population_are_in_one_order(holder: str) -> None:
         apply_markov_map(JOINT.reset_index(drop=True), numbers.loc[[2, 0, 1]])
 
 
+def test_axes_of_one_name_are_the_same() -> None:
+    table, kernel = rng.dirichlet(np.ones(9)).reshape(3, 3), np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]])
+    frames = pd.DataFrame(table).rename_axis(index="x", columns="y"), pd.DataFrame(kernel).rename_axis(index="x", columns="z")
+    arrays = xr.DataArray(table, dims=("x", "y")), xr.DataArray(kernel, dims=("x", "z"))
+    for joint, given in (frames, arrays):
+        np.testing.assert_allclose(apply_markov_map(joint, given), kernel.T @ table, rtol=1e-12)
+        with pytest.raises(ValueError, match=r"^joint = axes called \['y', 'x'\]: expected 'x' in place of 'y', as kernel has axes \['x', 'z'\]"):
+            apply_markov_map(joint.T, given)
+        with pytest.raises(ValueError, match=r"^kernel = axes called \['z', 'x'\]: expected 'x' in place of 'z', as joint has"):
+            apply_markov_map(joint, given.T)
+        np.testing.assert_allclose(apply_markov_map(joint.T, kernel), kernel.T @ table.T, rtol=1e-12)
+    given_class = xr.DataArray(kernel, dims=("value", "class"))
+    with pytest.raises(ValueError, match=r"expected 'value' in place of 'class', as reference has axes \['value'\]"):
+        f_divergence(chi_squared, given_class, xr.DataArray(kernel.mean(0), dims="value"))
+
+
 def test_values_that_are_counted_by_frequency_are_not_those_of_a_table() -> None:
     y, z = pd.Series(list("abab" * 25)), pd.Series(list("x" * 20 + "y" * 30 + "z" * 50))
     given, reference = pd.crosstab(y, z, normalize="index"), z.value_counts(normalize=True)

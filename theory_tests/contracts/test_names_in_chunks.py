@@ -308,3 +308,18 @@ def test_weights_of_chunks(weights: list[Any]) -> None:
     sketch.update([0, 1], [0.1, 0.9], sample_weight=[0, 1])
     with pytest.raises(ValueError, match=r"n_samples = 1: expected 2 rows or more, of which those of weight 0 are none; add more by update"):
         sketch.result()
+
+
+@WAYS
+def test_columns_without_names_are_those_of_labels(way: Way) -> None:
+    rng = np.random.default_rng(0)
+    proba, names = rng.dirichlet(np.ones(3), 40), list("cab")
+    marks = np.array(names)[[rng.choice(3, p=each) for each in proba]]
+    table = pd.DataFrame(proba, columns=names)
+    wanted = decompose(marks, table, generator="brier", notion="classwise", method="risk", bandwidth=0.1).risk
+    settings: dict[str, Any] = {"n_classes": 3, "notion": "classwise"}
+    for first, second in ((table, proba), (proba, table), (table[list("abc")], proba)):
+        found = way((marks[:20], first[:20]), (marks[20:], second[20:]), **settings, labels=names)
+        assert found.result(method="risk").risk == pytest.approx(float(wanted), rel=1e-9)
+    with pytest.raises(ValueError, match=r"pass labels=\[\.\.\.\]"):
+        way((marks[:20], table[:20]), (marks[20:], proba[20:]), **settings)

@@ -127,3 +127,41 @@ def test_a_column_of_one_model_is_of_the_class_that_it_is_of_in_another(order: t
         assert (float(found.a.risk), float(found.b.risk)) == pytest.approx((RIGHT_OF_TWO, RIGHT_OF_TWO), rel=1e-12)
     found = propercal.paired_difference(1 - EVENT, PAIR["legit"], PAIR, generator="brier", term="risk")
     assert (float(found.a.risk), float(found.b.risk)) == pytest.approx((RIGHT_OF_TWO, RIGHT_OF_TWO), rel=1e-12)
+
+
+def risks_of(models: dict[str, Any]) -> dict[str, float]:
+    found = propercal.compare_models(EVENT, models, term="risk", generator="brier").models
+    return {name: float(each.risk) for name, each in found.items()}
+
+
+def brier(p: Any) -> Any:
+    """By the definition of the score."""
+    return pytest.approx(float(2 * np.mean((p - EVENT) ** 2)), rel=1e-12)
+
+
+def test_predictions_named_after_each_others_models_are_refused() -> None:
+    series = {name: pd.Series(p, name=name) for name, p in (("rf", PROBA), ("lr", PROBA**2), ("nn", PROBA**3))}
+    field = xr.DataArray(np.stack([PROBA, PROBA**2, PROBA**3]), dims=("model", "i"), coords={"model": list(series)})
+    assert risks_of(series) == {"rf": brier(PROBA), "lr": brier(PROBA**2), "nn": brier(PROBA**3)}
+    for held in (series, {name: field.sel(model=name) for name in series}, {name: each.to_frame() for name, each in series.items()}):
+        assert risks_of(held) == risks_of(series)
+        for others in (["lr", "rf", "nn"], ["lr", "nn", "rf"]):
+            turned = dict(zip(series, (held[name] for name in others), strict=True))
+            with pytest.raises(ValueError, match=r"models\['rf'\] = predictions named 'lr': expected those of 'rf'.*exchange them"):
+                risks_of(turned)
+            with pytest.raises(ValueError, match=r"predictions\['rf'\] = predictions named 'lr'"):
+                propercal.murphy(EVENT, turned)
+    # What was made of a model's predictions keeps their name.
+    assert risks_of({"rf": series["rf"], "calibrated": series["lr"].rename("rf")}) == {"rf": brier(PROBA), "calibrated": brier(PROBA**2)}
+    assert risks_of({"a": series["rf"].rename("p"), "b": series["lr"].rename("p")}) == {"a": brier(PROBA), "b": brier(PROBA**2)}
+
+
+def test_a_single_column_stands_beside_columns_in_any_order_that_labels_name() -> None:
+    named = pd.DataFrame({"1": PROBA**2, "0": 1 - PROBA**2})
+    for table in (named, named[["0", "1"]], named.set_axis([1, 0], axis=1)):
+        assert risks_of({"one": PROBA, "two": table}) == {"one": brier(PROBA), "two": brier(PROBA**2)}
+        assert risks_of({"two": table, "one": PROBA}) == {"one": brier(PROBA), "two": brier(PROBA**2)}
+    found = propercal.paired_difference(EVENT, PROBA, named, term="risk", generator="brier")
+    assert found.difference == pytest.approx(2 * np.mean((PROBA - EVENT) ** 2 - (PROBA**2 - EVENT) ** 2), rel=1e-9)
+    with pytest.raises(ValueError, match="name the columns of both alike"):
+        risks_of({"one": PROBA, "two": named.set_axis(["yes", "no"], axis=1)})

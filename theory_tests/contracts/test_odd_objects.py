@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose
-from propercal.information import layer_sharpness
+from propercal import (
+    CalibrationMonitor,
+    CalibrationSketch,
+    crps_decomposition,
+    decompose,
+    hosmer_lemeshow,
+    reliability,
+)
+from propercal.information import apply_markov_map, layer_sharpness, statistical_information
+from propercal.recalibration import ClasswiseIsotonic
 
 CODES = np.arange(30) % 3
 PROBA = np.eye(3)[CODES] * 0.7 + 0.1
@@ -88,3 +96,77 @@ def test_tensors_of_8_bits_are_read() -> None:
         layer = torch.tensor(LAYER).to(dtype)
         assert layer_sharpness([layer], CODES, bandwidth=0.1)[0] == pytest.approx(float(layer_sharpness([layer.double()], CODES, bandwidth=0.1)[0]))
     assert risk(torch.tensor(CODES).to(torch.float16), PROBA) == pytest.approx(0.06)
+
+
+SINGLE: dict[str, Any] = {"a number of NumPy": np.int64(1), "of no dimension": np.array(1)}
+
+
+@pytest.mark.parametrize("name", [*SINGLE, "a tensor"])
+def test_one_value_is_no_array(name: str) -> None:
+    one = SINGLE[name] if name in SINGLE else pytest.importorskip("torch").tensor(1)
+    for call in (
+        lambda: risk(one, PROBA[:1]),
+        lambda: CalibrationSketch(3, generator="brier").update(one, PROBA[:1]),
+        lambda: CalibrationMonitor(3).update(one, PROBA[:1]),
+        lambda: crps_decomposition(one, PROBA),
+    ):
+        with pytest.raises(ValueError, match=r"^y_true = an array of shape \(\): expected shape \(n,\) or \(n, k\), one for each row; pass a list"):
+            call()
+    with pytest.raises(ValueError, match=r"^y_proba = an array of shape \(\)"):
+        CalibrationMonitor(2).update([1], np.float64(0.3))
+    with pytest.raises(ValueError, match=r"^X = an array of shape \(\)"):
+        ClasswiseIsotonic().fit(PROBA[:, 1], CODES == 1).predict_proba(np.float64(0.3))
+    monitor = CalibrationMonitor(3)
+    monitor.update([1], PROBA[1:2])
+    assert monitor.n_samples == 1
+
+
+def test_no_value_is_no_name() -> None:
+    pd = pytest.importorskip("pandas")
+    event, score = pd.Series((CODES == 1).astype(int)), pd.Series(PROBA[:, 1])
+    named = [each.copy() for each in (event, score)]
+    for each in named:
+        each.name = pd.NA
+    assert risk(*named) == risk(event, score)
+    assert risk(named[0], score) == risk(event, named[1]) == risk(event, score)
+    with pytest.raises(ValueError, match="event = <NA>"):
+        hosmer_lemeshow(event, score, event=pd.NA)
+    with pytest.raises(ValueError, match="event = <NA>"):
+        reliability(event, score, event=pd.NA)
+    for odd in (named[1].to_frame("p"), score):
+        with pytest.raises(ValueError, match=r"event = a (DataFrame|Series)"):
+            reliability(event, score, event=odd)
+
+
+def test_odd_tensors_are_refused() -> None:
+    torch = pytest.importorskip("torch")
+    n = len(CODES)
+    turned = torch.zeros(n, dtype=torch.complex64).conj()
+    for call in (lambda: crps_decomposition(turned, PROBA), lambda: risk(CODES, PROBA, labels=turned)):
+        with pytest.raises(ValueError, match=r"complex|labels = "):
+            call()
+    table = torch.full((2, 2), 0.25).to_sparse()
+    for call in (lambda: statistical_information("brier", table), lambda: apply_markov_map(table, np.eye(2)), lambda: apply_markov_map(np.full((2, 2), 0.25), table)):
+        with pytest.raises(ValueError, match=r"(joint|kernel) = a tensor of layout torch.sparse_coo"):
+            call()
+    with pytest.raises(ValueError, match=r"^levels = .*expected 3 different numbers"):
+        crps_decomposition(PROBA[:, 0], quantiles=np.sort(PROBA), levels=torch.rand(n).bfloat16())
+    pytest.importorskip("torchmetrics")
+    from propercal.torchmetrics import proper_calibration_error
+
+    for odd in (torch.eye(n).to_sparse(), torch.empty(n, device="meta")):
+        with pytest.raises(ValueError, match="preds = a tensor of layout"):
+            proper_calibration_error(odd, torch.tensor(CODES))
+
+
+def test_a_list_of_outputs_of_several_labels_says_what_to_do() -> None:
+    marks = (np.random.default_rng(0).random((30, 3)) < PROBA).astype(int)
+    outputs = [np.stack([1 - p, p], axis=1) for p in PROBA.T]
+    for call in (
+        lambda: risk(marks, outputs, notion="classwise"),
+        lambda: CalibrationSketch(3, generator="brier", notion="classwise").update(marks, outputs),
+    ):
+        with pytest.raises(ValueError, match=r"^y_proba = a list of 3 arrays of shape \(30, 2\).*pass numpy.stack\(\[each\[:, 1\] for each in y_proba\], axis=1\)"):
+            call()
+    advised = np.stack([each[:, 1] for each in outputs], axis=1)
+    assert risk(marks, advised, notion="classwise") == pytest.approx(2 * np.mean((PROBA - marks) ** 2))

@@ -211,3 +211,25 @@ def test_words_are_an_order_only_where_their_numbers_rise_in_each_way(names: lis
 @pytest.mark.parametrize("columns", [None, (), []])
 def test_columns_without_names_are_not_asked_for_an_order(columns: Any) -> None:
     check_columns_order(columns, [RANKED], CANONICAL)
+
+
+@pytest.mark.parametrize("names", [["low", "high", "mid"], ["Home", "Away", "Draw"], ["medium", "small", "large"], ["disagree", "agree", "neutral", "strongly agree"]])
+def test_what_is_between_two_opposites_stands_between_them(names: list[str]) -> None:
+    calls: list[Callable[[], None]] = [
+        lambda: check(names),
+        lambda: check_names_order(names, [RANKED], said=True),
+        lambda: check_columns_order(names, [RANKED], CANONICAL),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
+            call()
+    first, last, middle = names[0], names[1], names[2]
+    check_names_order(names, [Brier()], said=True)
+    if middle != "large":
+        check([first, middle, last])
+        check([last, middle, first])
+
+
+def test_a_word_of_the_middle_may_be_the_last_of_others() -> None:
+    check(["none", "low", "medium"])
+    check(["home", "draw"])

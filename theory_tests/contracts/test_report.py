@@ -261,6 +261,8 @@ def test_groups_that_cannot_be_shown_say_why() -> None:
     page = propercal.report(y, p, subgroups={"a": np.arange(60) % 10})
     check(page)
     assert "too few rows" in text_of(page)
+    assert "The groups that were named could not be looked at." in text_of(page)
+    assert "No groups were named" in text_of(propercal.report(y, p))
 
 
 @pytest.mark.usefixtures("undrawn")

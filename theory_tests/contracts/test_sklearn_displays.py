@@ -263,6 +263,13 @@ def test_a_bar_ends_at_the_risk() -> None:
     assert by_column.ref_line_ is None
 
 
+def test_settings_of_a_method_that_is_named() -> None:
+    shown = DecompositionDisplay.from_predictions(Y[1::2], P, method="risk", bandwidth=0.1, height=0.3)
+    assert shown.result.risk == decompose(Y[1::2], P, method="risk", bandwidth=0.1).risk
+    assert shown.result.bandwidth == 0.1
+    assert shown.refinement_bar_[0].get_height() == 0.3
+
+
 def test_decompositions_of_several_classes_and_other_methods() -> None:
     x, y = load_iris(return_X_y=True)
     names = np.array(["c", "b", "a"])[y]

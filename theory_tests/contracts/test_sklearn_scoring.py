@@ -245,7 +245,13 @@ class OddShape(NoClasses):
     classes_ = np.array([0, 1])
 
 
+class Logits(GaussianNB):  # type: ignore[misc]
+    def predict_proba(self, X: Any) -> Any:
+        return np.log(super().predict_proba(X) + 1e-9)
+
+
 @pytest.mark.parametrize(("model", "y", "message"), [
+    (lambda: Logits().fit(X, TWO), TWO, r"estimator = Logits, whose predict_proba gave .*expected probabilities between 0 and 1; let it return scipy.special.softmax"),
     (lambda: MultiOutputClassifier(GaussianNB()).fit(X, np.column_stack([TWO, TWO])), TWO, "of several outputs: expected a classifier of one"),
     (lambda: RandomForestClassifier(5).fit(X, np.column_stack([TWO, CODES])), TWO, "RandomForestClassifier of several outputs"),
     (lambda: MLPClassifier([3], max_iter=5).fit(X, np.column_stack([TWO, 1 - TWO])), np.column_stack([TWO, 1 - TWO]), r"y = an array of shape \(240, 2\): expected one label for each row"),
