@@ -120,7 +120,7 @@ def _align(
         places = read[0].places if places is None else places
         y_true, y_proba, sample_weight = read
     elif layout.given:
-        name = "class_dim" if layout.class_dim is not None else "sample_dims"
+        name = layout.called if layout.class_dim is not None else "sample_dims"
         raise bad_value(
             name,
             repr(layout.class_dim if layout.class_dim is not None else layout.sample_dims),
@@ -164,12 +164,6 @@ def align_models(
     `labels` are the classes that the caller lists, of columns without names.
     """
     y_true, sample_weight, first, *others = collected(y_true, sample_weight, *y_proba)
-    layout = layout.beside(y_true, first, *others)
-    for i, each in enumerate(others):
-        if is_labelled(first) and is_labelled(each) and set(first.dims) == set(each.dims):
-            dimensions = Dimensions.of(y_true, first, layout, called[0])
-            dimensions.check_beside(y_true, each, called[i + 1])
-            others[i] = each.transpose(*first.dims)
     aligned = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
     check_model_names((first, *others), [each.proba for each in aligned], called)
     a, *rest = _in_order_of_numbers(aligned)
@@ -216,8 +210,14 @@ def align_all(
 
     Each is matched with the labels by itself, and follows them into the order of the first.
     """
-    y_true, sample_weight, *y_proba = collected(y_true, sample_weight, *y_proba)
-    layout = layout.beside(y_true, *y_proba)
+    y_true, sample_weight, first, *others = collected(y_true, sample_weight, *y_proba)
+    layout = layout.beside(y_true, first, *others)
+    for i, each in enumerate(others):
+        if is_labelled(first) and is_labelled(each) and set(first.dims) == set(each.dims):
+            dimensions = Dimensions.of(y_true, first, layout, called[0])
+            dimensions.check_beside(y_true, each, called[i + 1])
+            others[i] = each.transpose(*first.dims)
+    y_proba = first, *others
     placed = [
         _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)

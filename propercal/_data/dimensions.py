@@ -60,7 +60,7 @@ class Dimensions:
             return cls((), None, called, None, y_true)
         dims = tuple(reference.dims)
         for name, given in (
-            ("class_dim", [] if layout.class_dim is None else [layout.class_dim]),
+            (layout.called, [] if layout.class_dim is None else [layout.class_dim]),
             ("sample_dims", listed(layout.sample_dims)),
         ):
             if missing := [dim for dim in given if dim not in set(dims)]:

@@ -30,11 +30,13 @@ class Layout:
     sample_dims: Hashable | Sequence[Hashable] | None = None
     followed: bool = field(default=False, kw_only=True)
     """Whether some array of more than these has its dimensions in the order of `sample_dims`."""
+    called: str = field(default="class_dim", kw_only=True)
+    """The argument of the caller that `class_dim` is."""
 
     def __post_init__(self) -> None:
         """Check that dimensions are named by what can be a name."""
         for argument, given in (
-            ("class_dim", [self.class_dim]),
+            (self.called, [self.class_dim]),
             ("sample_dims", listed(self.sample_dims)),
         ):
             for dim in given:

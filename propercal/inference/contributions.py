@@ -16,6 +16,7 @@ from propercal._data.predictions import Predictions
 from propercal._methods.losses import Losses
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms
+from propercal._results.student import degrees_of_freedom, effective_number, shares
 from propercal.methods import MethodLike, as_method, with_intervals
 from propercal.result import TERMS
 
@@ -109,12 +110,12 @@ class Contributions(NamedTuple):
     @property
     def effective(self) -> float:
         """The number of groups of equal weight that would tell as much."""
-        return 1 / float(self.share @ self.share)
+        return effective_number(self.share)
 
     @property
     def degrees_of_freedom(self) -> float:
         """Those of Student's law of a difference: infinite where it is no plain mean of rows."""
-        return math.inf if self.term.fitted else max(self.effective - 1, 1.0)
+        return math.inf if self.term.fitted else degrees_of_freedom(self.share)
 
     def errors(self, i: int) -> Floats:
         """(M,) standard errors of the differences between model i and each."""
@@ -130,7 +131,7 @@ def contributions(term: Term, found: Sequence[Terms], predictions: Predictions) 
     """Return the contributions of models of the same rows, of which `predictions` are one."""
     weight = to_numpy(predictions.weight)
     groups = predictions.groups
-    share: Floats = weight if groups is None else np.bincount(groups, weight).astype(np.float64)
+    share = shares(weight, groups)
     sums = np.empty((len(share), len(found)))
     estimates, noise = np.empty(len(found)), np.zeros(len(found))
     same = _same_uncertainty(found)
@@ -153,28 +154,3 @@ def _same_uncertainty(found: Sequence[Terms]) -> bool:
     """Tell whether all models have the same labels to tell, hence no part in a difference."""
     first, *others = (to_numpy(terms.marginal_loss) for terms in found)
     return all(np.array_equal(first, each) for each in others)
-
-
-def two_sided(difference: float, error: float, degrees_of_freedom: float) -> float:
-    """Return the p-value of a difference of 0; NaN where the difference is infinite."""
-    if difference == 0 or not math.isfinite(difference):
-        return 1.0 if difference == 0 else math.nan
-    return 2 * upper_tail(abs(difference) / error, degrees_of_freedom) if error > 0 else 0.0
-
-
-def upper_tail(t: float, degrees_of_freedom: float) -> float:
-    """Return the probability of more than t under Student's law."""
-    if math.isinf(degrees_of_freedom):
-        return math.erfc(t / math.sqrt(2)) / 2
-    from scipy.special import stdtr
-
-    return float(stdtr(degrees_of_freedom, -t))
-
-
-def quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Return the value below which Student's law has a probability."""
-    from scipy.special import ndtri, stdtrit
-
-    if math.isinf(degrees_of_freedom):
-        return float(ndtri(probability))
-    return float(stdtrit(degrees_of_freedom, probability))

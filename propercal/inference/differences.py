@@ -12,8 +12,9 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._results.forms import Result
 from propercal._results.intervals import level_or
 from propercal._results.pages import Page
+from propercal._results.student import around, two_sided
 from propercal._results.text import in_groups
-from propercal.inference.contributions import Contributions, quantile, two_sided
+from propercal.inference.contributions import Contributions
 from propercal.result import Decomposition
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ class PairedDifference(Result):
             raise bad_value(
                 "difference", repr(self.difference), "a finite one", "use a bounded loss"
             )
-        half = quantile(0.5 + level / 2, self.degrees_of_freedom) * self.standard_error
-        return self.difference - half, self.difference + half
+        return around(self.difference, self.standard_error, level, self.degrees_of_freedom)
 
     @property
     def _is_finite(self) -> bool:

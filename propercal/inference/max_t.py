@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import slices
-from propercal.inference.contributions import Contributions, quantile, upper_tail
+from propercal._results.student import quantile, upper_tail
+from propercal.inference.contributions import Contributions
 
 Floats = npt.NDArray[np.float64]
 

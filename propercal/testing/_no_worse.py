@@ -14,10 +14,11 @@ from propercal._data.predictions import Reading
 from propercal._data.reading import Names
 from propercal._data.settings import check_random_state
 from propercal._progress import with_progress
+from propercal._results.student import upper_tail
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.registry import GeneratorLike
-from propercal.inference.contributions import as_terms, contributions, upper_tail
+from propercal.inference.contributions import as_terms, contributions
 from propercal.inference.differences import PairedDifference, PairedDifferences, difference_of
 from propercal.inference.paired import fitted
 from propercal.methods import Debiased

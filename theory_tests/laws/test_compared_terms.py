@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 import propercal
-from propercal.inference.contributions import quantile, two_sided
+from propercal._results.student import quantile, two_sided
 from propercal.result import TERMS
 from theory_tests.instances import NOTIONS, softmax, written
 from theory_tests.laws.populations import EPS
