@@ -74,6 +74,12 @@ class _Placed(NamedTuple):
     places: Order | None
     """None where labels stand as they are given."""
 
+    @property
+    def moved(self) -> bool:
+        """Whether labels and predictions were given in different orders."""
+        orders = self.places, self.rows.proba.places
+        return any(each is not None and not in_place(each) for each in orders)
+
 
 def align(
     y_true: object,
@@ -222,12 +228,36 @@ def align_all(
         _align(y_true, each, sample_weight, layout_for(layout, y_true, each, y_proba), names)
         for each, names in zip(y_proba, called, strict=True)
     ]
+    _check_placed(placed, y_true, y_proba, called)
     placed = _with_weights_told(placed)
     _check_weights([each.rows for each in placed], called[0])
     found = [_carried(each, placed[0]) for each in placed]
     for (a, names_a), (b, names_b) in combinations(zip(found, called, strict=True), 2):
         _check_same_rows(a, b, (names_a, names_b))
     return found
+
+
+def _check_placed(
+    placed: Sequence[_Placed],
+    y_true: object,
+    y_proba: Sequence[object],
+    called: Sequence[Names],
+) -> None:
+    """Refuse rows without names beside two orders of several dimensions.
+
+    Of one dimension, what has no names stands in the order of the labels.
+    """
+    moved = [each.moved for each in placed]
+    if not (any(moved) and is_labelled(y_true) and y_true.ndim > 1):  # type: ignore[attr-defined]
+        return
+    other = called[moved.index(True)].proba
+    for own, each, given, names in zip(moved, placed, y_proba, called, strict=True):
+        proba = each.rows.proba
+        # Of several dimensions, names say which is which.
+        named = is_labelled(given) and given.ndim > 2  # type: ignore[attr-defined]
+        if not own and not named and proba.rows is None and not proba.others:
+            found = "a default index" if proba.counted else "no index"
+            raise unmatched(names.proba, found, f"{names.labels} and {other}")
 
 
 def layout_for(layout: Layout, y_true: object, y_proba: object, others: Sequence[object]) -> Layout:

@@ -75,7 +75,7 @@ class Dimensions:
             samples, classes = said(dims, layout, argument)
         else:
             other = y_true if reference is y_proba else None
-            samples, classes = told(dims, reference, other, argument, called)
+            samples, classes = told(dims, reference, other, layout, argument, called)
         ordered = layout.sample_dims is not None
         turned = ordered and not layout.beside(y_true, y_proba).followed
         return cls(samples, classes, called, reference, y_true, ordered, turned, is_said)

@@ -30,8 +30,8 @@ class Layout:
     sample_dims: Hashable | Sequence[Hashable] | None = None
     followed: bool = field(default=False, kw_only=True)
     """Whether some array of more than these has its dimensions in the order of `sample_dims`."""
-    called: str = field(default="class_dim", kw_only=True)
-    """The argument of the caller that `class_dim` is."""
+    outcomes: bool = field(default=False, kw_only=True)
+    """Whether labels are outcomes, whose dimensions all are samples, and `class_dim` members."""
 
     def __post_init__(self) -> None:
         """Check that dimensions are named by what can be a name."""
@@ -48,6 +48,16 @@ class Layout:
                         + (", or a list of them" if argument == "sample_dims" else ""),
                         "pass a string",
                     )
+
+    @property
+    def called(self) -> str:
+        """The argument of the caller that `class_dim` is."""
+        return "member_dim" if self.outcomes else "class_dim"
+
+    @property
+    def of(self) -> str:
+        """What lies along it, in words."""
+        return "members" if self.outcomes else "classes"
 
     @property
     def given(self) -> bool:
@@ -82,21 +92,26 @@ def said(
         raise bad_value(
             "sample_dims",
             repr(layout.sample_dims),
-            f"all dimensions of {argument} but that of the classes, of {some_dims(dims)}",
+            f"all dimensions of {argument} but that of the {layout.of}, of {some_dims(dims)}",
             "name each dimension once",
         )
     return tuple(samples), classes
 
 
 def told(
-    dims: tuple[Hashable, ...], reference: Any, other: Any, argument: str, called: Names
+    dims: tuple[Hashable, ...],
+    reference: Any,
+    other: Any,
+    layout: Layout,
+    argument: str,
+    called: Names,
 ) -> tuple[tuple[Hashable, ...], Hashable | None]:
     """Return the dimensions as the other array tells them, or by their order."""
-    if len(dims) < 2:
+    if len(dims) < 2 or (layout.outcomes and argument == called.labels):
         return dims, None
     by_order = dims[:-1], dims[-1]
     if len(dims) == 2 and other is not None:
-        _check_shape(reference, other, argument, called)
+        _check_shape(reference, other, layout, argument, called)
     if all_counted(dims):
         return by_order
     if is_labelled(other) and not all_counted(tuple(other.dims)):
@@ -105,23 +120,25 @@ def told(
         if len(rest) == 1 and len(others) == len(dims) - 1:
             return tuple(dim for dim in dims if dim in others), rest[0]
         if len(dims) == 2 and not rest and len(others) == 2:
-            return _two(dims, (reference, other), argument)
+            return _two(dims, (reference, other), layout, argument)
         if not rest and len(others) == len(dims):
-            raise _untold(dims, argument)
+            raise _untold(dims, layout, argument)
         raise bad_value(
             called.labels,
             f"dimensions {some_dims(others)}",
-            f"those of {argument} without that of the classes, of {some_dims(dims)}",
-            "rename them, or pass sample_dims=... and class_dim=...",
+            f"those of {argument} without that of the {layout.of}, of {some_dims(dims)}",
+            f"rename them, or pass sample_dims=... and {layout.called}=...",
         )
     if len(dims) > 2 or reference.shape[0] == reference.shape[1]:
-        raise _untold(dims, argument)
+        raise _untold(dims, layout, argument)
     if other is not None and tuple(np.shape(hold(called.labels, other).values)) == reference.shape:
-        return _two(dims, (reference,), argument)
+        return _two(dims, (reference,), layout, argument)
     return by_order
 
 
-def _check_shape(reference: Any, other: object, argument: str, called: Names) -> None:
+def _check_shape(
+    reference: Any, other: object, layout: Layout, argument: str, called: Names
+) -> None:
     """Raise where labels have as many rows as the last dimension, not the first; no name tells."""
     dims, (k, n) = tuple(reference.dims), reference.shape
     counted = all_counted(dims), is_labelled(other) and all_counted(other.dims)  # type: ignore[attr-defined]
@@ -133,28 +150,28 @@ def _check_shape(reference: Any, other: object, argument: str, called: Names) ->
             argument,
             f"dimensions {some_dims(dims)} of sizes {k} and {n}, beside {called.labels} of "
             f"{n} rows",
-            "that of the classes last",
-            f"pass class_dim={dims[0]!r} if {dims[0]!r} is that of the classes",
+            f"that of the {layout.of} last",
+            f"pass {layout.called}={dims[0]!r} if {dims[0]!r} is that of the {layout.of}",
         )
 
 
 def _two(
-    dims: tuple[Hashable, ...], arrays: Sequence[Any], argument: str
+    dims: tuple[Hashable, ...], arrays: Sequence[Any], layout: Layout, argument: str
 ) -> tuple[tuple[Hashable, ...], Hashable]:
     """Return the dimensions of arrays that all have the same two."""
     classes = class_dim_of(arrays, dims)
     if classes is None:
-        raise _untold(dims, argument)
+        raise _untold(dims, layout, argument)
     return tuple(dim for dim in dims if dim != classes), classes
 
 
-def _untold(dims: tuple[Hashable, ...], argument: str) -> ValueError:
+def _untold(dims: tuple[Hashable, ...], layout: Layout, argument: str) -> ValueError:
     return bad_value(
         argument,
         f"dimensions {some_dims(dims)}",
-        "to know which of them is that of the classes",
-        "pass class_dim=..., or sample_dims=..., which are all where each number is a sample; or "
-        "arrays without names, .to_numpy(), of shape (n, k)",
+        f"to know which of them is that of the {layout.of}",
+        f"pass {layout.called}=..., or sample_dims=..., which are all where each number is a "
+        "sample; or arrays without names, .to_numpy(), of shape (n, k)",
     )
 
 

@@ -16,16 +16,17 @@ from propercal._data.messages import bad_value, unknown_name
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._methods.recipe import make_recipe
 from propercal._results.forms import Result, settings_of
-from propercal._results.intervals import (
-    error_of_mean,
-    half_width,
-    level_or,
-    standard_error_of_groups,
-)
+from propercal._results.intervals import error_of_rows, half_width, level_or
 from propercal._results.pages import Page
 from propercal._results.text import in_groups
 from propercal.forecasts.isotonic import RowScores, row_scores
-from propercal.forecasts.reading import Forecasts, read_forecasts
+from propercal.forecasts.reading import (
+    ENSEMBLE,
+    Forecasts,
+    check_no_levels,
+    one_of,
+    read_forecasts,
+)
 from propercal.result import TERMS
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-_TITLE = "CRPS, in units of the outcome"
+TITLE = "CRPS, in units of the outcome"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ class CRPSDecomposition(Result):
         return xr.Dataset(terms, coords={"bound": ["lower", "upper"]}, attrs=attrs)
 
     def __str__(self) -> str:
-        lines = [_TITLE]
+        lines = [TITLE]
         signs = ("  ", "= ", "+ ", "  ", "  ")
         lines += [
             f"  {sign}{name:<18}{value:>12}  {interval}"
@@ -157,7 +158,7 @@ class CRPSDecomposition(Result):
         return "\n".join(lines)
 
     def _page(self) -> Page:
-        return Page(_TITLE, self._rows(), self._notes())
+        return Page(TITLE, self._rows(), self._notes())
 
     def _rows(self) -> list[tuple[str, str, str]]:
         rows = []
@@ -276,23 +277,18 @@ def crps_decomposition(
     >>> result.calibration_error < result.sharpness
     True
     """
-    if (ensemble is None) == (quantiles is None):
-        raise bad_value(
-            "ensemble",
-            "None" if ensemble is None else "an array beside quantiles",
-            "either an ensemble or quantiles",
-            "pass ensemble=..., or quantiles=... and levels=[...]",
-        )
-    if quantiles is None and levels is not None:
-        raise bad_value("levels", list(levels), "None beside an ensemble", "pass quantiles=...")
+    kind, given = one_of(ensemble, quantiles)
+    if kind == ENSEMBLE:
+        check_no_levels(levels, "pass quantiles=...")
     level = check_confidence_level(confidence_level)
     most = _checked_number(max_thresholds)
     n_folds = make_recipe(None, None, None, n_folds, 0).n_folds
     check_random_state(random_state)
     forecasts = read_forecasts(
         y_true,
-        ensemble if quantiles is None else quantiles,
-        argument="ensemble" if quantiles is None else "quantiles",
+        given,
+        argument=kind,
+        kind=kind,
         levels=levels,
         sample_weight=sample_weight,
         groups=groups,
@@ -343,9 +339,7 @@ def _result(
     weight = forecasts.weight
 
     def error(values: Floats) -> float:
-        if forecasts.groups is not None:
-            return standard_error_of_groups(values, weight, forecasts.groups)
-        return error_of_mean(values, weight, weight**2, len(values))
+        return error_of_rows(values, weight, forecasts.groups)
 
     risk_rows = rows.forecast if exact else crps(forecasts)
     risk = float(weight @ risk_rows)

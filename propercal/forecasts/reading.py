@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -23,14 +22,16 @@ from propercal._data.groups import (
 )
 from propercal._data.holders import Held, is_labelled
 from propercal._data.layout import USUAL_LAYOUT, Layout
-from propercal._data.lazy_tables import collected
+from propercal._data.lazy_tables import collected, step_in_any_order
 from propercal._data.members import check_members, column_of_outcomes
-from propercal._data.messages import bad_value, some_names, some_rows, warn
+from propercal._data.messages import bad_value, in_any_order, some_names, some_rows, warn
 from propercal._data.reading import Names, not_real, read_numpy
 from propercal._data.tokens import numberings
 from propercal._data.weights import normalised, weights_given
 
 Floats = npt.NDArray[np.float64]
+
+ENSEMBLE, QUANTILES = "ensemble", "quantiles"
 
 _PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
@@ -64,11 +65,43 @@ class Forecasts:
         return
 
 
+def one_of(ensemble: object, quantiles: object, suffix: str = "") -> tuple[str, object]:
+    """Return which kind of forecast is given, and it, or raise; `suffix` ends both arguments."""
+    if (ensemble is None) == (quantiles is None):
+        raise bad_value(
+            ENSEMBLE + suffix,
+            "None" if ensemble is None else f"an array beside {QUANTILES}{suffix}",
+            "either an ensemble or quantiles",
+            f"pass {ENSEMBLE}{suffix}=..., or {QUANTILES}{suffix}=... and levels=[...]",
+        )
+    return (ENSEMBLE, ensemble) if quantiles is None else (QUANTILES, quantiles)
+
+
+def check_no_levels(levels: Sequence[float] | None, fix: str) -> None:
+    """Refuse levels beside ensembles alone."""
+    if levels is not None:
+        raise bad_value("levels", list(levels), "None beside an ensemble", fix)
+
+
+def layout_of(
+    member_dim: Hashable | None,
+    sample_dims: Hashable | Sequence[Hashable] | None,
+    y_true: object,
+    *forecasts: object,
+) -> Layout:
+    """Return where members lie in labelled forecasts; of arrays alone there is nothing to say."""
+    if not any(map(is_labelled, (y_true, *forecasts))):
+        return USUAL_LAYOUT
+    along = member_dim if any(map(is_labelled, forecasts)) else None
+    return Layout(None, along, sample_dims, outcomes=True)
+
+
 def read_forecasts(
     y_true: object,
     forecasts: object,
     *,
     argument: str,
+    kind: str,
     levels: Sequence[float] | None,
     sample_weight: object,
     groups: object,
@@ -76,17 +109,31 @@ def read_forecasts(
     member_dim: Hashable | None,
     sample_dims: Hashable | Sequence[Hashable] | None,
 ) -> Forecasts:
-    """Read an ensemble, or quantiles of `levels`, or raise."""
+    """Read an ensemble, or quantiles of `levels`, or raise; `kind` says which of the two it is."""
     check_groups(groups, blocks, y_true, forecasts)
+    unordered = step_in_any_order(y_true, forecasts) is not None
     data = collected(y_true, forecasts, sample_weight, groups)
     y_true, forecasts, sample_weight, groups = data
+    layout = layout_of(member_dim, sample_dims, y_true, forecasts)
     names = Names(proba=argument)
-    layout = USUAL_LAYOUT
-    if is_labelled(forecasts):
-        layout = Layout(None, member_dim, sample_dims)
-    what = "quantiles" if argument.startswith("quantiles") else "members"
-    with _dimension_called(what):
-        held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
+    with in_any_order(unordered):
+        found = _read(y_true, forecasts, sample_weight, kind, levels, layout, names)
+        return _grouped(found, (y_true, forecasts, sample_weight), groups, blocks, layout, names)
+
+
+def _read(
+    y_true: object,
+    forecasts: object,
+    sample_weight: object,
+    kind: str,
+    levels: Sequence[float] | None,
+    layout: Layout,
+    names: Names,
+) -> Forecasts:
+    """Read forecasts and outcomes in one order, without their groups."""
+    argument = names.proba
+    held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
+    what = QUANTILES if kind == QUANTILES else "members"
     check_members(held.proba, held.labels, argument, names, what)
     units = held.labels.units, held.proba.units
     if None not in units and units[0] != units[1]:
@@ -96,7 +143,7 @@ def read_forecasts(
         )
     members = _members(held.proba, argument)
     n = len(members)
-    outcome = _outcomes(held.labels, n)
+    outcome = _outcomes(held.labels, n, argument)
     given = weights_given(held.weight, n, called=names)
     places = None if held.weight is None else held.weight.places
     weight, _, counted = normalised(
@@ -108,32 +155,18 @@ def read_forecasts(
     if len(keep) < 2:
         raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
     _warn_of_outcomes(members[keep], outcome[keep], argument, held.proba, names)
-    if argument == "quantiles":
-        members, cumulated = _of_quantiles(members, held.proba, levels, keep)
+    if kind == QUANTILES:
+        members, cumulated = _of_quantiles(members, held.proba, levels, keep, argument)
     else:
         _check_no_levels(members[keep], argument, held.proba)
         members, cumulated = np.sort(members, axis=1), np.linspace(0.0, 1.0, members.shape[1] + 1)
-    found = Forecasts(
+    return Forecasts(
         members[keep],
         cumulated,
         outcome[keep],
         weight[keep] / weight[keep].sum(),
         np.asarray(keep, dtype=np.intp),
     )
-    return _grouped(found, (y_true, forecasts, sample_weight), groups, blocks, layout, names)
-
-
-@contextmanager
-def _dimension_called(what: str) -> Iterator[None]:
-    """Let errors call the dimension that is no row after what stands along it."""
-    try:
-        yield
-    except ValueError as error:
-        words = str(error).replace("that of the classes", f"that of the {what}")
-        if words == str(error):
-            raise
-        words = words.replace("pass sample_dims=", "pass member_dim=..., or sample_dims=")
-        raise ValueError(words) from error
 
 
 def _grouped(
@@ -182,7 +215,7 @@ def _members(held: Held, argument: str) -> Floats:
     return _real(values, argument, held)
 
 
-def _outcomes(held: Held, n: int) -> Floats:
+def _outcomes(held: Held, n: int, argument: str) -> Floats:
     """(n,) numbers."""
     values = read_numpy("y_true", held.values)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -191,7 +224,7 @@ def _outcomes(held: Held, n: int) -> Floats:
         raise bad_value(
             "y_true",
             f"an array of shape {values.shape}",
-            f"shape ({n},), one outcome for each forecast",
+            f"shape ({n},), one outcome for each forecast of {argument}",
             "align the two",
         )
     return _real(values, "y_true", held)
@@ -251,31 +284,38 @@ def _check_no_levels(values: Floats, argument: str, held: Held) -> None:
 
 
 def _of_quantiles(
-    values: Floats, held: Held, levels: Sequence[float] | None, keep: npt.NDArray[Any]
+    values: Floats,
+    held: Held,
+    levels: Sequence[float] | None,
+    keep: npt.NDArray[Any],
+    argument: str,
 ) -> tuple[Floats, Floats]:
     """Return quantiles in ascending order of their levels, and the cumulated masses."""
-    taus = _levels(held, levels, values.shape[1])
+    taus = _levels(held, levels, values.shape[1], argument)
     order = np.argsort(taus)
     taus, values = taus[order], values[:, order]
     crossing = (np.diff(values[keep], axis=1) < 0).any(axis=1)
     if crossing.any():
         raise bad_value(
-            "quantiles",
+            argument,
             f"values that fall as the level rises, at {some_rows(held.given(keep[crossing]))}",
             "quantiles of one distribution, which do not cross",
-            "sort each row: numpy.sort(quantiles, axis=1)",
+            f"sort each row: numpy.sort({argument}, axis=1)",
         )
     between = (taus[1:] + taus[:-1]) / 2
     return values, np.concatenate([[0.0], between, [1.0]])
 
 
-def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
+def _levels(held: Held, levels: Sequence[float] | None, m: int, argument: str) -> Floats:
     """Return the level of each column, as the caller or the names of columns say."""
     named = _named_levels(held)
     if levels is None:
         if named is None:
             raise bad_value(
-                "levels", None, f"{m} levels, one for each column of quantiles", "pass levels=[...]"
+                "levels",
+                None,
+                f"{m} levels, one for each column of {argument}",
+                "pass levels=[...]",
             )
         return named
     taus = read_numpy("levels", levels)
@@ -284,7 +324,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
         raise bad_value(
             "levels",
             taus.tolist(),
-            f"{m} different numbers between 0 and 1, one for each column of quantiles",
+            f"{m} different numbers between 0 and 1, one for each column of {argument}",
             "list the level of every column, in the order of the columns",
         )
     taus = taus.astype(np.float64)
@@ -294,7 +334,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int) -> Floats:
         raise bad_value(
             "levels",
             taus.tolist(),
-            f"those that the columns of quantiles are named after, {found}",
+            f"those that the columns of {argument} are named after, {found}",
             "leave levels out, or rename the columns",
         )
     return taus
