@@ -23,7 +23,12 @@ from propercal.classical import (
 from propercal.decomposition import decompose
 from propercal.diagrams import isotonic_decomposition, murphy, reliability
 from propercal.direction import Direction
-from propercal.forecasts import CRPSDecomposition, crps_decomposition
+from propercal.forecasts import (
+    CRPSDecomposition,
+    CRPSDifference,
+    crps_decomposition,
+    crps_difference,
+)
 from propercal.generators import BregmanGenerator
 from propercal.inference import (
     CalibrationTest,
@@ -50,6 +55,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BregmanGenerator",
     "CRPSDecomposition",
+    "CRPSDifference",
     "CalibrationMonitor",
     "CalibrationSketch",
     "CalibrationSlope",
@@ -70,6 +76,7 @@ __all__ = [
     "compare_models",
     "conditional_mean",
     "crps_decomposition",
+    "crps_difference",
     "decompose",
     "decompose_groups",
     "expected_calibration_error",

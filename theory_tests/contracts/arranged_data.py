@@ -41,6 +41,7 @@ def _made() -> dict[str, Any]:
         "of_hit": p[:, 0],
         "other_of_hit": q[:, 0],
         "third_of_hit": r[:, 0],
+        "others": outcome[:, None] / 3 + rng.normal(size=(N, 5)),
     }
 
 
@@ -52,6 +53,7 @@ NAMES: dict[str, list[Any]] = {
     "quantiles": ["0.1", "0.5", "0.9"],
     "layer": ["u", "v"],
     "deeper": ["u", "v"],
+    "others": ["n1", "n2", "n3", "n4", "n5"],
 }
 #: No default index, and none that is sorted.
 INDEX = np.random.default_rng(1).permutation(N) + 1000

@@ -239,6 +239,15 @@ def forecast(kind: str) -> Callable[..., list[Any]]:
     return call
 
 
+def forecasts(a: str, b: str) -> Callable[..., list[Any]]:
+    def call(d: Any, **options: Any) -> list[Any]:
+        more: dict[str, Any] = {"levels": [0.1, 0.5, 0.9]} if "quantiles" in d.plain and "quantiles" in (a, b) else {}
+        pair = {f"{'quantiles' if role == 'quantiles' else 'ensemble'}_{letter}": d[role] for letter, role in zip("ab", (a, b), strict=True)}
+        found = propercal.crps_difference(d["outcome"], **pair, sample_weight=d["w"], groups=d["g"], **more, **options)
+        return [found.difference, found.standard_error, found.risk_a, found.risk_b]
+
+    return call
+
 
 def of_layers(d: Any, **options: Any) -> list[Any]:
     return list(layer_sharpness([d["layer"], d["deeper"]], d["y"], sample_weight=d["w"], generator="brier", bandwidth=0.1, **options))
@@ -334,6 +343,8 @@ FUNCTIONS: dict[str, Function] = {
     "CalibrationMonitor.merge": Function(("CalibrationMonitor.merge",), ("y", "p"), monitors_merged, {**IN_TIME, **IS_LISTED}, in_chunks=True, options=CHUNKED),
     "crps_decomposition, ensemble": Function(("crps_decomposition",), ("outcome", "members", "w", "g"), forecast("members"), POSITION),
     "crps_decomposition, quantiles": Function(("crps_decomposition",), ("outcome", "quantiles", "w", "g"), forecast("quantiles"), POSITION),
+    "crps_difference, ensembles": Function(("crps_difference",), ("outcome", "members", "others", "w", "g"), forecasts("members", "others")),
+    "crps_difference, quantiles": Function(("crps_difference",), ("outcome", "quantiles", "members", "w", "g"), forecasts("quantiles", "members")),
     "layer_sharpness": Function(("information.layer_sharpness",), ("y", "layer", "deeper", "w"), of_layers, {"indicators [1, 2, 0], xarray": OF_LAYERS, "indicators [2, 1, 0], xarray": OF_LAYERS}),
     "TemperatureScaling": Function(("recalibration.TemperatureScaling.fit", "recalibration.TemperatureScaling.predict_proba"), ("y", "p", "w"), recalibrated(TemperatureScaling), options=CHUNKED),
     "ClasswiseIsotonic": Function(("recalibration.ClasswiseIsotonic.fit", "recalibration.ClasswiseIsotonic.predict_proba"), ("y", "p", "w"), recalibrated(ClasswiseIsotonic), options=CHUNKED),

@@ -100,7 +100,7 @@ class Faulty(dict[str, Any]):
         values = dict(values)
         for role, other in LAYERS.items():
             values.setdefault(other, values[role])
-        of_members = dict.fromkeys(("members", "quantiles"), values["p"])
+        of_members = dict.fromkeys(("members", "others", "quantiles"), values["p"])
         super().__init__({**ROLES, **of_members, **values})
         if len(self["y"]) != N:
             self.update({role: ROLES[role][: np.size(self["y"])] for role in "wgst"})

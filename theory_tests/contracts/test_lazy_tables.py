@@ -184,6 +184,7 @@ def test_answers_that_depend_on_an_order_that_nobody_knows_are_refused(monkeypat
         (lambda: propercal.murphy(y, {"a": p, "b": p}, blocks=7), series),
         (lambda: propercal.decompose_groups(y, p, groups=y, blocks=7), series),
         (lambda: propercal.crps_decomposition(p.select("a"), ensemble=p, blocks=7), series),
+        (lambda: propercal.crps_difference(p.select("a"), p, p.select("b", "c"), blocks=7), series),
         (lambda: propercal.CalibrationMonitor(3).update(y, p), series),
     ):
         with pytest.raises(ValueError, match=expected):

@@ -75,6 +75,11 @@ def ensemble(bias: float = 0.0) -> Any:
     return propercal.crps_decomposition(rng.normal(size=60), bias + rng.normal(size=(60, 5)))
 
 
+def ensembles() -> Any:
+    rng = np.random.default_rng(0)
+    return propercal.crps_difference(rng.normal(size=60), rng.normal(size=(60, 5)), rng.normal(size=(60, 7)), groups=np.arange(60) // 2)
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "decomposition": named,
     "class by class": lambda: decompose(Y, P, notion="classwise", generator="brier", groups=np.arange(160) // 2, **FAST),
@@ -99,6 +104,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "z": lambda: propercal.spiegelhalter_test(Y, P),
     "z of groups": lambda: propercal.spiegelhalter_test(Y, P, groups=np.arange(160) // 2),
     "crps": ensemble,
+    "crps of two": ensembles,
     "monitor": monitor,
     "new monitor": lambda: propercal.CalibrationMonitor(3, notion="top-label", generator="brier"),
 }
@@ -274,6 +280,7 @@ def test_rows_of_tables() -> None:
     assert list(made("models").to_frame().index) == list(made("models").models)
     assert list(made("differences").to_frame().index) == ["risk", "sharpness"]
     assert list(made("difference").to_frame().index) == ["calibration_error"]
+    assert list(made("crps of two").to_frame().index) == ["risk"]
     assert list(made("bins").to_frame()["observed"]) == list(made("bins").observed)
     assert pd.concat({"a": frame, "b": frame}).shape == (2 * len(frame), frame.shape[1])
 

@@ -88,6 +88,18 @@ def test_outcomes_in_other_units_than_forecasts() -> None:
     assert same.risk == propercal.crps_decomposition(outcome, members).risk
 
 
+def test_forecasts_in_two_units() -> None:
+    outcome, members = RNG.normal(size=N), RNG.normal(size=(N, 5))
+    a, b = (xr.DataArray(members, dims=("row", "m"), attrs={"units": unit}) for unit in ("K", "degC"))
+    y = xr.DataArray(outcome, dims="row", attrs={"units": "K"})
+    with pytest.warns(UserWarning, match="y_true has units 'K', and ensemble_b 'degC'"):
+        propercal.crps_difference(y, a, b)
+    with pytest.warns(UserWarning, match="ensemble_a has units 'K', and ensemble_b 'degC'"):
+        propercal.crps_difference(outcome, a, b)
+    assert propercal.crps_difference(outcome, a, members).difference == 0
+    assert propercal.crps_difference(y, a, a[:, :3]).n_samples == N
+
+
 @pytest.mark.parametrize(("base", "log"), [(2, np.log2), (10, np.log10)])
 def test_logarithms_to_another_base_are_no_logits(base: int, log: Callable[[Any], Any]) -> None:
     with pytest.warns(UserWarning, match=f"y_proba has rows whose powers of {base} sum to 1"):
