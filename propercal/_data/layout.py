@@ -107,13 +107,15 @@ def told(
     called: Names,
 ) -> tuple[tuple[Hashable, ...], Hashable | None]:
     """Return the dimensions as the other array tells them, or by their order."""
-    if len(dims) < 2 or (layout.outcomes and argument == called.labels):
+    if len(dims) < 2:
         return dims, None
     by_order = dims[:-1], dims[-1]
     if len(dims) == 2 and other is not None:
         _check_shape(reference, other, layout, argument, called)
     if all_counted(dims):
         return by_order
+    if layout.outcomes and argument == called.labels:
+        return dims, None
     if is_labelled(other) and not all_counted(tuple(other.dims)):
         others = tuple(other.dims)
         rest = [dim for dim in dims if dim not in others]

@@ -80,7 +80,7 @@ def one_of(ensemble: object, quantiles: object, suffix: str = "") -> tuple[str, 
 def check_no_levels(levels: Sequence[float] | None, fix: str) -> None:
     """Refuse levels beside ensembles alone."""
     if levels is not None:
-        raise bad_value("levels", list(levels), "None beside an ensemble", fix)
+        raise bad_value("levels", np.asarray(levels).tolist(), "None beside an ensemble", fix)
 
 
 def layout_of(
