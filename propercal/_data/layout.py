@@ -30,8 +30,8 @@ class Layout:
     sample_dims: Hashable | Sequence[Hashable] | None = None
     followed: bool = field(default=False, kw_only=True)
     """Whether some array of more than these has its dimensions in the order of `sample_dims`."""
-    outcomes: bool = field(default=False, kw_only=True)
-    """Whether labels are outcomes, whose dimensions all are samples, and `class_dim` members."""
+    outcomes: str = field(default="", kw_only=True)
+    """What `class_dim` holds beside outcomes, whose dimensions all are samples; else empty."""
 
     def __post_init__(self) -> None:
         """Check that dimensions are named by what can be a name."""
@@ -57,7 +57,7 @@ class Layout:
     @property
     def of(self) -> str:
         """What lies along it, in words."""
-        return "members" if self.outcomes else "classes"
+        return self.outcomes or "classes"
 
     @property
     def given(self) -> bool:

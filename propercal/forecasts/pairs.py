@@ -23,6 +23,7 @@ from propercal.forecasts.reading import (
     check_no_levels,
     layout_of,
     read_forecasts,
+    words_of,
 )
 
 
@@ -51,7 +52,8 @@ def read_pair(
     check_groups(groups, blocks, y_true, *forecasts)
     unordered = step_in_any_order(y_true, *forecasts) is not None
     y_true, sample_weight, groups, *forecasts = collected(y_true, sample_weight, groups, *forecasts)
-    layout = layout_of(member_dim, sample_dims, y_true, *forecasts)
+    what = words_of(*(each.kind for each in given))
+    layout = layout_of(member_dim, sample_dims, what, y_true, *forecasts)
     _check_member_dim(member_dim, given)
     aligned = align_all(y_true, forecasts, sample_weight, layout=layout, called=called)
     check_all_series(blocks, y_true, forecasts, layout, called, sample_weight)

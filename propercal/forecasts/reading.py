@@ -77,6 +77,11 @@ def one_of(ensemble: object, quantiles: object, suffix: str = "") -> tuple[str, 
     return (ENSEMBLE, ensemble) if quantiles is None else (QUANTILES, quantiles)
 
 
+def words_of(*kinds: str) -> str:
+    """Return what the columns of forecasts of some kinds are."""
+    return QUANTILES if set(kinds) == {QUANTILES} else "members"
+
+
 def check_no_levels(levels: Sequence[float] | None, fix: str) -> None:
     """Refuse levels beside ensembles alone."""
     if levels is not None:
@@ -86,6 +91,7 @@ def check_no_levels(levels: Sequence[float] | None, fix: str) -> None:
 def layout_of(
     member_dim: Hashable | None,
     sample_dims: Hashable | Sequence[Hashable] | None,
+    what: str,
     y_true: object,
     *forecasts: object,
 ) -> Layout:
@@ -93,7 +99,7 @@ def layout_of(
     if not any(map(is_labelled, (y_true, *forecasts))):
         return USUAL_LAYOUT
     along = member_dim if any(map(is_labelled, forecasts)) else None
-    return Layout(None, along, sample_dims, outcomes=True)
+    return Layout(None, along, sample_dims, outcomes=what)
 
 
 def read_forecasts(
@@ -114,7 +120,7 @@ def read_forecasts(
     unordered = step_in_any_order(y_true, forecasts) is not None
     data = collected(y_true, forecasts, sample_weight, groups)
     y_true, forecasts, sample_weight, groups = data
-    layout = layout_of(member_dim, sample_dims, y_true, forecasts)
+    layout = layout_of(member_dim, sample_dims, words_of(kind), y_true, forecasts)
     names = Names(proba=argument)
     with in_any_order(unordered):
         found = _read(y_true, forecasts, sample_weight, kind, levels, layout, names)
@@ -133,8 +139,7 @@ def _read(
     """Read forecasts and outcomes in one order, without their groups."""
     argument = names.proba
     held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
-    what = QUANTILES if kind == QUANTILES else "members"
-    check_members(held.proba, held.labels, argument, names, what)
+    check_members(held.proba, held.labels, argument, names, words_of(kind))
     units = held.labels.units, held.proba.units
     if None not in units and units[0] != units[1]:
         warn(
