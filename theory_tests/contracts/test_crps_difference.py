@@ -60,7 +60,8 @@ def test_rows_of_tables_are_matched_by_their_index() -> None:
     refused("ensemble_b = rows of the index .*expected the order of ensemble_a, .* since y_true has no index", Y, a, b.iloc[ORDER])
     refused("expected the rows of ensemble_b", y, a, b.set_axis(INDEX + 1))
     refused("sample_weight = rows with no index", y, a, b.iloc[ORDER], sample_weight=W)
-    refused("sample_weight = rows with an index that only one of them has", Y, A, b.iloc[ORDER], sample_weight=w)
+    # Without an index, outcomes and a forecast stand beside one that has some, whose weights are matched by it.
+    check(crps_difference(Y[ORDER], A[ORDER], b.iloc[ORDER], sample_weight=w, groups=g), WEIGHTED)
     refused("groups = rows with no index", y, a, b.iloc[ORDER], groups=G)
     shuffled = pd.DataFrame(A).iloc[ORDER]
     refused(r"ensemble_b = rows of the index .*\.sort_index\(\)", Y, shuffled, pd.DataFrame(B))
