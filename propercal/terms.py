@@ -35,7 +35,7 @@ def calibration_error(y_true: object, y_proba: object, **options: Unpack[_Option
     >>> from propercal.simulation import TemperatureScaledSimplex
     >>> y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
     >>> print(f"{calibration_error(y_true, y_proba):.3f}")
-    0.043
+    0.042
     """
     return _one_term("calibration_error", y_true, y_proba, options)
 

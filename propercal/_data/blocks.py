@@ -126,7 +126,8 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     others = [*labels.others.values(), *proba.others.values()] if len(sizes) < 2 else []
     number = range(0 if index is None else index.nlevels)
     levels = [(i, index.get_level_values(i)) for i in number]
-    levels = [each for each in levels if each[1].nunique() > 1] or levels[:1]
+    if len(levels) > 1:
+        levels = [each for each in levels if each[1].nunique() > 1] or levels[:1]
     several = len(levels) > 1
     for place, each in levels:
         # Of several series each has an order.

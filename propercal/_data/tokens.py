@@ -249,6 +249,8 @@ def negates(name: Any, other: Any) -> bool:
 
 def say_the_same(first: Any, second: Any) -> bool:
     """Tell whether two names are of one class in the same words, such as no_show, p_no_show."""
+    if first is None or second is None:
+        return False
     said = [{*content(each)} - OF_NO_CLASS for each in (first, second)]
     return said[0] == said[1] and any(isinstance(each, str) for each in said[0])
 

@@ -26,8 +26,11 @@ def _pandas() -> Any:
 
 
 def _backwards(n: int) -> npt.NDArray[np.int64]:
-    """Return an index that must not be heeded: it runs against the order of rows."""
-    return np.arange(n)[::-1]
+    """Return an index that must not be heeded: it runs against the order of rows.
+
+    Its numbers are not those of a default index, of which it would say that rows were shuffled.
+    """
+    return 2 * np.arange(n, 0, -1)
 
 
 def _frozen(array: Any) -> Any:

@@ -11,7 +11,7 @@ or summed up in tables of a fixed size (:class:`StreamingCalibrationError`).
 >>> for rows in torch.arange(1000).split(300):
 ...     metric.update(torch.as_tensor(preds)[rows], torch.as_tensor(target)[rows])
 >>> print(f"{metric.compute():.3f}")
-0.043
+0.042
 """
 
 try:

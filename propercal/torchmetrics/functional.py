@@ -39,7 +39,7 @@ def proper_calibration_error(
     >>> target, preds, _ = TemperatureScaledSimplex(3).sample(1000, random_state=0)
     >>> error = proper_calibration_error(torch.as_tensor(preds), torch.as_tensor(target))
     >>> print(f"{error:.3f}")
-    0.043
+    0.042
     """
     return _of_rows(ProperCalibrationError, preds, target, sample_weight, options)
 
