@@ -140,7 +140,7 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     try:
         counted = Counter(own)
         if counted != Counter(wanted):
-            own, wanted = ([_alike(each) for each in values] for values in (own, wanted))
+            own, wanted = ([row_key(each) for each in values] for values in (own, wanted))
             counted = Counter(own)
         if counted != Counter(wanted):
             return True
@@ -150,7 +150,7 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     return own == wanted or not (same_name or len(counted) == len(own))
 
 
-def _alike(value: Any) -> Any:
+def row_key(value: Any) -> Any:
     """Return what values have in common that stand for the same row, such as 7, "7" and "007".
 
     Times are those of the clock, whatever the zone, from the year on if they are text.

@@ -35,20 +35,22 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             "weight_column": columns.weight,
             "group_column": columns.group,
             "id_column": columns.id,
+            "subgroup_column": columns.subgroup,
         }
         for argument, name in beside.items():
             if name is not None and name not in found:
                 raise ValueError(
                     f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
                 )
-        weight, group, _ = beside.values()
+        weight, group, _, subgroup = beside.values()
         own = columns.id_among(found)
         (key,) = scores
         columns.check_kind(path, key)
         y_true, y_proba = archive.text("labels"), archive.array(key)
         read = Read(y_true)
         if key != "confidence":
-            apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]
+            named = (weight, group, own, subgroup)
+            apart = ["labels", key, *(each for each in named if each is not None)]
             read = in_order_of_names(
                 archive, y_true, y_proba, apart, columns.classes, columns.model
             )
@@ -63,6 +65,8 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             labels=read.to_pass_on,
             is_counted=read.is_counted,
             ids=None if own is None else _ids(path, archive.array(own), len(y_proba), columns.id),
+            subgroups=None if subgroup is None else archive.array(subgroup),
+            classes=read.classes,
         )
 
 
@@ -85,6 +89,7 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
         ("weight_column", columns.weight),
         ("group_column", columns.group),
         ("id_column", columns.id),
+        ("subgroup_column", columns.subgroup),
     ):
         if name is not None:
             raise ValueError(
@@ -105,6 +110,7 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
         class_names=read.names,
         labels=read.to_pass_on,
         is_counted=read.is_counted,
+        classes=read.classes,
     )
 
 

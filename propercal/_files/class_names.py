@@ -35,6 +35,8 @@ class Read(NamedTuple):
     """Whether these say of which column each label is: it is not counted from 0 or from 1."""
     is_counted: bool = False
     """Whether labels are numbers of columns that have other names."""
+    classes: tuple[Any, ...] = ()
+    """What labels call the classes of the columns, in their order, where these have names."""
 
     @classmethod
     def of(cls, labels: npt.NDArray[Any], found: Classes) -> Self:
@@ -42,7 +44,8 @@ class Read(NamedTuple):
         # Columns of marks are those of predictions.
         by_order = found.by_order and found.indicator is None
         is_counted = by_order and not found.in_doubt
-        return cls(labels, known=not (by_order or found.in_doubt), is_counted=is_counted)
+        known = not (by_order or found.in_doubt)
+        return cls(labels, known=known, is_counted=is_counted, classes=tuple(found.names))
 
     def in_said_order(self) -> Self:
         """Return the same where a caller names the columns, and thereby says their order."""

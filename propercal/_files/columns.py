@@ -56,6 +56,7 @@ class Columns:
     """Whether a column whose name says so tells rows apart, where none is named."""
     model: str | None = None
     """The name of the model whose predictions these are; None where it has none."""
+    subgroup: str | None = None
 
     def id_among(self, names: Sequence[str]) -> str | None:
         """Return the column that tells rows apart, None where there is none."""
@@ -70,11 +71,15 @@ class Columns:
         The rest is None where no level is left.
         """
         levels = [name for name in table.index.names if name not in (None, *table.columns)]
-        said = {self.label, self.weight, self.group, *self.drop, *self.classes}
+        said = {self.label, self.weight, self.group, self.subgroup, *self.drop, *self.classes}
         said.add(self.id_among([*table.columns, *map(str, levels)]))
         named: Any = [name for name in levels if name in said]
         rows = None if len(named) == table.index.nlevels else table.index.droplevel(named)
         return table.reset_index(named), rows
+
+    def apart(self, label: str, own: str | None) -> tuple[str | None, ...]:
+        """Return the columns that are none of classes: that of labels, that of ids, and others."""
+        return (label, self.weight, self.group, self.subgroup, own, *self.drop)
 
     def check_named(self, path: Path, names: Sequence[str]) -> None:
         """Raise if a class column, or that of ids, is none of the file."""
@@ -155,18 +160,6 @@ def check_categories(
             "parquet does not keep: expected labels that name columns, or plain numbers that count "
             "them; write the column as text or as integers."
         )
-
-
-def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
-    """Return the groups of rows as text, None for a missing one; None where no column has them."""
-    if group_column is None:
-        return None
-    if group_column not in table.columns:
-        raise ValueError(
-            f"{path}: group_column = {group_column!r}: expected one of the columns "
-            f"{listed(list(table.columns))}."
-        )
-    return np.array([text_of(value) or None for value in table[group_column]], dtype=object)
 
 
 def find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
@@ -356,17 +349,3 @@ def text_of(value: object) -> str:
         # As columns of parquet that say nothing of text have it.
         value = value.decode("utf-8", "surrogateescape")
     return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
-
-
-def ids_of(path: Path, table: pd.DataFrame, column: str | None) -> npt.NDArray[Any] | None:
-    """Return what tells rows apart as text; None where no column does."""
-    if column is None:
-        return None
-    ids = [text_of(value) for value in table[column]]
-    missing = [row for row, each in enumerate(ids) if not each]
-    if missing:
-        raise ValueError(
-            f"{path}: column {column!r} has no value in row {missing[0]}: expected one in each "
-            "row; fill it in, or leave id_column out."
-        )
-    return np.array(ids, dtype=object)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,15 @@ class PredictionFile:
         labels count columns, in an order that no name says, perhaps from 1.
     is_counted : bool
         Whether labels are numbers of columns that have other names.
+    subgroups : numpy.ndarray or None
+        Groups of rows that are to be compared with each other, where a column or array was named.
+    classes : tuple
+        The classes of the columns, or of the two that a single one tells apart, as labels beside
+        names say them; else empty.
+    others : mapping
+        Columns of a table that are left out, and that of the ids, by their names.
+    in_order : bool
+        Whether the columns of classes stand in an order: keys of objects in JSON have none.
     ids : numpy.ndarray or None
         What tells rows apart, as text, where a column or an array was named.
     rows : pandas.Index or None
@@ -58,6 +68,10 @@ class PredictionFile:
     ids: npt.NDArray[Any] | None = None
     rows: pd.Index[Any] | None = None
     is_counted: bool = False
+    subgroups: npt.NDArray[Any] | None = None
+    classes: tuple[Any, ...] = ()
+    others: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    in_order: bool = True
 
     @property
     def names_of_labels(self) -> tuple[str, ...]:

@@ -19,14 +19,13 @@ from propercal._files.columns import (
     check_classes,
     codes_of,
     find_label_column,
-    groups_of,
-    ids_of,
     labels_as_given,
     text_of,
 )
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.row_columns import groups_of, ids_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +50,7 @@ def of_table(
     columns.check_named(path, names)
     label = find_label_column(path, names, columns.label)
     own = columns.id_among(names)
-    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    apart = columns.apart(label, own)
     class_names = list(columns.classes) or [name for name in names if name not in apart]
     if not class_names:
         raise ValueError(
@@ -85,7 +84,19 @@ def of_table(
         is_counted=read.is_counted,
         ids=ids_of(path, table, own),
         rows=rows,
+        subgroups=groups_of(path, table, columns.subgroup, "subgroup_column"),
+        classes=read.classes,
+        others=_others(table, columns, label, class_names),
+        in_order=in_order or bool(columns.classes),
     )
+
+
+def _others(
+    table: pd.DataFrame, columns: Columns, label: str, class_names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return columns that are left out, and that of ids."""
+    read = {label, columns.weight, columns.group, columns.subgroup, *class_names}
+    return {name: table[name] for name in table.columns if name not in read}
 
 
 def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
@@ -119,6 +130,9 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
         groups=groups_of(path, rest, columns.group),
         labels=read.to_pass_on,
         ids=ids_of(path, rest, own),
+        subgroups=groups_of(path, rest, columns.subgroup, "subgroup_column"),
+        classes=read.classes,
+        others=_others(rest.drop(columns=lists), columns, label),
     )
 
 
@@ -146,7 +160,7 @@ def numbers_of_lists(
     columns.check_drop(path, found)
     dataclasses.replace(columns, classes=()).check_named(path, found)
     own = columns.id_among(found)
-    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    apart = columns.apart(label, own)
     unused = [name for name in found if name not in apart]
     if unused:
         raise ValueError(

@@ -46,6 +46,10 @@ class Chunk(NamedTuple):
     from_logits: bool
     is_counted: bool = False
     """Whether labels, which have the names of columns, were numbers of these."""
+    in_order: bool = True
+    """Whether columns are no keys of objects of JSON, which have no order."""
+    ids: Sequence[str] = ()
+    """What tells rows apart."""
 
 
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
@@ -74,7 +78,7 @@ def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk
     else:
         lines = io.StringIO(formats.read_text(path, packed=packed))
     for table in _tables(path, suffix, lines, size):
-        yield _chunk(path, table, columns)
+        yield _chunk(path, table, columns)._replace(in_order=suffix != ".jsonl")
 
 
 def _of_parquet(path: Path, columns: Columns, size: int) -> Iterator[Chunk]:
@@ -109,7 +113,9 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         proba = _table(y_proba[part], names, rows)
         # The columns of marks are those of predictions.
         own = names if labels.ndim == 2 and data.names_of_labels else []
-        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits, data.is_counted)
+        said = () if data.ids is None else data.ids[part].tolist()
+        y_true = _table(labels[part], own, rows)
+        yield Chunk(y_true, proba, data.from_logits, data.is_counted, ids=said)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -204,8 +210,9 @@ def _chunk(
             "rows whose outcome is not known yet."
         )
     own = columns.id_among(names)
-    ids = pd.Index([text_of(value) for value in table[own]]) if own in names else None
-    rows = rows if ids is None or not times_of(ids) else ids
+    said = [text_of(value) for value in table[own]] if own in names else []
+    ids = pd.Index(said)
+    rows = rows if not said or not times_of(ids) else ids
     # Under the name of their column, and in the order of its categories.
     y_true = in_table(labels, table[label])
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
@@ -213,7 +220,7 @@ def _chunk(
     if lists:
         numbers = numbers_of_lists(path, table, lists, columns, label)
         proba: Any = _table(numbers, columns.classes, rows)
-        return Chunk(y_true, proba, lists[0] == "logits")
+        return Chunk(y_true, proba, lists[0] == "logits", ids=said)
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
@@ -225,4 +232,4 @@ def _chunk(
         proba = pd.Series(found[classes[0]], rows, name=classes[0])
     else:
         proba = pd.DataFrame(found, rows)
-    return Chunk(y_true, proba, columns.from_logits)
+    return Chunk(y_true, proba, columns.from_logits, ids=said)
