@@ -12,7 +12,7 @@ from propercal._files.class_names import Read, in_order_of_names, named_by_calle
 from propercal._files.columns import Columns
 from propercal._files.formats import Npz
 from propercal._files.names import listed
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
 
 
 def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> PredictionFile:
@@ -47,13 +47,13 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         (key,) = scores
         columns.check_kind(path, key)
         y_true, y_proba = archive.text("labels"), archive.array(key)
+        check_scores(path, key, y_proba)
+        said = columns.said_of(path, key, y_proba.shape)
         read = Read(y_true)
         if key != "confidence":
             named = (weight, group, own, subgroup)
             apart = ["labels", key, *(each for each in named if each is not None)]
-            read = in_order_of_names(
-                archive, y_true, y_proba, apart, columns.classes, columns.model
-            )
+            read = in_order_of_names(archive, y_true, y_proba, apart, said)
         return PredictionFile(
             path=path,
             y_true=read.labels,
@@ -99,9 +99,9 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
     key, labels = formats.beside(path, SCORE_KEYS)
     columns.check_kind(path, key)
     y_true, y_proba = formats.as_text(formats.read_npy(labels)), formats.read_npy(path)
-    read = Read(y_true)
-    if columns.classes:
-        read = named_by_caller(path, y_true, y_proba, columns.classes, columns.model)
+    check_scores(path, key, y_proba)
+    said = columns.said_of(path, key, y_proba.shape)
+    read = Read(y_true) if key == "confidence" else named_by_caller(path, y_true, y_proba, said)
     return PredictionFile(
         path=path,
         y_true=read.labels,

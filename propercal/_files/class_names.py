@@ -25,6 +25,17 @@ _GIVEN = "--class"
 _MOST_BESIDE = 20
 
 
+class Said(NamedTuple):
+    """What a caller says of the columns of an array."""
+
+    classes: Sequence[str] = ()
+    """The class of each."""
+    model: str | None = None
+    """Whose predictions these are, which may be what one column is called."""
+    pos_label: Any = None
+    """The label that one column is the probability of."""
+
+
 class Read(NamedTuple):
     """Labels as places of columns, or columns of an indicator matrix in the order of these."""
 
@@ -63,17 +74,16 @@ def in_order_of_names(
     labels: npt.NDArray[Any],
     scores: npt.NDArray[Any],
     apart: Sequence[str],
-    given: Sequence[str] = (),
-    model: str | None = None,
+    said: Said,
 ) -> Read:
     """Return labels as places of columns where these have names.
 
     Labels that are numbers, beside words, count columns; an indicator matrix's columns count
-    numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
-    `model` is whose predictions these are, which may be what one column is called.
+    numbers. `apart` are arrays of other things.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels, given, scores.shape, model)
+        return _of_one_column(archive, labels, said, scores.shape)
+    given = said.classes
     found = named_arrays(archive, scores.shape)
     if given:
         found = {_GIVEN: np.array(given), **found}
@@ -200,55 +210,52 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
 
 
 def named_by_caller(
-    path: Path,
-    labels: npt.NDArray[Any],
-    scores: npt.NDArray[Any],
-    given: Sequence[str],
-    model: str | None,
+    path: Path, labels: npt.NDArray[Any], scores: npt.NDArray[Any], said: Said
 ) -> Read:
-    """Return labels as places of columns that only a caller names."""
+    """Return labels as places of columns that only a caller names, if anyone does."""
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_given(path, labels, given, model)
-    names = _names(path, _GIVEN, np.array(given), scores.shape[1])
-    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(given))
+        return _of_one_given(path, labels, said)
+    if not said.classes:
+        return Read(labels)
+    names = _names(path, _GIVEN, np.array(said.classes), scores.shape[1])
+    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(said.classes))
     return read.in_said_order()
 
 
-def _of_one_given(
-    path: Path, labels: npt.NDArray[Any], given: Sequence[str], model: str | None
-) -> Read:
-    """Return labels beside one column that the caller names."""
+def _of_one_given(path: Path, labels: npt.NDArray[Any], said: Said) -> Read:
+    """Return labels beside one column that the caller names, or says the class of."""
+    given = said.classes
     if len(given) > 1:
         raise ValueError(
             f"{path}: classes = {listed(given)}: expected one, that of the one column."
         )
-    proba = Held(np.empty(0), name=given[0])
-    return _read_beside(path, proba, labels, model)._replace(names=(given[0],))
+    if not given and said.pos_label is None:
+        return Read(labels)
+    proba = Held(np.empty(0), name=given[0] if given else None)
+    return _read_beside(path, proba, labels, said)._replace(names=tuple(given))
 
 
 def _of_one_column(
-    archive: Npz,
-    labels: npt.NDArray[Any],
-    given: Sequence[str],
-    shape: Sequence[int],
-    model: str | None,
+    archive: Npz, labels: npt.NDArray[Any], said: Said, shape: Sequence[int]
 ) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
-    if given:
-        return _of_one_given(archive.path, labels, given, model)
+    if said.classes:
+        return _of_one_given(archive.path, labels, said)
     for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])
-            read = _read_beside(archive.path, proba, labels, model)
+            read = _read_beside(archive.path, proba, labels, said)
             return read._replace(names=(str(names[0]),))
         numbers = [_number(name) for name in np.ravel(names).tolist()]
-        if len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]:
+        turned = len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]
+        if turned and said.pos_label is None:
             raise ValueError(
                 f"{archive.path}: array {each!r} lists the classes as {listed(names.tolist())}: "
                 "expected to know of which of them the one column is the probability; store a "
-                "column for each, or leave it out."
+                "column for each, name that class by pos_label (--pos-label on the command line), "
+                "or leave it out."
             )
-    return Read(labels)
+    return _of_one_given(archive.path, labels, said)
 
 
 def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
@@ -276,12 +283,13 @@ def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
 
 
 def _read_beside(
-    path: Path, proba: Held, labels: npt.NDArray[Any], model: str | None = None
+    path: Path, proba: Held, labels: npt.NDArray[Any], said: Said | None = None
 ) -> Read:
+    said = said or Said()
     k = max(2, *proba.values.shape[1:], 0)
-    called = Names(labels="labels", proba="the file", model=model)
+    called = Names(labels="labels", proba="the file", model=said.model)
     try:
-        found = read_labels(labels, k, proba=proba, called=called)
+        found = read_labels(labels, k, proba=proba, pos_label=said.pos_label, called=called)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     read = found.codes if found.indicator is None else found.indicator

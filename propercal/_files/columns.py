@@ -18,7 +18,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal._files.class_names import Read
+from propercal._files.class_names import Read, Said
 from propercal._files.names import advising, listed
 
 if TYPE_CHECKING:
@@ -114,16 +114,20 @@ class Columns:
                 f"{path}: label_column = {self.label!r}: {path.suffix} files have no columns; "
                 "store labels under the name 'labels' and leave label_column out."
             )
-        if self.pos_label is not None:
-            raise ValueError(
-                f"{path}: pos_label = {self.pos_label!r}: {path.suffix} files have no columns; "
-                "store labels 0 and 1 beside the probability of 1, and leave it out."
-            )
         if self.drop:
             raise ValueError(
                 f"{path}: drop = {listed(self.drop)}: {path.suffix} files have no columns; "
                 "leave it out."
             )
+
+    def said_of(self, path: Path, key: str, shape: Sequence[int]) -> Said:
+        """Return what the caller says of an array of this name and shape, or raise."""
+        if self.pos_label is not None and (key == "confidence" or (*shape, 1, 1)[1] > 1):
+            raise ValueError(
+                f"{path}: pos_label = {self.pos_label!r} beside {key!r} of shape {tuple(shape)}: "
+                "expected none but beside one column of probabilities; leave it out."
+            )
+        return Said(self.classes, self.model, _value(self.pos_label))
 
     def check_kind(self, path: Path, key: str) -> None:
         """Raise where an array is taken for what its name, `key`, says that it is not."""

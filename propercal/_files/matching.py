@@ -180,11 +180,16 @@ def _by_classes(first: PredictionFile, other: PredictionFile) -> list[int] | Non
     return order_of_columns(own, its)
 
 
+def classes_read(data: PredictionFile) -> tuple[Any, ...]:
+    """Return the classes of the columns as they are read beside the labels, as decompose does."""
+    return _read(data).names
+
+
 def _classes(data: PredictionFile) -> list[Any]:
     """Return the names of the classes of the columns, or of the two that a single one tells."""
     if len(data.class_names) > 1 or data.classes:
         return keys(data.class_names if len(data.class_names) > 1 else data.classes)
-    return keys(_read(data).names)
+    return keys(classes_read(data))
 
 
 def _check_labels(

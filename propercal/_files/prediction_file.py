@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
@@ -14,6 +15,22 @@ if TYPE_CHECKING:
 
 #: What arrays of predictions are called, and lists in objects of JSON.
 SCORE_KEYS = ("probs", "logits", "confidence")
+#: How far probabilities are from 0 and 1, where rounding is no reason any more.
+_MOST = 0.01
+
+
+def check_scores(path: Path, key: str, scores: npt.NDArray[Any]) -> None:
+    """Raise where numbers under a name of probabilities are rather logits."""
+    if key == "logits" or scores.dtype.kind not in "biuf" or not scores.size:
+        return
+    values = scores.astype(np.float64)
+    odd = values[np.isfinite(values) & ~((values >= -_MOST) & (values <= 1 + _MOST))]
+    # Of a few rows that are damaged, or weigh nothing, decompose says which.
+    if 10 * odd.size > values.size:
+        raise ValueError(
+            f"{path}: {key!r} holds {odd[0]:.6g}: expected probabilities between 0 and 1; correct "
+            "them, or call them 'logits' if these are logits."
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from propercal._files.columns import (
 )
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
 from propercal._files.row_columns import groups_of, ids_of
 
 if TYPE_CHECKING:
@@ -167,7 +167,9 @@ def numbers_of_lists(
             f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
             "groups; name what is none of these with drop (--drop on the command line)."
         )
-    return np.asarray(rows, dtype=np.float64)
+    found = np.asarray(rows, dtype=np.float64)
+    check_scores(path, key, found)
+    return found
 
 
 def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:

@@ -100,7 +100,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
     data = read(path, options)
     names, y_proba = list(data.class_names), data.y_proba
     labels: Any = data.y_true
-    if len(names) == 1:
+    if y_proba.ndim == 1 or y_proba.shape[1] == 1:
         # What labels mean beside one column is settled by all files together.
         labels = labels_of(path)
     elif data.names_of_labels:

@@ -208,10 +208,18 @@ def read_files(
     """Return what files hold, each of the predictions of one model for the same rows."""
     _check_beside_files(reading, beside)
     from propercal._files.matching import matched, model_of
+    from propercal._files.reading import holds_arrays
 
     several = len(paths) > 1
     known = {name: reading.get(name) for name in _OF_FILES}
-    own = [{"model": model_of(Path(path)) if several else None} for path in paths]
+    arrays = [holds_arrays(Path(path)) for path in paths]
+    own: list[dict[str, Any]] = [
+        {"model": model_of(Path(path)) if several else None} for path in paths
+    ]
+    for each, has_arrays in zip(own, arrays, strict=True):
+        if has_arrays and not all(arrays):
+            # It is about the tables among the files.
+            each["pos_label"] = None
     read = [_read(path, known | each, columns) for path, each in zip(paths, own, strict=True)]
     first = read[0]
     found = matched(read, beside["blocks"])
@@ -272,7 +280,7 @@ def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> PredictionFi
         drop=columns.drop if table else (),
         classes=columns.classes,
         from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
-        pos_label=known["pos_label"] if table else None,
+        pos_label=known["pos_label"],
         find_id=True,
         model=known["model"],
     )
