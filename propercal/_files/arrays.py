@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,7 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
                 f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
                 "since it is unclear which to use; keep one in the file."
             )
-        beside = {
-            "weight_column": columns.weight,
-            "group_column": columns.group,
-            "id_column": columns.id,
-            "subgroup_column": columns.subgroup,
-        }
-        for argument, name in beside.items():
-            if name is not None and name not in found:
-                raise ValueError(
-                    f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
-                )
-        weight, group, _, subgroup = beside.values()
+        weight, group, _, subgroup = _named(path, columns, found)
         own = columns.id_among(found)
         (key,) = scores
         columns.check_kind(path, key)
@@ -68,6 +58,22 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             subgroups=None if subgroup is None else archive.array(subgroup),
             classes=read.classes,
         )
+
+
+def _named(path: Path, columns: Columns, found: Sequence[str]) -> tuple[str | None, ...]:
+    """Return the arrays of weights, groups, ids and subgroups that were named, or raise."""
+    beside = {
+        "weight_column": columns.weight,
+        "group_column": columns.group,
+        "id_column": columns.id,
+        "subgroup_column": columns.subgroup,
+    }
+    for argument, name in beside.items():
+        if name is not None and name not in found:
+            raise ValueError(
+                f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
+            )
+    return tuple(beside.values())
 
 
 def _ids(path: Path, ids: npt.NDArray[Any], n: int, named: str | None) -> npt.NDArray[Any] | None:

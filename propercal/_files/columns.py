@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,9 @@ _IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
 #: How truth is written, in lower case.
 BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
-_WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.0)?")
+#: The same as programs write it in floating point: with a sign, more zeros, an exponent of 0.
+_WRITTEN = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})(?:\.0+)?(?:[eE][-+]?0+)?")
 _CALLED = Names(labels="labels", proba="the table")
 #: What to do where labels and columns of a table do not go together.
 OF_COLUMNS = (
@@ -201,9 +203,11 @@ def codes_of(
     need no label.
     """
     labels, used = _labels_there(path, labels, weights)
-    held = Held(values_of(labels))
+    held = Held(values_of(labels, class_names))
     if column is not None:
-        held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
+        held = replace(
+            hold("labels", in_table(labels, column, class_names)), rows=None, counted=False
+        )
     with advising(path, OF_COLUMNS):
         found = _read_all_or_used(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
@@ -318,27 +322,43 @@ def _warn_of_absent(
         )
 
 
-def in_table(labels: list[str], column: pd.Series[Any]) -> pd.Series[Any]:
+def in_table(
+    labels: list[str], column: pd.Series[Any], class_names: Collection[str] = ()
+) -> pd.Series[Any]:
     """Return labels under the name, and in the order of categories, that a table has for them."""
     import pandas as pd
 
     dtype: Any = column.dtype
     if not hasattr(dtype, "categories"):
-        return pd.Series(values_of(labels), name=column.name, index=column.index)
+        return pd.Series(values_of(labels, class_names), name=column.name, index=column.index)
     names = [text_of(each) for each in dtype.categories]
     # Of one type with categories that do not occur.
-    values = values_of([*labels, *names]).tolist()
+    values = values_of([*labels, *names], class_names).tolist()
     categories: Any = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
     return pd.Series(categories, name=column.name, index=column.index)
 
 
-def values_of(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as numbers or booleans where all are written so."""
+def values_of(labels: Sequence[str], names: Collection[str] = ()) -> npt.NDArray[Any]:
+    """Return labels as numbers or booleans where all are written so.
+
+    `names` are those of columns, which labels may bear as they are written.
+    """
     if all(label.lower() in BOOLEANS for label in labels):
         return np.array([BOOLEANS[label.lower()] for label in labels])
-    if all(re.fullmatch(_WHOLE, label) for label in labels):
-        return np.array([int(label.partition(".")[0]) for label in labels], dtype=object)
+    if all(map(_WHOLE.fullmatch, labels)):
+        return _whole(labels)
+    # Versions, such as 1.0 and 1.00, are several names of one number.
+    different = set(labels)
+    odd = {each for each in different if not _WHOLE.fullmatch(each)}
+    if all(map(_WRITTEN.fullmatch, odd)) and odd.isdisjoint(names):
+        found = _whole(labels)
+        if len(set(found.tolist())) == len(different):
+            return found
     return np.array(labels, dtype=str)
+
+
+def _whole(labels: Sequence[str]) -> npt.NDArray[Any]:
+    return np.array([int(re.split(r"[.eE]", label)[0]) for label in labels], dtype=object)
 
 
 def _value(label: str | None) -> Any:

@@ -14,6 +14,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 import zlib
@@ -242,7 +243,16 @@ def fields(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
 
 
 def check_separator(path: Path, header: Sequence[str], separator: str) -> None:
-    """Raise if a header of one field has several where another sign stands between them."""
+    """Raise if a header of one field has several where another sign stands between them.
+
+    So do lines before it, of comments.
+    """
+    first = header[0].strip() if header else ""
+    if first.startswith("#") and (len(header) == 1 or " " in first.strip("# ")):
+        raise ValueError(
+            f"{path}: the first line begins with '{shortened(first, 60)}': expected the names of "
+            "the columns; leave out lines of comments."
+        )
     if len(header) != 1:
         return
     others = [each for each in _SEPARATED if each != separator]
@@ -326,7 +336,8 @@ def read_objects(path: Path, text: str) -> dict[str, list[Any]]:
     """Return the columns of a jsonl file, in which each line is an object with the same names."""
     columns: dict[str, list[Any]] = {}
     n_lines = 0
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Other marks that Python ends lines at may stand in text.
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
         if not line.strip():
             continue
         n_lines += 1

@@ -146,10 +146,9 @@ def numbers_of_lists(
     columns.check_kind(path, key)
     given = table[key].tolist()
     _check_lists(path, key, given)
-    with formats.damage_said(path, "jsonl"):
-        rows = [[float(value) for value in row] for row in given]
-        if len({len(row) for row in rows}) > 1:
-            raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
+    rows = [[_number(path, key, i, value) for value in row] for i, row in enumerate(given)]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
     k, names = len(rows[0]), columns.classes
     if names and len(names) != k:
         raise ValueError(
@@ -170,6 +169,17 @@ def numbers_of_lists(
     found = np.asarray(rows, dtype=np.float64)
     check_scores(path, key, found)
     return found
+
+
+def _number(path: Path, key: str, row: int, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        found = "null" if value is None else repr(value)
+        raise ValueError(
+            f"{path}: {key!r} of row {row} holds {found}: expected a number for each class; "
+            "correct that line, or leave it out."
+        ) from error
 
 
 def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:

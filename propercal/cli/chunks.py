@@ -214,7 +214,7 @@ def _chunk(
     ids = pd.Index(said)
     rows = rows if not said or not times_of(ids) else ids
     # Under the name of their column, and in the order of its categories.
-    y_true = in_table(labels, table[label])
+    y_true = in_table(labels, table[label], names)
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
     lists = [key for key in SCORE_KEYS if key in names and isinstance(table[key].iloc[0], list)]
     if lists:
