@@ -16,7 +16,7 @@ from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import some_of
 from propercal._data.rows_of import rows_of
-from propercal._data.times import is_ordered, kept, run_back, times_of
+from propercal._data.times import fall, is_ordered, kept, run_back, times_of
 
 
 def block_length(blocks: object, n: int) -> int:
@@ -124,16 +124,17 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     several = [size for size in _sizes(y_true, y_proba, USUAL_LAYOUT, called) if size > 1]
     # Several series have no order in common.
     found = [*labels.others.values(), *proba.others.values()] if len(several) < 2 else []
+    levels: list[Any] = [None]
     if index is not None:
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
         if len(levels) > 1:
             levels = [each for each in levels if each.nunique() > 1] or levels[:1]
         found = [*levels, *found] if len(levels) == 1 else []
     for each in found:
-        if run_back(each):
+        if run_back(each) or (each is levels[0] and fall(each)):
             raise bad_value(
                 called.proba,
-                f"rows of the times {some_of(each)}",
+                f"rows of the {'times' if times_of(each) else 'index'} {some_of(each)}",
                 "rows in the order of time",
                 f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or "
                 "pass arrays without an index if rows are in order",

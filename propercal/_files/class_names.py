@@ -133,6 +133,16 @@ def names_of_columns(
     return {}
 
 
+def words_of(labels: Any, known: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names of columns without names beside labels in words, of which all occur.
+
+    These stand for columns in alphabetical order, of whatever `known` these are.
+    """
+    array = np.asarray(labels)
+    words = sorted(set(array.tolist())) if array.ndim == 1 and array.dtype.kind == "U" else []
+    return {"labels": words} if words and set(words) == set(known) else {}
+
+
 def occurred_in(labels: npt.NDArray[Any], k: int) -> list[Any]:
     """Return the labels that occur, or the numbers of the columns of an indicator matrix."""
     matrix = labels.ndim == 2 and labels.shape[1] > 1

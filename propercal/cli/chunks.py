@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.holders import is_default
-from propercal._data.times import times_of
+from propercal._data.times import fall, times_of
 from propercal._files import formats
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (
@@ -106,7 +106,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
     ids = None if data.ids is None else pd.Index(data.ids)
-    index = None if ids is None or not times_of(ids) else ids
+    index = None if ids is None or not (times_of(ids) or fall(ids)) else ids
     for start in range(0, len(y_proba), size):
         part = slice(start, start + size)
         rows = None if index is None else index[part]
@@ -212,7 +212,7 @@ def _chunk(
     own = columns.id_among(names)
     said = [text_of(value) for value in table[own]] if own in names else []
     ids = pd.Index(said)
-    rows = rows if not said or not times_of(ids) else ids
+    rows = ids if said and (times_of(ids) or fall(ids)) else rows
     # Under the name of their column, and in the order of its categories.
     y_true = in_table(labels, table[label], names)
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows

@@ -256,6 +256,8 @@ def _of_a_table(error: ValueError) -> str:
     from propercal._files.columns import OF_COLUMNS
 
     said, _, advice = str(error).rpartition("; ")
+    if said.endswith("the classes of rows before"):
+        return f"{said}; write the name of a class as each label."
     return f"{said}; {OF_COLUMNS}" if "labels=[...]" in advice else str(error)
 
 
