@@ -71,5 +71,6 @@ def _ambiguous(names: Names) -> ValueError:
         "link",
         "None",
         f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with either",
-        'pass link="sigmoid" for several labels a row, link="softmax" for one class a row',
+        'pass link="sigmoid" for several labels a row, link="softmax" for one class a row; or pass '
+        "probabilities",
     )

@@ -19,8 +19,8 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._files.names import listed, reason, shortened
+from propercal._files.quoted import fields
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,7 +214,9 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
     kind = "tsv" if separator == "\t" else "csv"
     with damage_said(path, kind):
         start = source.tell()
-        check_separator(path, next(fields(source, separator), []), separator)
+        check_separator(path, next(fields(path, source, separator), []), separator)
+        source.seek(start)
+        _check_quoted(path, source, separator)
         source.seek(start)
         # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
         # column holds the labels. The header is a row like any other, since pandas renames the
@@ -237,9 +240,15 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
     return rows.iloc[1:].set_axis(header, axis="columns").reset_index(drop=True)
 
 
-def fields(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
-    """Yield the fields of each line of a csv or tsv file."""
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+def _check_quoted(path: Path, source: IO[str], separator: str) -> None:
+    """Raise where text in quotation marks holds rows; very long text is not looked at."""
+    start = source.tell()
+    if not any('"' in line for line in source):
+        return
+    source.seek(start)
+    with suppress(csv.Error):
+        for _ in fields(path, source, separator):
+            pass
 
 
 def check_separator(path: Path, header: Sequence[str], separator: str) -> None:

@@ -29,6 +29,7 @@ from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
 from propercal._files.prediction_file import SCORE_KEYS
+from propercal._files.quoted import fields
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal._files.tables import numbers_of_lists
@@ -166,7 +167,7 @@ def _tables(path: Path, suffix: str, lines: Iterable[str], size: int) -> Iterato
             names = names or list(found)
             yield pd.DataFrame({name: found[name] for name in names}, dtype=object)
         return
-    rows = formats.fields(lines, SEPARATORS[suffix])
+    rows = fields(path, lines, SEPARATORS[suffix])
     with formats.damage_said(path, suffix.removeprefix(".")):
         header = [name.strip() for name in next(rows, [])]
         formats.check_separator(path, header, SEPARATORS[suffix])

@@ -96,3 +96,46 @@ def test_names_of_columns_are_found_as_they_are_written(names: tuple[str, str], 
 def test_versions_are_no_numbers(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"the names '1\.0' and '1\.00', which are one number"):
         read_predictions(table(tmp_path, np.where(Y, "1.00", "1.0")))
+
+
+# ---------------------------------------------------------------- quotation marks
+
+
+def texts(folder: Path, said: dict[int, str], suffix: str = "tsv", first: str = "hello") -> str:
+    """Write texts without quoting, and return the name of the file."""
+    separator = "\t" if suffix == "tsv" else ","
+    rows = [separator.join(["text", "label", "p"])]
+    rows += [separator.join([said.get(i, first), str(y), str(p)]) for i, (y, p) in enumerate(zip(Y, P, strict=True))]
+    (folder / f"a.{suffix}").write_text("\n".join(rows) + "\n")
+    return str(folder / f"a.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv"])
+@pytest.mark.parametrize("command", ["decompose", "monitor"])
+@pytest.mark.parametrize(
+    "said",
+    [{5: '"so he said', 25: '"so he said'}, {5: '"so he said', 25: 'she said"'}, dict.fromkeys(range(N), '"so'), {5: '"so'}, {0: '"a', 1: 'b"'}],
+)
+def test_text_that_begins_with_a_mark_swallows_no_rows(
+    said: dict[int, str], command: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before, 20 rows of 60, or 30, were a part of the text, in silence."""
+    assert main([command, texts(tmp_path, said, suffix), "--drop", "text"]) == 1
+    assert "quotation mark" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"quoted, or ""twice"""', '"of two\nlines"', '"Hello, world\nfoo, 1, 2\nbar"', '5" pipe', '"blanks"  ', '""'],
+)
+def test_text_in_marks_is_read(text: str, tmp_path: Path) -> None:
+    path = texts(tmp_path, {5: text, 7: text}, "csv")
+    found = read_predictions(path, drop=["text"])
+    np.testing.assert_array_equal(found.y_true, Y)
+    np.testing.assert_array_equal(found.y_proba[:, 0], P)
+    assert main(["monitor", path, "--drop", "text"]) in (0, 3)
+
+
+def test_very_long_text_is_read(tmp_path: Path) -> None:
+    path = texts(tmp_path, {5: '"' + "long " * 40_000 + '"'}, "csv")
+    np.testing.assert_array_equal(read_predictions(path, drop=["text"]).y_true, Y)
