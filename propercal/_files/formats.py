@@ -247,6 +247,12 @@ def _check_quoted(path: Path, source: IO[str], separator: str) -> None:
         return
     source.seek(start)
     with suppress(csv.Error):
+        strict = csv.reader(source, delimiter=separator, skipinitialspace=True, strict=True)
+        if sum(1 for _ in strict) == strict.line_num:
+            # Each mark has another one in its line.
+            return
+    source.seek(start)
+    with suppress(csv.Error):
         for _ in fields(path, source, separator):
             pass
 

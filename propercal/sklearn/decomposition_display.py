@@ -230,6 +230,7 @@ class DecompositionDisplay:
         )
 
     @classmethod
+    @advises("labels", "sample_weight", "groups", "notion", "generator", "method")
     def from_estimator(
         cls,
         estimator: Any,
