@@ -165,7 +165,7 @@ def decompose(
     from_logits : bool
         Take `y_proba` as logits, of which probabilities and their logarithms are computed without
         loss: softmax over columns; a sigmoid for one column, and for each column where an indicator
-        matrix marks several classes, or none, in some row.
+        matrix marks several classes in some row, or `link` says so.
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0. Their scale does not matter; weight 0 is the same as leaving a row out. Beside
         Dask collections it may be one (see Notes).
@@ -190,7 +190,8 @@ def decompose(
     link : {"softmax", "sigmoid"}, optional
         With logits of several columns and an indicator matrix: what is between them and
         probabilities. An indicator matrix may go with either, so it is asked for, unless some row
-        marks several classes or none.
+        marks several classes, which sigmoids alone allow. A row that marks none may have no class,
+        beside sigmoids, or no label: then drop it, or give it a weight of 0.
     ignore_index : optional
         Rows of this label are left out, such as −100 of torch; of Dask collections as rows of
         weight 0 are (see Notes).

@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 _BINS = 20
 #: Dependence of weights on labels that is no chance, and large enough to matter.
 _Z, _CORRELATION, _EXCESS = 4.0, 0.2, 0.25
+#: The same of weights that go with how far predictions are off, which few others do.
+_WITH_ERRORS = 0.15
 #: A normal variable is beyond _Z in so few samples, about.
 _CHANCE = 6e-5
 #: What is left of equal logarithms of weights less their mean, by rounding.
@@ -111,6 +113,22 @@ def _go_together_within(rest: Floats, occurred: Floats, bins: npt.NDArray[np.int
     return chance < _CHANCE and total - len(squares) > _CORRELATION * len(rest)
 
 
+def _go_with_errors(
+    rest: Floats, occurred: Floats, prob: Floats, bins: npt.NDArray[np.intp]
+) -> bool:
+    """Tell whether weights go with |p − y| in bins of predictions, noise or not.
+
+    Within a bin that is (1 − 2 p) y but for a constant: one number tells it, where squares of many
+    bins need more of a dependence. It is divided by what it is with random signs.
+    """
+    share = np.bincount(bins, occurred) / np.maximum(np.bincount(bins), 1)
+    error = (1 - 2 * prob) * (occurred - share[bins])
+    together = abs(float(rest @ error))
+    spread = float(np.sqrt(rest**2 @ error**2))
+    most = float(np.sqrt((rest @ rest) * (error @ error)))
+    return together > _Z * spread and together > _WITH_ERRORS * most > 0
+
+
 def _apart(rest: Floats, occurred: npt.NDArray[np.bool_]) -> bool:
     """Tell whether weights of rows of a class are larger, or smaller, than most others."""
     a, n = int(occurred.sum()), len(rest)
@@ -148,6 +166,7 @@ def _dependent(predictions: Predictions, log_weight: Floats) -> int | None:
         if (
             _go_together(rest, error, prob[:, i])
             or _go_together_within(rest, occurred[:, i], bins)
+            or _go_with_errors(rest, occurred[:, i], prob[:, i], bins)
             or _apart(rest, occurred[:, i] > 0)
         ):
             return i

@@ -1,7 +1,8 @@
 """Whether logits of several columns are those of a softmax or of sigmoids.
 
-Labels show it only where they mark several classes, or none, in a row: an indicator matrix that
-happens to mark one class in each row would turn sigmoids into a softmax.
+Labels show it only where they mark several classes in a row: an indicator matrix that happens to
+mark one class in each row would turn sigmoids into a softmax, and a row that marks none may have no
+label.
 """
 
 from __future__ import annotations
@@ -46,10 +47,15 @@ def chosen_link(
                 "link",
                 repr(link),
                 f"one class in each row of {names.labels}, which a softmax is of",
-                'pass link="sigmoid" if the columns are separate problems',
+                'pass link="sigmoid" if the columns are separate problems'
+                + (
+                    "; drop rows that mark no class, or give them weight 0, if they have no label"
+                    if classes.marks_none
+                    else ""
+                ),
             )
         if link is None and classes.marks_none:
-            raise _ambiguous(names)
+            raise _ambiguous(names, unmarked=True)
         return LINKS[1]
     if link == LINKS[1] and one_class:
         raise bad_value(
@@ -65,12 +71,17 @@ def chosen_link(
     return LINKS[0]
 
 
-def _ambiguous(names: Names) -> ValueError:
-    """Ask: a row that marks no class may have none, or no label."""
+def _ambiguous(names: Names, *, unmarked: bool = False) -> ValueError:
+    """Ask: of rows that are `unmarked` some may have no class, or no label."""
+    fix = 'pass link="sigmoid" for several labels a row, link="softmax" for one class a row'
+    if unmarked:
+        fix = (
+            'pass link="sigmoid" if rows that mark no class have none, or drop these, or give them '
+            'weight 0, if they have no label, with link="softmax" for one class a row'
+        )
     return bad_value(
         "link",
         "None",
         f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with either",
-        'pass link="sigmoid" for several labels a row, link="softmax" for one class a row; or pass '
-        "probabilities",
+        f"{fix}; or pass probabilities",
     )

@@ -311,7 +311,7 @@ def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before()
     words = np.array(list("abc"))[Y]
     for first in ((pd.Categorical(words[:100], list("bca"), ordered=True), P[:100][:, [1, 2, 0]]), (words[:100], ABC[list("bca")][:100])):
         sketch = sketch_of(first)
-        with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['b', 'c', 'a'\]|^y_proba = columns \['without names'\]"):
+        with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \['b', 'c', 'a'\]"):
             sketch.update(pd.get_dummies(words)[100:], P[100:])
     numbers = sketch_of((Y[:100], P[:100]))
     with pytest.raises(ValueError, match=r"^y_proba = columns without names: expected those of \[0, 1, 2\]"):
@@ -329,13 +329,13 @@ def test_named_one_hots_beside_columns_without_names_stand_in_the_order_before()
 @pytest.mark.parametrize("labels", [Y, np.eye(3)[Y], np.eye(3)[Y].astype(bool)], ids=["numbers", "one-hot", "booleans"])
 def test_words_in_no_alphabetical_order_stand_beside_no_columns_without_names(labels: Any) -> None:
     named, settings = pd.DataFrame(P, columns=list("cab")), PAIRED
-    message = r"^y_proba_b = columns \[.*'?\]: expected those of y_proba_a, \[.*\]; name the columns of both alike"
+    message = r"^y_proba_b = columns (\['c', 'a', 'b'\]: expected those of y_proba_a, columns without names|without names: expected those of y_proba_a, \['c', 'a', 'b'\]); name the columns of both alike"
     pairs: list[tuple[Any, Any]] = [(P, named), (named, P)]
     for first, second in pairs:
         with pytest.raises(ValueError, match=message):
             propercal.paired_difference(labels, first, second, **settings)
         chunks = (labels[:100], first[:100]), (labels[100:], second[100:])
-        with pytest.raises(ValueError, match=r"^y_proba = columns \["):
+        with pytest.raises(ValueError, match=r"^y_proba = columns (\[|without names)"):
             sketch_of(*chunks)
         with pytest.raises(ValueError, match=r"^other = a sketch of columns "):
             sketch_of(chunks[0]).merge(sketch_of(chunks[1]))

@@ -127,6 +127,15 @@ def test_weights_of_errors_are_refused(seed: int, kind: str) -> None:
         calibration_test(y, p, sample_weight=OF_ERRORS[kind](y, p), n_resamples=9)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_errors_times_chance_are_refused(seed: int) -> None:
+    """Chance that the weights are multiplied by does not change E[w (Y - p) | p] but for a factor."""
+    y, p = calibrated(seed, 1000)
+    noise = np.exp(0.3 * np.random.default_rng(seed + 100).normal(size=len(y)))
+    with pytest.raises(ValueError, match="sample_weight = weights that depend on the label"):
+        calibration_test(y, p, sample_weight=(1 + np.abs(p - y)) * noise, n_resamples=9)
+
+
 #: Weights that the predictions determine, or chance.
 OF_FEATURES: dict[str, Callable[[Any, Any], Any]] = {
     "step": lambda p, rng: np.where(p > 0.5, 3.0, 1.0),

@@ -102,6 +102,22 @@ def test_one_row_without_a_label_is_no_sigmoid() -> None:
         CalibrationSketch(3, bandwidth=0.1, from_logits=True).update(DUMMIES, logits)
 
 
+def test_what_is_advised_of_rows_without_a_mark() -> None:
+    """The softmax that was advised was refused: a row without a mark has no class, or no label."""
+    logits, marks = np.log(P), DUMMIES.to_numpy()
+    options: dict[str, Any] = {"notion": "classwise", "from_logits": True}
+    advice = "drop these, or give them weight 0, if they have no label, with link=.softmax."
+    refused(f"link = None: .* pass link=.sigmoid. if rows that mark no class have none, or {advice}", marks, logits, **options)
+    refused("link = 'softmax': .* drop rows that mark no class, or give them weight 0", marks, logits, link="softmax", **options)
+    kept = ~np.asarray(MISSING, bool)
+    check(risk(LABELS[3:], PROBA[3:], notion="classwise"), marks[kept], logits[kept], link="softmax", **options)
+    check(risk(marks, 1 / (1 + np.exp(-logits)), notion="classwise"), marks, logits, link="sigmoid", **options)
+    several = marks.copy()
+    several[5] = True
+    # Sigmoids alone allow several.
+    check(risk(several, 1 / (1 + np.exp(-logits)), notion="classwise"), several, logits, **options)
+
+
 # ---------------------------------------------------------------- a one-hot of rows of one class
 
 
