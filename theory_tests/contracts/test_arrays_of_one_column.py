@@ -105,3 +105,15 @@ def test_events_are_named(tmp_path: Path) -> None:
     assert shown(tmp_path, "3", labels=codes + 1, probs=proba)
     assert shown(tmp_path, "0", labels=codes + 1, probs=proba)
     assert not shown(tmp_path, "4", labels=codes + 1, probs=proba)
+
+
+def test_logits_beside_marks_are_advised_what_a_file_can_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An indicator matrix goes with a softmax or with sigmoids, which no flag says."""
+    proba = RNG.dirichlet(np.ones(3), N)
+    marks = np.eye(3, dtype=int)[[RNG.choice(3, p=each) for each in proba]]
+    for first, said in ((1, "pass probabilities otherwise."), (0, "drop these if they have no label; pass probabilities")):
+        np.savez(tmp_path / "a.npz", labels=marks * np.where(np.arange(N) < 1, first, 1)[:, None], logits=np.log(proba))
+        assert main(["decompose", str(tmp_path / "a.npz"), "--notion", "classwise"]) == 1
+        assert said in capsys.readouterr().err
+    np.savez(tmp_path / "a.npz", labels=marks, probs=proba)
+    assert main(["decompose", str(tmp_path / "a.npz"), "--notion", "classwise", "--method", "risk", "--bandwidth", ".1"]) == 0
