@@ -166,9 +166,9 @@ def numbers_of_lists(
             f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
             "groups; name what is none of these with drop (--drop on the command line)."
         )
-    found = np.asarray(rows, dtype=np.float64)
-    check_scores(path, key, found)
-    return found
+    numbers = np.asarray(rows, dtype=np.float64)
+    check_scores(path, key, numbers)
+    return numbers
 
 
 def _number(path: Path, key: str, row: int, value: Any) -> float:
