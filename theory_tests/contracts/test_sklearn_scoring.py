@@ -311,7 +311,7 @@ def test_other_users_of_scorers() -> None:
     assert found.importances_mean.max() > 0
 
 
-class OfLogits(GaussianNB):
+class OfLogits(GaussianNB):  # type: ignore[misc]
     """A classifier whose probabilities are none."""
 
     def predict_proba(self, X: Any) -> Any:

@@ -38,8 +38,8 @@ def monitored(index: Any, size: int = N) -> float:
 
 
 def in_blocks(index: Any) -> float:
-    found: Any = propercal.paired_difference(pd.Series(Y, index), pd.Series(P, index), pd.Series(P**2, index), term="risk", blocks=3)
-    return found.standard_error
+    y, a, b = (pd.Series(each, index) for each in (Y, P, P**2))
+    return float(propercal.paired_difference(y, a, b, term="risk", blocks=3).standard_error)
 
 
 @pytest.mark.parametrize("of", [monitored, in_blocks])
