@@ -20,9 +20,11 @@ from propercal._data.advice import advises
 from propercal._data.columns import name_columns
 from propercal._data.holders import hold
 from propercal._data.messages import bad_value, columns_said, held_warnings, warn
+from propercal._data.notions import as_notion
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.settings import check_flag, names_given, taken_at_word
 from propercal.decomposition import decompose
+from propercal.generators.order import check_turned
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import MethodLike, Settings, as_method
 from propercal.recalibration.arguments import Columns, are_those_of_fit
@@ -219,6 +221,9 @@ class LeastRefinement:
             return
         names = (own.name,) if own.single else own.names
         if names is not None and name_columns(hold("y_true", y_true), names):
+            if self.labels is None and not hold("y_true", y_true).ordered:
+                before, whole = first.columns_.names or (), as_notion("canonical")
+                check_turned(before, names, [self.generator], whole)
             return
         known = (first.columns_.name,) if first.columns_.single else first.columns_.names
         raise bad_value(

@@ -368,7 +368,7 @@ def _with_columns_of(
             "bring the columns of both into one order",
         )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
-    return replace(held, values=values, columns=other.columns)
+    return replace(held, values=values, columns=other.columns, turned=held.columns)
 
 
 def _are_listed(held: Held, labels: object) -> bool:

@@ -16,7 +16,7 @@ from propercal._data.messages import bad_value
 from propercal._data.reading import USUAL_NAMES, Names
 from propercal._data.rows import some_of
 from propercal._data.rows_of import rows_of
-from propercal._data.times import is_ordered, kept, run_back, times_of
+from propercal._data.times import fall, is_ordered, kept, run_back, times_of
 
 
 def block_length(blocks: object, n: int) -> int:
@@ -131,7 +131,8 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     several = len(levels) > 1
     for place, each in levels:
         # Of several series each has an order.
-        if run_back(each, index.droplevel(place) if several else None):
+        falls = not several and fall(each)
+        if falls or run_back(each, index.droplevel(place) if several else None):
             name = place if each.name is None else each.name
             raise _goes_back(each, called, f"level={name!r}" if index.nlevels > 1 else "")
     for each in others:
@@ -145,7 +146,7 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
 def _goes_back(times: Any, called: Names, level: str = "") -> ValueError:
     return bad_value(
         called.proba,
-        f"rows of the times {some_of(times)}",
+        f"rows of the {'times' if times_of(times) else 'index'} {some_of(times)}",
         "rows in the order of time",
         f"sort {called.labels} and {called.proba} by time, such as by .sort_index({level}), or "
         "pass arrays without an index if rows are in order",

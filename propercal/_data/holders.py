@@ -69,6 +69,8 @@ class Held:
     """What a labelled array says of its units."""
     lists: Lists = field(default_factory=dict)
     """Attributes of a labelled array that list words, which may be classes."""
+    turned: tuple[Any, ...] | None = None
+    """Names of columns as the caller has them, where they were brought into another order."""
 
     def __post_init__(self) -> None:
         """Leave out a name that is a missing value."""
@@ -195,6 +197,8 @@ def _of_pandas(argument: str, values: Any) -> Held:
         return replace(first, name=columns[0], table=True)
     found = named(columns)
     numbered = found is None and not is_default(values.columns)
+    if getattr(values.columns, "ordered", False):
+        held = replace(held, categories=tuple(values.columns.categories), ordered=True)
     return replace(held, columns=found, numbered=numbered)
 
 

@@ -49,6 +49,8 @@ class Classes(NamedTuple):
     """The classes in the order that the caller, or the type of the labels, says; empty for none."""
     columns: tuple[Any, ...] = ()
     """What columns are called, which labels may count; empty if they have no names."""
+    turned: tuple[Any, ...] = ()
+    """The same where a caller has them in another order than columns that they are matched with."""
 
     @property
     def n_samples(self) -> int:
@@ -106,7 +108,10 @@ def read_labels(
     if found.by_order:
         words = found.columns if all(map(is_number, found.names)) else found.names
         check_lists(words or None, held.lists, proba.lists, (called.labels, called.proba))
-    return found._replace(places=held.places)
+    found = found._replace(places=held.places, turned=proba.turned or ())
+    said = proba.categories if proba.ordered and len(proba.columns or ()) > 1 else None
+    # Names of columns may have a type that orders them.
+    return found if found.order or said is None else found._replace(order=tuple(said))
 
 
 def is_called_as_model(proba: Held, labels: Held, called: Names) -> bool:

@@ -76,12 +76,12 @@ def _ambiguous(names: Names, *, unmarked: bool = False) -> ValueError:
     fix = 'pass link="sigmoid" for several labels a row, link="softmax" for one class a row'
     if unmarked:
         fix = (
-            'pass link="sigmoid" if rows that mark no class have none, or drop these, or give them '
-            'weight 0, if they have no label, with link="softmax" for one class a row'
+            'pass link="sigmoid" if rows that mark no class have none; drop these if they have no '
+            'label, or give them weight 0, with link="softmax" for one class a row'
         )
     return bad_value(
         "link",
         "None",
         f"'softmax' or 'sigmoid', since an indicator matrix as {names.labels} may go with either",
-        fix,
+        f"{fix}; pass probabilities otherwise",
     )

@@ -46,6 +46,7 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
     """Return where each of `wanted` is among `rows`; None if not each is there once."""
     if len(rows) != len(wanted):
         return None
+    rows, wanted = _in_one_zone(rows, wanted)
     leveled = _with_levels_of(rows, wanted)
     if leveled is None:
         return np.arange(len(rows)) if are_equal(rows, wanted) else None
@@ -76,6 +77,14 @@ def _by_digits(rows: Any, wanted: Any) -> Order | None:
         return None
     order = np.array([places.get(name, -1) for name in others], dtype=np.intp)
     return None if (order < 0).any() else order
+
+
+def _in_one_zone(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return times of two zones in one: where summer time ends, Python compares them with none."""
+    zones = [getattr(each, "tz", None) for each in (first, second)]
+    if None in zones or zones[0] == zones[1]:
+        return first, second
+    return first.tz_convert("UTC"), second.tz_convert("UTC")
 
 
 def are_equal(first: Any, second: Any) -> bool:
@@ -140,7 +149,7 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     try:
         counted = Counter(own)
         if counted != Counter(wanted):
-            own, wanted = ([_alike(each) for each in values] for values in (own, wanted))
+            own, wanted = ([row_key(each) for each in values] for values in (own, wanted))
             counted = Counter(own)
         if counted != Counter(wanted):
             return True
@@ -150,7 +159,7 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     return own == wanted or not (same_name or len(counted) == len(own))
 
 
-def _alike(value: Any) -> Any:
+def row_key(value: Any) -> Any:
     """Return what values have in common that stand for the same row, such as 7, "7" and "007".
 
     Times are those of the clock, whatever the zone, from the year on if they are text.

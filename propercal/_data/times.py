@@ -15,6 +15,8 @@ import numpy as np
 from propercal._data.reading import is_missing
 from propercal._data.rows import row_numbers
 
+#: Numbers that by chance do not fall from each to the next.
+_ENOUGH = 10
 #: What pandas calls an index of times, and one of other values that have an order of their own.
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
@@ -26,6 +28,8 @@ _TIME = re.compile(
 )
 #: Text that says a year too, without which those of two days, or of two years, are not compared.
 _DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
+#: What text that has the year first says of its zone.
+_OFFSET = re.compile(r"(?<=\d)\s*(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 _ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 
 
@@ -38,10 +42,21 @@ def times_of(index: Any) -> list[Any]:
         return []
     texts = index.tolist()
     if all(map(_YEAR_FIRST.match, texts)):
-        return [index]
+        return [_instants(index, texts)]
     if not all(map(_TIME.search, texts)):
         return []
     return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
+
+
+def _instants(index: Any, texts: list[str]) -> Any:
+    """Return text that has the year first, as times where it is of several zones, if it is."""
+    import pandas as pd
+
+    zones = {None if found is None else found[0] for found in map(_OFFSET.search, texts)}
+    if len(zones) == 1 or None in zones:
+        return index
+    found = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    return index if found.hasnans else found
 
 
 def _present(index: Any) -> Any:
@@ -131,3 +146,9 @@ def run_back(index: Any, series: Any = None) -> bool:
         parts = [each.take(order) for each in times]
         return not any((~same | (each[1:] >= each[:-1])).all() for each in parts)
     return bool(times) and not any(each.is_monotonic_increasing for each in times)
+
+
+def fall(index: Any) -> bool:
+    """Tell whether an index is of numbers of rows, of which the newest is the first."""
+    numbers = None if len(index) < _ENOUGH or times_of(index) else row_numbers(index)
+    return numbers is not None and bool((np.diff(numbers) < 0).all())

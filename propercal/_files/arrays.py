@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from propercal._files.class_names import Read, in_order_of_names, named_by_calle
 from propercal._files.columns import Columns
 from propercal._files.formats import Npz
 from propercal._files.names import listed
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
 
 
 def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> PredictionFile:
@@ -31,27 +32,18 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
                 f"{path}: arrays {listed(found)}: expected only one of {listed(scores)}, "
                 "since it is unclear which to use; keep one in the file."
             )
-        beside = {
-            "weight_column": columns.weight,
-            "group_column": columns.group,
-            "id_column": columns.id,
-        }
-        for argument, name in beside.items():
-            if name is not None and name not in found:
-                raise ValueError(
-                    f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
-                )
-        weight, group, _ = beside.values()
+        weight, group, _, subgroup = _named(path, columns, found)
         own = columns.id_among(found)
         (key,) = scores
         columns.check_kind(path, key)
         y_true, y_proba = archive.text("labels"), archive.array(key)
+        check_scores(path, key, y_proba)
+        said = columns.said_of(path, key, y_proba.shape)
         read = Read(y_true)
         if key != "confidence":
-            apart = ["labels", key, *(each for each in (weight, group, own) if each is not None)]
-            read = in_order_of_names(
-                archive, y_true, y_proba, apart, columns.classes, columns.model
-            )
+            named = (weight, group, own, subgroup)
+            apart = ["labels", key, *(each for each in named if each is not None)]
+            read = in_order_of_names(archive, y_true, y_proba, apart, said)
         return PredictionFile(
             path=path,
             y_true=read.labels,
@@ -63,7 +55,25 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             labels=read.to_pass_on,
             is_counted=read.is_counted,
             ids=None if own is None else _ids(path, archive.array(own), len(y_proba), columns.id),
+            subgroups=None if subgroup is None else archive.array(subgroup),
+            classes=read.classes,
         )
+
+
+def _named(path: Path, columns: Columns, found: Sequence[str]) -> tuple[str | None, ...]:
+    """Return the arrays of weights, groups, ids and subgroups that were named, or raise."""
+    beside = {
+        "weight_column": columns.weight,
+        "group_column": columns.group,
+        "id_column": columns.id,
+        "subgroup_column": columns.subgroup,
+    }
+    for argument, name in beside.items():
+        if name is not None and name not in found:
+            raise ValueError(
+                f"{path}: {argument} = {name!r}: expected one of the arrays {listed(found)}."
+            )
+    return tuple(beside.values())
 
 
 def _ids(path: Path, ids: npt.NDArray[Any], n: int, named: str | None) -> npt.NDArray[Any] | None:
@@ -85,6 +95,7 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
         ("weight_column", columns.weight),
         ("group_column", columns.group),
         ("id_column", columns.id),
+        ("subgroup_column", columns.subgroup),
     ):
         if name is not None:
             raise ValueError(
@@ -94,9 +105,9 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
     key, labels = formats.beside(path, SCORE_KEYS)
     columns.check_kind(path, key)
     y_true, y_proba = formats.as_text(formats.read_npy(labels)), formats.read_npy(path)
-    read = Read(y_true)
-    if columns.classes:
-        read = named_by_caller(path, y_true, y_proba, columns.classes, columns.model)
+    check_scores(path, key, y_proba)
+    said = columns.said_of(path, key, y_proba.shape)
+    read = Read(y_true) if key == "confidence" else named_by_caller(path, y_true, y_proba, said)
     return PredictionFile(
         path=path,
         y_true=read.labels,
@@ -105,6 +116,7 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
         class_names=read.names,
         labels=read.to_pass_on,
         is_counted=read.is_counted,
+        classes=read.classes,
     )
 
 

@@ -26,6 +26,17 @@ _GIVEN = "--class"
 _MOST_BESIDE = 20
 
 
+class Said(NamedTuple):
+    """What a caller says of the columns of an array."""
+
+    classes: Sequence[str] = ()
+    """The class of each."""
+    model: str | None = None
+    """Whose predictions these are, which may be what one column is called."""
+    pos_label: Any = None
+    """The label that one column is the probability of."""
+
+
 class Read(NamedTuple):
     """Labels as places of columns, or columns of an indicator matrix in the order of these."""
 
@@ -36,6 +47,8 @@ class Read(NamedTuple):
     """Whether these say of which column each label is: it is not counted from 0 or from 1."""
     is_counted: bool = False
     """Whether labels are numbers of columns that have other names."""
+    classes: tuple[Any, ...] = ()
+    """What labels call the classes of the columns, in their order, where these have names."""
 
     @classmethod
     def of(cls, labels: npt.NDArray[Any], found: Classes) -> Self:
@@ -43,7 +56,8 @@ class Read(NamedTuple):
         # Columns of marks are those of predictions.
         by_order = found.by_order and found.indicator is None
         is_counted = by_order and not found.in_doubt
-        return cls(labels, known=not (by_order or found.in_doubt), is_counted=is_counted)
+        known = not (by_order or found.in_doubt)
+        return cls(labels, known=known, is_counted=is_counted, classes=tuple(found.names))
 
     def in_said_order(self) -> Self:
         """Return the same where a caller names the columns, and thereby says their order."""
@@ -61,17 +75,16 @@ def in_order_of_names(
     labels: npt.NDArray[Any],
     scores: npt.NDArray[Any],
     apart: Sequence[str],
-    given: Sequence[str] = (),
-    model: str | None = None,
+    said: Said,
 ) -> Read:
     """Return labels as places of columns where these have names.
 
     Labels that are numbers, beside words, count columns; an indicator matrix's columns count
-    numbers. `apart` are arrays of other things, and `given` the classes that a caller names.
-    `model` is whose predictions these are, which may be what one column is called.
+    numbers. `apart` are arrays of other things.
     """
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_column(archive, labels, given, scores.shape, model)
+        return _of_one_column(archive, labels, said, scores.shape)
+    given = said.classes
     found = named_arrays(archive, scores.shape)
     if given:
         found = {_GIVEN: np.array(given), **found}
@@ -119,6 +132,16 @@ def names_of_columns(
     elif "labels" in archive.names:
         _check_others(archive, occurred_in(archive.text("labels"), k), k, apart)
     return {}
+
+
+def words_of(labels: Any, known: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names of columns without names beside labels in words, of which all occur.
+
+    These stand for columns in alphabetical order, of whatever `known` these are.
+    """
+    array = np.asarray(labels)
+    words = sorted(set(array.tolist())) if array.ndim == 1 and array.dtype.kind == "U" else []
+    return {"labels": words} if words and set(words) == set(known) else {}
 
 
 def occurred_in(labels: npt.NDArray[Any], k: int) -> list[Any]:
@@ -198,55 +221,52 @@ def _names(path: Path, argument: str, names: npt.NDArray[Any], k: int) -> list[A
 
 
 def named_by_caller(
-    path: Path,
-    labels: npt.NDArray[Any],
-    scores: npt.NDArray[Any],
-    given: Sequence[str],
-    model: str | None,
+    path: Path, labels: npt.NDArray[Any], scores: npt.NDArray[Any], said: Said
 ) -> Read:
-    """Return labels as places of columns that only a caller names."""
+    """Return labels as places of columns that only a caller names, if anyone does."""
     if scores.ndim != 2 or scores.shape[1] < 2:
-        return _of_one_given(path, labels, given, model)
-    names = _names(path, _GIVEN, np.array(given), scores.shape[1])
-    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(given))
+        return _of_one_given(path, labels, said)
+    if not said.classes:
+        return Read(labels)
+    names = _names(path, _GIVEN, np.array(said.classes), scores.shape[1])
+    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(said.classes))
     return read.in_said_order()
 
 
-def _of_one_given(
-    path: Path, labels: npt.NDArray[Any], given: Sequence[str], model: str | None
-) -> Read:
-    """Return labels beside one column that the caller names."""
+def _of_one_given(path: Path, labels: npt.NDArray[Any], said: Said) -> Read:
+    """Return labels beside one column that the caller names, or says the class of."""
+    given = said.classes
     if len(given) > 1:
         raise ValueError(
             f"{path}: classes = {listed(given)}: expected one, that of the one column."
         )
-    proba = Held(np.empty(0), name=given[0])
-    return _read_beside(path, proba, labels, model)._replace(names=(given[0],))
+    if not given and said.pos_label is None:
+        return Read(labels)
+    proba = Held(np.empty(0), name=given[0] if given else None)
+    return _read_beside(path, proba, labels, said)._replace(names=tuple(given))
 
 
 def _of_one_column(
-    archive: Npz,
-    labels: npt.NDArray[Any],
-    given: Sequence[str],
-    shape: Sequence[int],
-    model: str | None,
+    archive: Npz, labels: npt.NDArray[Any], said: Said, shape: Sequence[int]
 ) -> Read:
     """Return labels beside one column, which the file, or the caller, may name."""
-    if given:
-        return _of_one_given(archive.path, labels, given, model)
+    if said.classes:
+        return _of_one_given(archive.path, labels, said)
     for each, names in named_arrays(archive, shape).items():
         if names.shape == (1,):
             proba = Held(np.empty(0), name=names.tolist()[0])
-            read = _read_beside(archive.path, proba, labels, model)
+            read = _read_beside(archive.path, proba, labels, said)
             return read._replace(names=(str(names[0]),))
         numbers = [_number(name) for name in np.ravel(names).tolist()]
-        if len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]:
+        turned = len(numbers) == 2 and all(map(is_number, numbers)) and numbers[0] > numbers[1]
+        if turned and said.pos_label is None:
             raise ValueError(
                 f"{archive.path}: array {each!r} lists the classes as {listed(names.tolist())}: "
                 "expected to know of which of them the one column is the probability; store a "
-                "column for each, or leave it out."
+                "column for each, name that class by pos_label (--pos-label on the command line), "
+                "or leave it out."
             )
-    return Read(labels)
+    return _of_one_given(archive.path, labels, said)
 
 
 def _read(path: Path, argument: str, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
@@ -274,12 +294,13 @@ def _beside(path: Path, names: Sequence[Any], labels: npt.NDArray[Any]) -> Read:
 
 
 def _read_beside(
-    path: Path, proba: Held, labels: npt.NDArray[Any], model: str | None = None
+    path: Path, proba: Held, labels: npt.NDArray[Any], said: Said | None = None
 ) -> Read:
+    said = said or Said()
     k = max(2, *proba.values.shape[1:], 0)
-    called = Names(labels="labels", proba="the file", model=model)
+    called = Names(labels="labels", proba="the file", model=said.model)
     try:
-        found = read_labels(labels, k, proba=proba, called=called)
+        found = read_labels(labels, k, proba=proba, pos_label=said.pos_label, called=called)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     read = found.codes if found.indicator is None else found.indicator

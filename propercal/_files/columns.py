@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import warn
 from propercal._data.reading import Names
 from propercal._data.tokens import key
-from propercal._files.class_names import Read
+from propercal._files.class_names import Read, Said
 from propercal._files.names import advising, listed
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ _IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
 #: How truth is written, in lower case.
 BOOLEANS = {"false": False, "true": True}
 #: A whole number, without zeros that are part of a name.
-_WHOLE = r"-?(?:0|[1-9]\d{0,17})(?:\.0)?"
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.0)?")
+#: The same as programs write it in floating point: with a sign, more zeros, an exponent of 0.
+_WRITTEN = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})(?:\.0+)?(?:[eE][-+]?0+)?")
 _CALLED = Names(labels="labels", proba="the table")
 #: What to do where labels and columns of a table do not go together.
 OF_COLUMNS = (
@@ -56,6 +58,7 @@ class Columns:
     """Whether a column whose name says so tells rows apart, where none is named."""
     model: str | None = None
     """The name of the model whose predictions these are; None where it has none."""
+    subgroup: str | None = None
 
     def id_among(self, names: Sequence[str]) -> str | None:
         """Return the column that tells rows apart, None where there is none."""
@@ -70,11 +73,15 @@ class Columns:
         The rest is None where no level is left.
         """
         levels = [name for name in table.index.names if name not in (None, *table.columns)]
-        said = {self.label, self.weight, self.group, *self.drop, *self.classes}
+        said = {self.label, self.weight, self.group, self.subgroup, *self.drop, *self.classes}
         said.add(self.id_among([*table.columns, *map(str, levels)]))
         named: Any = [name for name in levels if name in said]
         rows = None if len(named) == table.index.nlevels else table.index.droplevel(named)
         return table.reset_index(named), rows
+
+    def apart(self, label: str, own: str | None) -> tuple[str | None, ...]:
+        """Return the columns that are none of classes: that of labels, that of ids, and others."""
+        return (label, self.weight, self.group, self.subgroup, own, *self.drop)
 
     def check_named(self, path: Path, names: Sequence[str]) -> None:
         """Raise if a class column, or that of ids, is none of the file."""
@@ -109,16 +116,20 @@ class Columns:
                 f"{path}: label_column = {self.label!r}: {path.suffix} files have no columns; "
                 "store labels under the name 'labels' and leave label_column out."
             )
-        if self.pos_label is not None:
-            raise ValueError(
-                f"{path}: pos_label = {self.pos_label!r}: {path.suffix} files have no columns; "
-                "store labels 0 and 1 beside the probability of 1, and leave it out."
-            )
         if self.drop:
             raise ValueError(
                 f"{path}: drop = {listed(self.drop)}: {path.suffix} files have no columns; "
                 "leave it out."
             )
+
+    def said_of(self, path: Path, key: str, shape: Sequence[int]) -> Said:
+        """Return what the caller says of an array of this name and shape, or raise."""
+        if self.pos_label is not None and (key == "confidence" or (*shape, 1, 1)[1] > 1):
+            raise ValueError(
+                f"{path}: pos_label = {self.pos_label!r} beside {key!r} of shape {tuple(shape)}: "
+                "expected none but beside one column of probabilities; leave it out."
+            )
+        return Said(self.classes, self.model, _value(self.pos_label))
 
     def check_kind(self, path: Path, key: str) -> None:
         """Raise where an array is taken for what its name, `key`, says that it is not."""
@@ -157,18 +168,6 @@ def check_categories(
         )
 
 
-def groups_of(path: Path, table: pd.DataFrame, group_column: str | None) -> npt.NDArray[Any] | None:
-    """Return the groups of rows as text, None for a missing one; None where no column has them."""
-    if group_column is None:
-        return None
-    if group_column not in table.columns:
-        raise ValueError(
-            f"{path}: group_column = {group_column!r}: expected one of the columns "
-            f"{listed(list(table.columns))}."
-        )
-    return np.array([text_of(value) or None for value in table[group_column]], dtype=object)
-
-
 def find_label_column(path: Path, columns: Sequence[str], label_column: str | None) -> str:
     """Return the name of the column of labels, or raise."""
     wanted = LABEL_COLUMNS if label_column is None else (label_column,)
@@ -204,9 +203,11 @@ def codes_of(
     need no label.
     """
     labels, used = _labels_there(path, labels, weights)
-    held = Held(values_of(labels))
+    held = Held(values_of(labels, class_names))
     if column is not None:
-        held = replace(hold("labels", in_table(labels, column)), rows=None, counted=False)
+        held = replace(
+            hold("labels", in_table(labels, column, class_names)), rows=None, counted=False
+        )
     with advising(path, OF_COLUMNS):
         found = _read_all_or_used(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
@@ -321,27 +322,43 @@ def _warn_of_absent(
         )
 
 
-def in_table(labels: list[str], column: pd.Series[Any]) -> pd.Series[Any]:
+def in_table(
+    labels: list[str], column: pd.Series[Any], class_names: Collection[str] = ()
+) -> pd.Series[Any]:
     """Return labels under the name, and in the order of categories, that a table has for them."""
     import pandas as pd
 
     dtype: Any = column.dtype
     if not hasattr(dtype, "categories"):
-        return pd.Series(values_of(labels), name=column.name, index=column.index)
+        return pd.Series(values_of(labels, class_names), name=column.name, index=column.index)
     names = [text_of(each) for each in dtype.categories]
     # Of one type with categories that do not occur.
-    values = values_of([*labels, *names]).tolist()
+    values = values_of([*labels, *names], class_names).tolist()
     categories: Any = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
     return pd.Series(categories, name=column.name, index=column.index)
 
 
-def values_of(labels: Sequence[str]) -> npt.NDArray[Any]:
-    """Return labels as numbers or booleans where all are written so."""
+def values_of(labels: Sequence[str], names: Collection[str] = ()) -> npt.NDArray[Any]:
+    """Return labels as numbers or booleans where all are written so.
+
+    `names` are those of columns, which labels may bear as they are written.
+    """
     if all(label.lower() in BOOLEANS for label in labels):
         return np.array([BOOLEANS[label.lower()] for label in labels])
-    if all(re.fullmatch(_WHOLE, label) for label in labels):
-        return np.array([int(label.partition(".")[0]) for label in labels], dtype=object)
+    if all(map(_WHOLE.fullmatch, labels)):
+        return _whole(labels)
+    # Versions, such as 1.0 and 1.00, are several names of one number.
+    different = set(labels)
+    odd = {each for each in different if not _WHOLE.fullmatch(each)}
+    if all(map(_WRITTEN.fullmatch, odd)) and odd.isdisjoint(names):
+        found = _whole(labels)
+        if len(set(found.tolist())) == len(different):
+            return found
     return np.array(labels, dtype=str)
+
+
+def _whole(labels: Sequence[str]) -> npt.NDArray[Any]:
+    return np.array([int(re.split(r"[.eE]", label)[0]) for label in labels], dtype=object)
 
 
 def _value(label: str | None) -> Any:
@@ -356,17 +373,3 @@ def text_of(value: object) -> str:
         # As columns of parquet that say nothing of text have it.
         value = value.decode("utf-8", "surrogateescape")
     return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]
-
-
-def ids_of(path: Path, table: pd.DataFrame, column: str | None) -> npt.NDArray[Any] | None:
-    """Return what tells rows apart as text; None where no column does."""
-    if column is None:
-        return None
-    ids = [text_of(value) for value in table[column]]
-    missing = [row for row, each in enumerate(ids) if not each]
-    if missing:
-        raise ValueError(
-            f"{path}: column {column!r} has no value in row {missing[0]}: expected one in each "
-            "row; fill it in, or leave id_column out."
-        )
-    return np.array(ids, dtype=object)

@@ -14,12 +14,13 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -27,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._files.names import listed, reason, shortened
+from propercal._files.quoted import fields
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,7 +214,9 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
     kind = "tsv" if separator == "\t" else "csv"
     with damage_said(path, kind):
         start = source.tell()
-        check_separator(path, next(fields(source, separator), []), separator)
+        check_separator(path, next(fields(path, source, separator), []), separator)
+        source.seek(start)
+        _check_quoted(path, source, separator)
         source.seek(start)
         # Text keeps labels as written ("01", "NA"); numbers are parsed once it is known which
         # column holds the labels. The header is a row like any other, since pandas renames the
@@ -236,13 +240,34 @@ def read_separated(path: Path, source: IO[str], separator: str) -> pd.DataFrame:
     return rows.iloc[1:].set_axis(header, axis="columns").reset_index(drop=True)
 
 
-def fields(lines: Iterable[str], separator: str) -> Iterator[list[str]]:
-    """Yield the fields of each line of a csv or tsv file."""
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+def _check_quoted(path: Path, source: IO[str], separator: str) -> None:
+    """Raise where text in quotation marks holds rows; very long text is not looked at."""
+    start = source.tell()
+    if not any('"' in line for line in source):
+        return
+    source.seek(start)
+    with suppress(csv.Error):
+        strict = csv.reader(source, delimiter=separator, skipinitialspace=True, strict=True)
+        if sum(1 for _ in strict) == strict.line_num:
+            # Each mark has another one in its line.
+            return
+    source.seek(start)
+    with suppress(csv.Error):
+        for _ in fields(path, source, separator):
+            pass
 
 
 def check_separator(path: Path, header: Sequence[str], separator: str) -> None:
-    """Raise if a header of one field has several where another sign stands between them."""
+    """Raise if a header of one field has several where another sign stands between them.
+
+    So do lines before it, of comments.
+    """
+    first = header[0].strip() if header else ""
+    if first.startswith("#") and (len(header) == 1 or " " in first.strip("# ")):
+        raise ValueError(
+            f"{path}: the first line begins with '{shortened(first, 60)}': expected the names of "
+            "the columns; leave out lines of comments."
+        )
     if len(header) != 1:
         return
     others = [each for each in _SEPARATED if each != separator]
@@ -326,7 +351,8 @@ def read_objects(path: Path, text: str) -> dict[str, list[Any]]:
     """Return the columns of a jsonl file, in which each line is an object with the same names."""
     columns: dict[str, list[Any]] = {}
     n_lines = 0
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Other marks that Python ends lines at may stand in text.
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
         if not line.strip():
             continue
         n_lines += 1

@@ -14,16 +14,18 @@ from propercal._data.columns import (
     OtherColumnsError,
     are_columns_of_two_classes,
     is_shuffled,
+    keys,
     order_of_columns,
 )
 from propercal._data.holders import Held
-from propercal._data.labels import read_labels
+from propercal._data.labels import Classes, read_labels
 from propercal._data.messages import some_rows
 from propercal._data.model_names import exchanged
 from propercal._data.predictions import validate
 from propercal._data.reading import Names
 from propercal._files.names import listed, shortened
 from propercal._files.prediction_file import PredictionFile
+from propercal._files.row_columns import agree
 from propercal._files.rows import check_series, paired
 
 _CALLED = Names(labels="labels", proba="the file")
@@ -100,14 +102,23 @@ def _in_order_of(
     for what, mine, its in (
         ("weights", first.sample_weight, other.sample_weight),
         ("groups", first.groups, other.groups),
+        ("subgroups", first.subgroups, other.subgroups),
     ):
-        if mine is not None and its is not None and not np.array_equal(mine, its[rows]):
+        if mine is not None and its is not None and not agree(mine, its[rows]):
             raise ValueError(
                 f"{other.path}: {what} of rows differ from those in {first.path}: expected the "
                 "same; correct one of the files."
             )
     proba = other.y_proba[rows]
-    return proba if columns is None else proba[:, columns]
+    return proba if columns is None else _two_columns(proba, other.from_logits)[:, columns]
+
+
+def _two_columns(proba: npt.NDArray[Any], from_logits: bool) -> npt.NDArray[Any]:
+    """Return one column, of two classes, as two, and others as they are."""
+    if proba.ndim == 2 and proba.shape[1] > 1:
+        return proba
+    one = proba.reshape(-1)
+    return np.stack([np.zeros_like(one) if from_logits else 1 - one, one], axis=1)
 
 
 def _alike(files: Sequence[PredictionFile]) -> list[PredictionFile]:
@@ -142,7 +153,7 @@ def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
             "line)."
         )
     if k != its or not (first.class_names and other.class_names):
-        return None
+        return _by_classes(first, other)
     if k == 1:
         (mine,), (name,) = first.class_names, other.class_names
         one, two = (Held(each.y_proba, name=each.class_names[0]) for each in (first, other))
@@ -167,6 +178,26 @@ def _columns(first: PredictionFile, other: PredictionFile) -> list[int] | None:
             f"{other.path}: class columns {listed(other.class_names)}, and "
             f"{listed(first.class_names)} in {first.path}: expected the same; rename them."
         ) from error
+
+
+def _by_classes(first: PredictionFile, other: PredictionFile) -> list[int] | None:
+    """Return the same by what labels call the classes, where columns of one have no such names."""
+    own, its = _classes(first), _classes(other)
+    if len(set(own)) < len(own) or set(own) != set(its):
+        return None
+    return order_of_columns(own, its)
+
+
+def classes_read(data: PredictionFile) -> tuple[Any, ...]:
+    """Return the classes of the columns as they are read beside the labels, as decompose does."""
+    return _read(data).names
+
+
+def _classes(data: PredictionFile) -> list[Any]:
+    """Return the names of the classes of the columns, or of the two that a single one tells."""
+    if len(data.class_names) > 1 or data.classes:
+        return keys(data.class_names if len(data.class_names) > 1 else data.classes)
+    return keys(classes_read(data))
 
 
 def _check_labels(
@@ -220,13 +251,17 @@ def _check_unnamed(first: PredictionFile, other: PredictionFile, codes: npt.NDAr
 
 def _codes(data: PredictionFile) -> npt.NDArray[Any]:
     """Return the place of the column of what occurred in each row, or an indicator matrix."""
+    found = _read(data)
+    codes = found.indicator if found.codes is None else found.codes
+    assert codes is not None  # noqa: S101  # labels are one or the other
+    return codes
+
+
+def _read(data: PredictionFile) -> Classes:
     single = data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1
     k = 2 if single else data.y_proba.shape[1]
     proba = Held(np.empty(0) if single else np.empty((0, k)))
     try:
-        found = read_labels(data.y_true, k, labels=data.labels, proba=proba, called=_CALLED)
+        return read_labels(data.y_true, k, labels=data.labels, proba=proba, called=_CALLED)
     except ValueError as error:
         raise ValueError(f"{data.path}: {error}") from error
-    codes = found.indicator if found.codes is None else found.codes
-    assert codes is not None  # noqa: S101  # labels are one or the other
-    return codes

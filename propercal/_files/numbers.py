@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ def numbers_of(
             "name it, or write the table without its index."
         )
     values = table[column]
+    if any(isinstance(each, np.ndarray | Mapping) for each in values):
+        raise ValueError(
+            f"{path}: column {column!r} does not hold numbers (it has lists): expected a number in "
+            "each row; write a column for each class."
+        )
     if any(isinstance(each, list) for each in values):
         raise ValueError(
             f"{path}: column {column!r} does not hold numbers (it has lists): expected lists under "

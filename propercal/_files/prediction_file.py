@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
@@ -13,6 +15,22 @@ if TYPE_CHECKING:
 
 #: What arrays of predictions are called, and lists in objects of JSON.
 SCORE_KEYS = ("probs", "logits", "confidence")
+#: How far probabilities are from 0 and 1, where rounding is no reason any more.
+_MOST = 0.01
+
+
+def check_scores(path: Path, key: str, scores: npt.NDArray[Any]) -> None:
+    """Raise where numbers under a name of probabilities are rather logits."""
+    if key == "logits" or scores.dtype.kind not in "biuf" or not scores.size:
+        return
+    values = scores.astype(np.float64)
+    odd = values[np.isfinite(values) & ~((values >= -_MOST) & (values <= 1 + _MOST))]
+    # Of a few rows that are damaged, or weigh nothing, decompose says which.
+    if 10 * odd.size > values.size:
+        raise ValueError(
+            f"{path}: {key!r} holds {odd[0]:.6g}: expected probabilities between 0 and 1; correct "
+            "them, or call them 'logits' if these are logits."
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,6 +59,15 @@ class PredictionFile:
         labels count columns, in an order that no name says, perhaps from 1.
     is_counted : bool
         Whether labels are numbers of columns that have other names.
+    subgroups : numpy.ndarray or None
+        Groups of rows that are to be compared with each other, where a column or array was named.
+    classes : tuple
+        The classes of the columns, or of the two that a single one tells apart, as labels beside
+        names say them; else empty.
+    others : mapping
+        Columns of a table that are left out, and that of the ids, by their names.
+    in_order : bool
+        Whether the columns of classes stand in an order: keys of objects in JSON have none.
     ids : numpy.ndarray or None
         What tells rows apart, as text, where a column or an array was named.
     rows : pandas.Index or None
@@ -58,6 +85,10 @@ class PredictionFile:
     ids: npt.NDArray[Any] | None = None
     rows: pd.Index[Any] | None = None
     is_counted: bool = False
+    subgroups: npt.NDArray[Any] | None = None
+    classes: tuple[Any, ...] = ()
+    others: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    in_order: bool = True
 
     @property
     def names_of_labels(self) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ def read_predictions(
     pos_label: str | None = None,
     find_id: bool = False,
     model: str | None = None,
+    subgroup_column: str | None = None,
 ) -> PredictionFile:
     r"""Read labels and predictions from a file.
 
@@ -89,6 +90,8 @@ def read_predictions(
         for `id_column`, where none is named.
     model : str, optional
         The name of the model whose predictions these are, which its only class column may have too.
+    subgroup_column : str, optional
+        Name of the column, or of the array of an npz file, of groups of rows to compare.
 
     Returns
     -------
@@ -129,6 +132,7 @@ def read_predictions(
         tuple(classes),
         find_id,
         model,
+        subgroup_column,
     )
     if path == STANDARD_INPUT:
         return _from_standard_input(path, columns)

@@ -5,32 +5,33 @@ A column of ids tells rows apart, and so does the index that pandas writes along
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._data import blocks as series
+from propercal._data.advice import known_of
 from propercal._data.columns import keys
 from propercal._data.holders import Held, is_default
 from propercal._data.layout import USUAL_LAYOUT
 from propercal._data.reading import USUAL_NAMES
-from propercal._data.rows import in_order_of, order_of
+from propercal._data.rows import in_order_of, order_of, row_key, row_numbers
 from propercal._data.times import times_of
 from propercal._files.columns import text_of
-from propercal._files.formats import Npz
+from propercal._files.left_out import check_left_out
 from propercal._files.names import advising, listed
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.prediction_file import PredictionFile
+from propercal._files.row_columns import row_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Order = npt.NDArray[np.intp]
-
-#: Arrays that are read, and names of those that number rows of each model in an order of its own.
-_READ = {"labels", *SCORE_KEYS}
-_RANKS = re.compile("rank|order|sort", re.IGNORECASE)
 
 
 class Paired(NamedTuple):
@@ -49,6 +50,8 @@ def index_of(data: PredictionFile) -> pd.Index[Any] | None:
 
 def paired(first: PredictionFile, other: PredictionFile) -> Paired:
     """Match the rows of two files, or raise."""
+    import pandas as pd
+
     if first.ids is not None and other.ids is not None:
         return Paired(_by_ids(first, other), "ids")
     n, m = len(first.y_proba), len(other.y_proba)
@@ -60,25 +63,49 @@ def paired(first: PredictionFile, other: PredictionFile) -> Paired:
     if first.ids is None and other.ids is None:
         order = _by_index(first, other)
         both = index_of(first) is not None and index_of(other) is not None
-        _check_arrays(first, other)
+        if not both:
+            check_left_out(first, other)
         return Paired(order, "index" if both else "order")
     own, its = _texts(first), _texts(other)
     # Other names than the ids are of something else, such as of the table that rows are from.
-    found = None if own is None or its is None else order_of(its, own)
-    return Paired(np.arange(n), "order") if found is None else Paired(found, "index")
+    if own is not None and its is not None:
+        own, its = _written_alike(own, its)
+        found = order_of(pd.Index(its, dtype=object), pd.Index(own, dtype=object))
+        if found is not None:
+            return Paired(found, "index")
+    check_left_out(first, other)
+    return Paired(np.arange(n), "order")
 
 
-def _texts(data: PredictionFile) -> pd.Index[Any] | None:
+def _texts(data: PredictionFile) -> list[Any] | None:
     """Return ids, or an index of one level, as text; None where there is neither."""
-    import pandas as pd
-
     index = index_of(data)
     if data.ids is None and (index is None or index.nlevels > 1):
         return None
     texts = [*map(text_of, index)] if data.ids is None else data.ids.tolist()  # type: ignore[arg-type]
     # A number is its digits, as elsewhere.
-    found: pd.Index[Any] = pd.Index(keys(texts), dtype=object)
-    return found
+    return keys(texts)
+
+
+def _written_alike(*files: list[Any]) -> list[list[Any]]:
+    """Return ids of two files, in one form where that matches them: of numbers and of times."""
+    if len({frozenset(ids) for ids in files}) == 1:
+        return list(files)
+    found = [[_loosely(each) for each in ids] for ids in files]
+    are_same = set(found[0]) == set(found[1])
+    once = all(len(set(ids)) == len(ids) for ids in (*files, *found))
+    return found if are_same and once else list(files)
+
+
+def _loosely(name: Any) -> Any:
+    """Return what ids have in common that are one number, or one time, whatever its zone."""
+    try:
+        time = datetime.fromisoformat(name) if isinstance(name, str) and "-" in name else None
+    except ValueError:
+        time = None
+    if time is None:
+        return row_key(name)
+    return (time if time.tzinfo is None else time.astimezone(UTC)).isoformat()
 
 
 def _by_index(first: PredictionFile, other: PredictionFile) -> Order:
@@ -95,35 +122,6 @@ def _by_index(first: PredictionFile, other: PredictionFile) -> Order:
     return np.arange(len(other.y_proba)) if order is None else order
 
 
-def _check_arrays(first: PredictionFile, other: PredictionFile) -> None:
-    """Raise where arrays of one name in two archives tell rows apart, in another order."""
-    if any(each.path.suffix.lower() != ".npz" for each in (first, other)):
-        return
-    with Npz(first.path) as one, Npz(other.path) as two:
-        for name in one.names:
-            kinds = [each.described(name) for each in (one, two)]
-            if (
-                name in _READ
-                or _RANKS.search(name)
-                or any(not _may_be_ids(x, first) for x in kinds)
-            ):
-                continue
-            own, its = one.array(name), two.array(name)
-            same = np.array_equal(np.sort(own), np.sort(its)) and len(np.unique(own)) == len(own)
-            if same and not np.array_equal(own, its):
-                raise ValueError(
-                    f"{other.path}: array {name!r} has the values of that in {first.path} in "
-                    "another order: expected rows in one order; name it by id_column (--id-column "
-                    "on the command line) if it tells rows apart, or rename or remove it."
-                )
-
-
-def _may_be_ids(described: Any, first: PredictionFile) -> bool:
-    """Tell whether an array of this shape and type may tell rows apart."""
-    shape, dtype = described or ((), None)
-    return dtype is not None and shape == (len(first.y_proba),) and dtype.kind in "iuSUM"
-
-
 def _is_counted(data: PredictionFile) -> bool:
     return data.rows is not None and is_default(data.rows)
 
@@ -138,18 +136,15 @@ def _ids_of(data: PredictionFile) -> list[str]:
 
 
 def _by_ids(first: PredictionFile, other: PredictionFile) -> Order:
-    place: dict[str, int] = {}
     for data in (first, other):
-        ids = _ids_of(data)
-        place = {each: row for row, each in enumerate(ids)}
-        if len(place) < len(ids):
-            seen: set[str] = set()
-            twice = sorted({x for x in ids if x in seen or seen.add(x)})  # type: ignore[func-returns-value]
+        twice = _repeated(_ids_of(data))
+        if twice:
             raise ValueError(
                 f"{data.path}: ids {listed(twice, most=3)} occur more than once: expected one row "
                 "each; remove the others, or name another column."
             )
-    mine = _ids_of(first)
+    mine, its = _written_alike(_ids_of(first), _ids_of(other))
+    place = {each: row for row, each in enumerate(its)}
     missing = [each for each in mine if each not in place]
     if missing or len(mine) != len(place):
         extra = sorted(set(place) - set(mine))
@@ -159,6 +154,51 @@ def _by_ids(first: PredictionFile, other: PredictionFile) -> Order:
             f"as in {first.path}; keep those that both have."
         )
     return np.array([place[each] for each in mine], dtype=np.intp)
+
+
+def _repeated(ids: Sequence[Any]) -> list[Any]:
+    """Return what occurs more than once."""
+    return [] if len(set(ids)) == len(ids) else [x for x, n in Counter(ids).items() if n > 1]
+
+
+def check_apart(path: Path, ids: Sequence[str], groups: npt.NDArray[Any] | None = None) -> None:
+    """Raise if what tells rows apart has a value twice, in rows that are not of one group.
+
+    Several rows may be of one time.
+    """
+    import pandas as pd
+
+    twice = set(_repeated(ids))
+    if not twice or times_of(pd.Index(ids, dtype=object)):
+        return
+    of_group = range(len(ids)) if groups is None else row_names(groups)
+    pairs = dict.fromkeys(pair for pair in zip(ids, of_group, strict=True) if pair[0] in twice)
+    odd = _repeated([each for each, _ in pairs])
+    if odd:
+        raise repeated(path, odd)
+
+
+def repeated(path: Path, ids: Sequence[str]) -> ValueError:
+    """Build the error for values that occur again in a column that tells rows apart."""
+    archive = path.suffix.lower() == ".npz"
+    others = "leave id_column out" if archive else "name it by drop (--drop on the command line)"
+    if known_of("group_column", "groups"):
+        others = (
+            "name it by group_column (--group-column on the command line) if rows of one value "
+            f"depend on each other, or {others}"
+        )
+    return ValueError(
+        f"{path}: ids {listed(ids, most=3)} occur more than once: expected one row each, as "
+        f"id_column (--id-column on the command line) tells rows apart; {others}."
+    )
+
+
+def _have_order(ids: pd.Index[Any]) -> bool:
+    """Tell whether ids are times, or whole numbers with few left out, which count rows."""
+    numbers = row_numbers(ids)
+    if numbers is None or not len(numbers):
+        return bool(times_of(ids))
+    return bool(numbers.max() - numbers.min() < 2 * len(numbers))
 
 
 def check_series(
@@ -177,8 +217,9 @@ def check_series(
 
     if len(ids) == len(files):
         by_ids = [pd.Index(each) for each in ids]
-        # Ids are in any order, unless they are times, or say an order that rows are brought into.
-        if times_of(by_ids[0]) or not by_ids[0].equals(by_ids[-1]):
+        # Ids are in any order, unless they are times, count rows, or say an order that rows are
+        # brought into.
+        if _have_order(by_ids[0]) or not by_ids[0].equals(by_ids[-1]):
             indexes = list(by_ids)
     if any(each is None for each in indexes):
         return

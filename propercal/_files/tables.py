@@ -19,14 +19,13 @@ from propercal._files.columns import (
     check_classes,
     codes_of,
     find_label_column,
-    groups_of,
-    ids_of,
     labels_as_given,
     text_of,
 )
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
+from propercal._files.row_columns import groups_of, ids_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +50,7 @@ def of_table(
     columns.check_named(path, names)
     label = find_label_column(path, names, columns.label)
     own = columns.id_among(names)
-    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    apart = columns.apart(label, own)
     class_names = list(columns.classes) or [name for name in names if name not in apart]
     if not class_names:
         raise ValueError(
@@ -85,7 +84,19 @@ def of_table(
         is_counted=read.is_counted,
         ids=ids_of(path, table, own),
         rows=rows,
+        subgroups=groups_of(path, table, columns.subgroup, "subgroup_column"),
+        classes=read.classes,
+        others=_others(table, columns, label, class_names),
+        in_order=in_order or bool(columns.classes),
     )
+
+
+def _others(
+    table: pd.DataFrame, columns: Columns, label: str, class_names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return columns that are left out, and that of ids."""
+    read = {label, columns.weight, columns.group, columns.subgroup, *class_names}
+    return {name: table[name] for name in table.columns if name not in read}
 
 
 def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
@@ -119,6 +130,9 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
         groups=groups_of(path, rest, columns.group),
         labels=read.to_pass_on,
         ids=ids_of(path, rest, own),
+        subgroups=groups_of(path, rest, columns.subgroup, "subgroup_column"),
+        classes=read.classes,
+        others=_others(rest.drop(columns=lists), columns, label),
     )
 
 
@@ -132,10 +146,9 @@ def numbers_of_lists(
     columns.check_kind(path, key)
     given = table[key].tolist()
     _check_lists(path, key, given)
-    with formats.damage_said(path, "jsonl"):
-        rows = [[float(value) for value in row] for row in given]
-        if len({len(row) for row in rows}) > 1:
-            raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
+    rows = [[_number(path, key, i, value) for value in row] for i, row in enumerate(given)]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError(f"{path}: lists {key!r} of different lengths: expected one length.")
     k, names = len(rows[0]), columns.classes
     if names and len(names) != k:
         raise ValueError(
@@ -146,14 +159,27 @@ def numbers_of_lists(
     columns.check_drop(path, found)
     dataclasses.replace(columns, classes=()).check_named(path, found)
     own = columns.id_among(found)
-    apart = (label, columns.weight, columns.group, own, *columns.drop)
+    apart = columns.apart(label, own)
     unused = [name for name in found if name not in apart]
     if unused:
         raise ValueError(
             f"{path}: {listed(unused)} beside the list {key!r}: expected a label, weights and "
             "groups; name what is none of these with drop (--drop on the command line)."
         )
-    return np.asarray(rows, dtype=np.float64)
+    numbers = np.asarray(rows, dtype=np.float64)
+    check_scores(path, key, numbers)
+    return numbers
+
+
+def _number(path: Path, key: str, row: int, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        found = "null" if value is None else repr(value)
+        raise ValueError(
+            f"{path}: {key!r} of row {row} holds {found}: expected a number for each class; "
+            "correct that line, or leave it out."
+        ) from error
 
 
 def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:

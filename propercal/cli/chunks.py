@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.holders import is_default
-from propercal._data.times import times_of
+from propercal._data.times import fall, times_of
 from propercal._files import formats
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (
@@ -29,6 +29,7 @@ from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
 from propercal._files.prediction_file import SCORE_KEYS
+from propercal._files.quoted import fields
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal._files.tables import numbers_of_lists
@@ -46,6 +47,10 @@ class Chunk(NamedTuple):
     from_logits: bool
     is_counted: bool = False
     """Whether labels, which have the names of columns, were numbers of these."""
+    in_order: bool = True
+    """Whether columns are no keys of objects of JSON, which have no order."""
+    ids: Sequence[str] = ()
+    """What tells rows apart."""
 
 
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
@@ -74,7 +79,7 @@ def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk
     else:
         lines = io.StringIO(formats.read_text(path, packed=packed))
     for table in _tables(path, suffix, lines, size):
-        yield _chunk(path, table, columns)
+        yield _chunk(path, table, columns)._replace(in_order=suffix != ".jsonl")
 
 
 def _of_parquet(path: Path, columns: Columns, size: int) -> Iterator[Chunk]:
@@ -96,20 +101,22 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
     data = read(path, options)
     names, y_proba = list(data.class_names), data.y_proba
     labels: Any = data.y_true
-    if len(names) == 1:
+    if y_proba.ndim == 1 or y_proba.shape[1] == 1:
         # What labels mean beside one column is settled by all files together.
         labels = labels_of(path)
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
     ids = None if data.ids is None else pd.Index(data.ids)
-    index = None if ids is None or not times_of(ids) else ids
+    index = None if ids is None or not (times_of(ids) or fall(ids)) else ids
     for start in range(0, len(y_proba), size):
         part = slice(start, start + size)
         rows = None if index is None else index[part]
         proba = _table(y_proba[part], names, rows)
         # The columns of marks are those of predictions.
         own = names if labels.ndim == 2 and data.names_of_labels else []
-        yield Chunk(_table(labels[part], own, rows), proba, data.from_logits, data.is_counted)
+        said = () if data.ids is None else data.ids[part].tolist()
+        y_true = _table(labels[part], own, rows)
+        yield Chunk(y_true, proba, data.from_logits, data.is_counted, ids=said)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -160,7 +167,7 @@ def _tables(path: Path, suffix: str, lines: Iterable[str], size: int) -> Iterato
             names = names or list(found)
             yield pd.DataFrame({name: found[name] for name in names}, dtype=object)
         return
-    rows = formats.fields(lines, SEPARATORS[suffix])
+    rows = fields(path, lines, SEPARATORS[suffix])
     with formats.damage_said(path, suffix.removeprefix(".")):
         header = [name.strip() for name in next(rows, [])]
         formats.check_separator(path, header, SEPARATORS[suffix])
@@ -204,16 +211,17 @@ def _chunk(
             "rows whose outcome is not known yet."
         )
     own = columns.id_among(names)
-    ids = pd.Index([text_of(value) for value in table[own]]) if own in names else None
-    rows = rows if ids is None or not times_of(ids) else ids
+    said = [text_of(value) for value in table[own]] if own in names else []
+    ids = pd.Index(said)
+    rows = ids if said and (times_of(ids) or fall(ids)) else rows
     # Under the name of their column, and in the order of its categories.
-    y_true = in_table(labels, table[label])
+    y_true = in_table(labels, table[label], names)
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
     lists = [key for key in SCORE_KEYS if key in names and isinstance(table[key].iloc[0], list)]
     if lists:
         numbers = numbers_of_lists(path, table, lists, columns, label)
         proba: Any = _table(numbers, columns.classes, rows)
-        return Chunk(y_true, proba, lists[0] == "logits")
+        return Chunk(y_true, proba, lists[0] == "logits", ids=said)
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
@@ -225,4 +233,4 @@ def _chunk(
         proba = pd.Series(found[classes[0]], rows, name=classes[0])
     else:
         proba = pd.DataFrame(found, rows)
-    return Chunk(y_true, proba, columns.from_logits)
+    return Chunk(y_true, proba, columns.from_logits, ids=said)

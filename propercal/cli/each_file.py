@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +28,7 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
     """
     from propercal._files.matching import model_of
     from propercal._files.reading import holds_arrays, read_predictions
+    from propercal._files.rows import check_apart
 
     # Names of columns are about the tables among the files, where there are some.
     named = not holds_arrays(path) or all(map(holds_arrays, options.files))
@@ -44,27 +45,41 @@ def read(path: Path, options: argparse.Namespace, *, find_id: bool = False) -> P
         find_id=find_id,
         model=model_of(path) if find_id and len(options.files) > 1 else None,
     )
-    _check_order(data, options)
+    if options.id_column is not None and data.ids is not None:
+        check_apart(data.path, data.ids.tolist(), data.groups)
+    check_order(path, data.class_names, options, in_order=data.in_order)
     return data
 
 
-def _check_order(data: PredictionFile, options: argparse.Namespace) -> None:
-    """Raise where a loss asks for an order of classes that names of columns do not have."""
+def check_order(
+    path: Path,
+    names: Sequence[str],
+    options: argparse.Namespace,
+    *,
+    in_order: bool,
+    before: Sequence[str] | None = None,
+) -> None:
+    """Raise where a loss asks for an order of classes that names of columns do not have.
+
+    Those of a file `before`, if any, stand in the same order if they have the same names.
+    """
     generators = getattr(options, "generator", None)
-    if not generators:
+    if not generators or options.classes:
         return
     from propercal._data.notions import as_notion
     from propercal.generators import as_generator
-    from propercal.generators.order import check_columns_order
+    from propercal.generators.order import check_columns_order, check_turned
 
     notion = as_notion(getattr(options, "notion", None) or "canonical")
     given = generators if isinstance(generators, list) else [generators]
     chosen = [as_generator(each) for each in given]
     try:
-        if not options.classes:
-            check_columns_order(data.class_names, chosen, notion, by="classes")
+        if before is not None:
+            check_turned(before, names, chosen, notion, by="classes")
+        else:
+            check_columns_order(names, chosen, notion, by="classes", in_order=in_order)
     except ValueError as error:
-        raise ValueError(f"{data.path}: {error}") from error
+        raise ValueError(f"{path}: {error}") from error
 
 
 def data_of(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import OtherColumnsError, keys, order_of_columns
+from propercal._data.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
 from propercal._data.holders import is_default
 from propercal._files import formats
-from propercal._files.class_names import KEYS, names_of_columns
+from propercal._files.class_names import KEYS, names_of_columns, words_of
+from propercal._files.columns import LABEL_COLUMNS
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
@@ -60,6 +61,8 @@ def read_new(
                 arrays = {each: archive.array(each) for each in archive.names}
                 key = _scores_of(path, arrays)
                 own = names_of_columns(archive, arrays[key], said or class_names, ["labels", key])
+                if not (own or said) and "labels" in arrays:
+                    own = words_of(archive.text("labels"), class_names)
             return _Arrays(path, arrays, own, said), suffix
         if suffix == ".npy":
             is_logits = "logits" in path.stem.lower()
@@ -133,6 +136,9 @@ class _Objects:
             proba = np.array(found[key], dtype=np.float64)
             listing = _lists_of_words(self._path, found, by)
             own = [listing.pop(each) for each in KEYS if each in listing]
+            if not (own or self._said):
+                labels = [found[each] for each in LABEL_COLUMNS if each in found]
+                own = [*words_of(labels[0], by.class_names).values()] if len(labels) == 1 else []
             order = _order(self._path, by, _agreed(self._path, own, self._said))
             if not own:
                 _check_others(self._path, listing, by, self._said)
@@ -315,11 +321,17 @@ def _names_of_table(path: Path, said: Sequence[str], class_names: Sequence[str])
 
 def _order(path: Path, by: RecalibrationMap, names: Sequence[str]) -> list[int] | None:
     """Return where the classes of the map are among the columns of an array, or raise."""
+    known = by.class_names or None
+    # A temperature does to each column what it does to all others.
+    if not names and known and by.functions and by.n_columns > 1 and is_shuffled(known):
+        raise ValueError(
+            f"{path}: columns without names: expected those of {listed(known)}, which the map was "
+            "fitted to; name them in their order by classes (--class on the command line)."
+        )
     if names and len(names) != by.n_columns:
         if by.class_names:
             raise _others(path, names, by.class_names)
         return None
-    known = by.class_names or None
     try:
         # Columns that had no names then stand in alphabetical order, if they have names now.
         return order_of_columns(known, names or None, words=known is None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +49,8 @@ def check_order(
     alphabetical = classes.alphabetical and not _are_numbered(called)
     if n_classes > 2 and (alphabetical or _in_disorder(names)):
         _refuse(called if alphabetical else names, generators, by)
+    if classes.turned and not classes.order:
+        check_turned(called, classes.turned, generators, notion, by=by)
     _check_middle(called, generators)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
@@ -61,6 +63,42 @@ def check_order(
     for generator in generators:
         if _is_another(generator, places):
             raise _in_other_order(generator, names, order, by)
+
+
+def check_turned(
+    first: Sequence[Any],
+    turned: Sequence[Any],
+    generators: Sequence[BregmanGenerator],
+    notion: Notion,
+    *,
+    by: str | None = "labels",
+) -> None:
+    """Raise where columns are matched with the `first`, and F is another one in their own order.
+
+    Where nothing says which of the two is that of the classes, F would be that of whoever came
+    first.
+    """
+    place = {key(each): i for i, each in enumerate(first)}
+    places = [place[key(each)] for each in turned if key(each) in place]
+    if not notion.whole or len(set(places)) < max(3, len(first)) or _are_numbered(first):
+        return
+    for generator in generators:
+        if _knows_classes(generator, len(first)) or not _is_another(generator, places):
+            continue
+        raise bad_value(
+            "generator",
+            repr(generator),
+            f"columns in one order, that of their classes, not {some_names(first)} and then "
+            f"{some_names(turned)}",
+            "put all columns in the order of their classes"
+            + ("" if by is None else f", and name them by {by}=[...]"),
+        )
+
+
+def _knows_classes(generator: BregmanGenerator, n_classes: int) -> bool:
+    """Tell whether F is of so many classes by name."""
+    terms = [getattr(term, "of_classes", None) for _, term in generator._terms()]
+    return any(own is not None and len(own) == n_classes for own in terms)
 
 
 def _is_another(generator: BregmanGenerator, places: Sequence[int]) -> bool:
@@ -94,17 +132,49 @@ def check_columns_order(
     *,
     order: Sequence[Any] = (),
     by: str | None = "labels",
+    in_order: bool = True,
 ) -> None:
-    """Do so for names of columns, if they have some, of which a type may say the order."""
+    """Do so for names of columns, if they have some, of which a type may say the order.
+
+    They are `in_order` unless they are keys of objects.
+    """
     if columns:
         names = tuple(columns)
+        if not in_order:
+            _check_keys(names, generators, notion, by)
         alphabetical = not order and are_alphabetical(names)
         classes = Classes(None, None, names, alphabetical=alphabetical, order=tuple(order))
         check_order(classes, generators, notion, len(names), by=by)
 
 
+def _check_keys(
+    names: Sequence[Any], generators: Sequence[BregmanGenerator], notion: Notion, by: str | None
+) -> None:
+    """Raise where F depends on an order, which names that stand in none do not have."""
+    if not notion.whole or len(names) < 3 or _are_numbered(names):
+        return
+    for generator in generators:
+        others = [1, 0, *range(2, len(names))], [*range(1, len(names)), 0]
+        is_another = any(_is_another(generator, places) for places in others)
+        if is_another and not _knows_classes(generator, len(names)):
+            raise bad_value(
+                "generator",
+                repr(generator),
+                f"classes in an order, which keys of objects of JSON do not have, "
+                f"{some_names(names)}",
+                f"name them in their order by {by}=[...]",
+            )
+
+
 def named_matrix(matrix: Any) -> tuple[Any, tuple[Any, ...] | None]:
     """Return a matrix with rows and columns in one order, and the names of their classes."""
+    if isinstance(matrix, Mapping):
+        raise bad_value(
+            "matrix",
+            f"a {type(matrix).__name__} of {some_names(list(matrix))}",
+            "a square array, or a table whose rows and columns are named",
+            "pass pandas.DataFrame(...) of it",
+        )
     found = [axis_names(matrix, axis) for axis in (0, -1)]
     if found == [None, None] or np.ndim(matrix) != 2:
         return matrix, None

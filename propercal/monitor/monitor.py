@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from propercal._array import ignore_underflow
+from propercal._data.holders import hold
 from propercal._data.messages import bad_value
 from propercal._results.forms import Result
 from propercal._results.pages import Page
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
-from propercal.generators.order import check_order
+from propercal.generators.order import check_order, check_turned
 from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
 from propercal.monitor.history import history_of, page_of, state_of
@@ -213,8 +214,14 @@ class CalibrationMonitor(Result):
             found = read(y_true, y_proba, self._own, reading)
             if found is None:
                 return
-            classes = found.classes._replace(alphabetical=False) if in_order else found.classes
-            check_order(classes, [self.generator], self._own.reduction, self.n_classes, by=by)
+            classes = (
+                found.classes._replace(alphabetical=False, turned=()) if in_order else found.classes
+            )
+            said = in_order or self._own.labels is not None or hold("y_true", y_true).ordered
+            order = [self.generator], self._own.reduction
+            check_order(classes, *order, self.n_classes, by=by)
+            if classes.turned and not said:
+                check_turned(classes.names, classes.turned, *order, by=by)
             # Who says the order of columns is not asked about it.
             after = seen.after(found, self._limits)
             self._seen = after._replace(doubted=after.doubted or in_order).looked_at(self._own)

@@ -53,6 +53,10 @@ class Data:
     """Of a file whose labels count its columns."""
     columns: tuple[str, ...] = ()
     """Names of the class columns of a file, where the caller does not list the classes."""
+    other_columns: tuple[tuple[str, ...], ...] = ()
+    """The same of each further file."""
+    are_in_order: bool = True
+    """Whether these columns are no keys of objects of JSON, which have no order."""
     row_names: Any = None
     """What a file calls its rows."""
     files: tuple[FileFacts, ...] = ()
@@ -204,13 +208,21 @@ def read_files(
     """Return what files hold, each of the predictions of one model for the same rows."""
     _check_beside_files(reading, beside)
     from propercal._files.matching import matched, model_of
+    from propercal._files.reading import holds_arrays
 
     several = len(paths) > 1
     known = {name: reading.get(name) for name in _OF_FILES}
-    own = [{"model": model_of(Path(path)) if several else None} for path in paths]
+    arrays = [holds_arrays(Path(path)) for path in paths]
+    own: list[dict[str, Any]] = [
+        {"model": model_of(Path(path)) if several else None} for path in paths
+    ]
+    for each, has_arrays in zip(own, arrays, strict=True):
+        if has_arrays and not all(arrays):
+            # It is about the tables among the files.
+            each["pos_label"] = None
     read = [_read(path, known | each, columns) for path, each in zip(paths, own, strict=True)]
-    first, subgroups = read[0]
-    found = matched([each for each, _ in read], beside["blocks"])
+    first = read[0]
+    found = matched(read, beside["blocks"])
     models = found.models if several else {"": next(iter(found.models.values()))}
     said = dict(found.arguments)
     groups = said.pop("groups", None)
@@ -220,9 +232,11 @@ def read_files(
         said,
         groups=groups,
         blocks=beside["blocks"],
-        subgroups=subgroups,
+        subgroups=first.subgroups,
         class_names=tuple(map(str, first.names_of_labels)),
         columns=() if columns.classes else tuple(map(str, first.class_names)),
+        other_columns=() if columns.classes else tuple(each.class_names for each in read[1:]),
+        are_in_order=all(each.in_order for each in read),
         row_names=first.ids,
         files=tuple(FileFacts(str(path), _size(path)) for path in paths),
         paired_by=found.paired_by if several else "",
@@ -249,51 +263,30 @@ def _check_beside_files(reading: Mapping[str, Any], beside: Mapping[str, object]
             )
 
 
-def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> tuple[PredictionFile, Any]:
-    """Return what a file holds, and the subgroup of each row."""
-    group, subgroup = columns.group_column, columns.subgroup_column
-    if subgroup is None:
-        return _columns_of(path, known, columns, group, ()), None
-    if str(path) != "-":
-        found = _columns_of(path, known, columns, group, (subgroup,))
-        others = () if group is None else (group,)
-        return found, _columns_of(path, known, columns, subgroup, others).groups
-    if group is not None:
-        raise bad_value(
-            "subgroup_column",
-            f"{subgroup!r} beside group_column on standard input",
-            "one of the two",
-            "write the table to a file first",
-        )
-    found = _columns_of(path, known, columns, subgroup, ())
-    return replace(found, groups=None), found.groups
-
-
-def _columns_of(
-    path: Any,
-    known: Mapping[str, Any],
-    columns: Columns,
-    group: str | None,
-    others: tuple[str, ...],
-) -> PredictionFile:
-    """Read a file with one of its columns as groups, and without `others`."""
+def _read(path: Any, known: Mapping[str, Any], columns: Columns) -> PredictionFile:
+    """Return what a file holds."""
     from propercal._files.reading import holds_arrays, read_predictions
+    from propercal._files.rows import check_apart
 
     # Arrays have names of their own.
     table = not holds_arrays(Path(path))
-    return read_predictions(
+    found = read_predictions(
         path,
         label_column=columns.label_column if table else None,
         weight_column=columns.weight_column,
-        group_column=group,
+        group_column=columns.group_column,
+        subgroup_column=columns.subgroup_column,
         id_column=columns.id_column,
-        drop=(*columns.drop, *others) if table else (),
+        drop=columns.drop if table else (),
         classes=columns.classes,
         from_logits=bool(known["from_logits"]) and Path(path).suffix.lower() != ".npz",
-        pos_label=known["pos_label"] if table else None,
+        pos_label=known["pos_label"],
         find_id=True,
         model=known["model"],
     )
+    if columns.id_column is not None and found.ids is not None:
+        check_apart(found.path, found.ids.tolist(), found.groups)
+    return found
 
 
 def _size(path: Any) -> int | None:

@@ -17,10 +17,10 @@ from propercal._data.notions import Notion, as_notion
 from propercal._data.predictions import Reading
 from propercal._data.settings import check_confidence_level, check_random_state
 from propercal._progress import with_progress
-from propercal.generators.order import check_columns_order
+from propercal.generators.order import check_columns_order, check_turned
 from propercal.generators.registry import GeneratorLike, as_generator
 from propercal.methods import Method, MethodLike, as_method
-from propercal.reporting.given import Columns, read_given, split_path
+from propercal.reporting.given import Columns, Data, read_given, split_path
 from propercal.reporting.measured import Asked, Measured, measure_data, measure_results
 from propercal.reporting.page import as_html, check_packages, page_of
 from propercal.reporting.summary import lead, sentences
@@ -209,9 +209,18 @@ def report(
     beside = {"groups": groups, "blocks": blocks, "subgroups": subgroups}
     of_data, results = read_given(given, dict(reading), columns, **beside)
     if of_data is not None:
-        check_columns_order(of_data.columns, [asked.generator], asked.notion, by="classes")
+        _check_order(of_data, asked)
     found = measure_results(results) if of_data is None else measure_data(of_data, asked)
     return _made(found, title, day, page_path)
+
+
+def _check_order(data: Data, asked: Asked) -> None:
+    """Raise where a loss asks for an order of classes that columns of files do not have."""
+    generators, notion = [asked.generator], asked.notion
+    in_order = data.are_in_order
+    check_columns_order(data.columns, generators, notion, by="classes", in_order=in_order)
+    for names in data.other_columns:
+        check_turned(data.columns, names, generators, notion, by="classes")
 
 
 def _made(found: Measured, title: str | None, date: str | None, path: Path | None) -> Report:

@@ -361,7 +361,8 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
             "select them in one order for each update",
         )
     values = namespace(proba.values).take(proba.values, like(order, proba.values), axis=1)
-    return replace(proba, values=values, columns=tuple(known)), list(known)
+    proba = replace(proba, values=values, columns=tuple(known), turned=tuple(columns))
+    return proba, list(known)
 
 
 def _other_columns(columns: Sequence[Any] | None, known: Sequence[Any] | None) -> ValueError:

@@ -232,6 +232,7 @@ class DecompositionDisplay:
         )
 
     @classmethod
+    @advises("labels", "sample_weight", "groups", "notion", "generator", "method")
     def from_estimator(
         cls,
         estimator: Any,

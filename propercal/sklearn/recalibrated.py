@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from propercal._array import to_numpy
+from propercal._data.advice import advises
 from propercal._data.messages import bad_value, some_names, warn
 from propercal._data.reading import Names
 from propercal._data.settings import Known
@@ -118,6 +119,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.cv = cv
         self.n_jobs = n_jobs
 
+    @advises("sample_weight")
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Fit the classifier, and the map of its probabilities.
 

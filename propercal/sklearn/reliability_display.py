@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from propercal._data.advice import advises
 from propercal.plotting.axes import axes_for, literal
 from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS
@@ -202,6 +203,7 @@ class ReliabilityDisplay:
             )
 
     @classmethod
+    @advises("pos_label", "sample_weight", "groups")
     def from_estimator(
         cls,
         estimator: Any,
@@ -261,6 +263,7 @@ class ReliabilityDisplay:
         return made.plot(ax=ax, ref_line=ref_line, bands=bands, **kwargs)
 
     @classmethod
+    @advises("pos_label", "sample_weight", "groups")
     def from_predictions(
         cls,
         y_true: Any,

@@ -9,6 +9,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
+from propercal._data.advice import advises
 from propercal._data.messages import bad_value, unknown_name
 from propercal._data.notions import Notion, as_notion
 from propercal._data.settings import Known, check_confidence_level
@@ -84,6 +85,7 @@ class Scorer:
         self._several = several
         self._requests: dict[str, Any] = dict.fromkeys(_METADATA)
 
+    @advises("labels", "generator", "notion", "method", "sample_weight", "groups")
     def __call__(
         self,
         estimator: Any,

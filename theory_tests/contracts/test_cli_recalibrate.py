@@ -313,3 +313,47 @@ def test_labels_tell_of_a_list_beside_a_map_without_names(capsys: Captured) -> N
     np.savez("new.npz", probs=P[N:], labels=words, columns=NAMES)
     done("fit.npz", "--apply", "new.npz", "-o", "out.npz")
     np.testing.assert_allclose(np.load("out.npz")["probs"], WANTED, rtol=1e-9)
+
+
+def written_map(folder: Path, kind: str) -> tuple[Any, Any]:
+    """Fit a map to columns in an order of their own, and return what arrays of such probabilities become."""
+    words = np.array(["ant", "bee", "cat"])
+    p = np.random.default_rng(1).dirichlet(np.ones(3), 90)
+    y = (RNG.random((90, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    rows = ["cat,label,ant,bee"]
+    rows += [f"{c!r},{words[k]},{a!r},{b!r}" for k, (a, b, c) in zip(y, p.tolist(), strict=True)]
+    (folder / "fit.csv").write_text("\n".join(rows) + "\n")
+    made = {"isotonic": ClasswiseIsotonic, "temperature": TemperatureScaling}[kind]()
+    assert main(["recalibrate", str(folder / "fit.csv"), "--recalibrator", kind, "--save-map", str(folder / "m.json")]) == 0
+    return p, made.fit(p, y).predict_proba(p)
+
+
+@pytest.mark.parametrize("kind", ["isotonic", "temperature"])
+def test_arrays_without_names_stand_in_no_order_of_words(kind: str, tmp_path: Path, capsys: Captured) -> None:
+    p, right = written_map(tmp_path, kind)
+    words = np.resize(np.array(["ant", "bee", "cat"]), 90)
+    arguments = ["recalibrate", "--map", str(tmp_path / "m.json"), "-o", str(tmp_path / "o.npz"), "--force", "--apply", str(tmp_path / "n.npz")]
+
+    def applied(*flags: str, **arrays: Any) -> Any:
+        np.savez(tmp_path / "n.npz", **arrays)
+        code = main([*arguments, *flags])
+        return np.load(tmp_path / "o.npz")["probs"] if code == 0 else capsys.readouterr().err
+
+    found = applied(probs=p)
+    if kind == "isotonic":
+        assert "columns without names: expected those of 'cat', 'ant', 'bee', which the map was fitted to" in found
+    else:
+        np.testing.assert_allclose(found, right)
+    named = ["--class", "ant", "--class", "bee", "--class", "cat"]
+    for given in (applied(*named, probs=p), applied(probs=p, labels=words), applied(probs=p, classes=["ant", "bee", "cat"])):
+        np.testing.assert_allclose(given, right)
+    lines = [json.dumps({"label": str(word), "probs": row}) for word, row in zip(words, p.tolist(), strict=True)]
+    (tmp_path / "n.jsonl").write_text("\n".join(lines))
+    assert main([*arguments[:3], "-o", str(tmp_path / "o.jsonl"), "--apply", str(tmp_path / "n.jsonl")]) == 0
+    written = [json.loads(line)["probs"] for line in (tmp_path / "o.jsonl").read_text().splitlines()]
+    np.testing.assert_allclose(written, right)
+    (tmp_path / "n.jsonl").write_text("\n".join(json.dumps({"probs": row}) for row in p.tolist()))
+    np.save(tmp_path / "probs.npy", p)
+    for name, out in (("n.jsonl", "o.jsonl"), ("probs.npy", "o.npy")):
+        code = main([*arguments[:3], "-o", str(tmp_path / out), "--force", "--apply", str(tmp_path / name)])
+        assert code == (kind == "isotonic")

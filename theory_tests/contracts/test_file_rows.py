@@ -174,13 +174,13 @@ def test_blocks_of_rows_that_are_no_series_are_refused(index: Any, tmp_path: Pat
     assert main(["decompose", path, "--blocks", "3"]) == 0
 
 
-def test_ids_are_in_any_order_unless_they_are_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ids_are_in_any_order_unless_they_are_times_or_count_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--blocks", "3", "--id-column", "visit"]
     numbers = [f"2024-{i:04d}" for i in SHUFFLED]
-    for ids, code in ((STAMPS.astype(str)[SHUFFLED], 1), (STAMPS.astype(str), 0), (SHUFFLED, 0), (WORDS, 0), (numbers, 0)):
+    for ids, code in ((STAMPS.astype(str)[SHUFFLED], 1), (STAMPS.astype(str), 0), (SHUFFLED, 1), (SHUFFLED * 37, 0), (WORDS, 0), (numbers, 0)):
         path = str(written(tmp_path, "a.csv", table(FIRST).assign(visit=ids)))
         assert main(["decompose", path, *flags]) == code
-        assert ("of the index 2024-" in capsys.readouterr().err) == (code == 1)
+        assert ("beside rows of the index " in capsys.readouterr().err) == (code == 1)
 
 
 def test_ids_that_rows_are_matched_by_say_an_order_or_none(tmp_path: Path) -> None:

@@ -184,6 +184,9 @@ def test_ids_that_are_times_do_not_go_back(suffix: str, capsys: Captured) -> Non
     ran = log_e_value(capsys, file("a", first, stamps), file("b", later, stamps), *flags)
     assert ran == pytest.approx(of_one_column(1), rel=1e-9)
     assert "after those of" in refused(capsys, file("b", later, stamps), file("a", first, stamps), *flags)
-    numbers = np.arange(N)[::-1]
+    # Other numbers are in any order, but for rows with the newest first.
+    falling = np.arange(N)[::-1]
+    assert "expected rows in the order of time" in refused(capsys, file("c", first, falling), *flags)
+    numbers = np.random.default_rng(0).permutation(N)
     ran = log_e_value(capsys, file("c", first, numbers), file("d", later, numbers), *flags)
     assert ran == pytest.approx(of_one_column(1), rel=1e-9)

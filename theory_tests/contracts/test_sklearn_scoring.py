@@ -315,3 +315,15 @@ def test_other_users_of_scorers() -> None:
     assert model.score(X, y, sample_weight=np.ones(len(y))) == pytest.approx(model.score(X, y))
     found = permutation_importance(LogisticRegression().fit(X, y), X, y, scoring=scorer("risk", **FAST), n_repeats=2)
     assert found.importances_mean.max() > 0
+
+
+class OfLogits(GaussianNB):  # type: ignore[misc]
+    """A classifier whose probabilities are none."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.log(super().predict_proba(X) + 1e-9)
+
+
+def test_logits_are_refused_with_advice_that_a_scorer_takes() -> None:
+    with pytest.raises(ValueError, match=r"expected probabilities between 0 and 1; drop or repair these rows\.$"):
+        scorer("risk", generator="brier", **FAST)(OfLogits().fit(X, CODES), X, CODES)

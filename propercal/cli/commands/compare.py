@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from propercal.cli import options as flags
 from propercal.cli.arguments import known, whole_number
 from propercal.cli.codes import DONE, FAILED
-from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings, read
+from propercal.cli.each_file import (
+    FAULTS,
+    check_order,
+    check_standard_input,
+    collected_warnings,
+    read,
+)
 from propercal.cli.output import named_reason, print_records, say_plainly
 
 if TYPE_CHECKING:
@@ -99,6 +105,9 @@ def _compared(options: argparse.Namespace) -> tuple[list[ModelComparison], str]:
     from propercal._files.matching import matched
 
     files = [read(path, options, find_id=True) for path in options.files]
+    for other in files[1:]:
+        before = files[0].class_names
+        check_order(other.path, other.class_names, options, in_order=True, before=before)
     data = matched(files, options.blocks)
     found = propercal.compare_models(
         data.y_true,

@@ -12,7 +12,7 @@ from propercal._files.names import shortened
 from propercal.cli import options as flags
 from propercal.cli.arguments import fraction, positive, whole_number
 from propercal.cli.codes import ALARM, DONE, FAILED
-from propercal.cli.each_file import FAULTS, check_standard_input, collected_warnings
+from propercal.cli.each_file import FAULTS, check_order, check_standard_input, collected_warnings
 from propercal.cli.output import print_records, reason, say
 from propercal.cli.writing import write
 
@@ -95,12 +95,13 @@ def run(options: argparse.Namespace) -> int:
         say(options.state, reason(error))
         return FAILED
     before = _alarmed(monitor)
+    seen: set[str] = set()
     for path in options.files:
         notes: list[str] = []
         kept = None if monitor is None else monitor.to_bytes()
         try:
             with collected_warnings(notes):
-                monitor = _updated(monitor, path, options)
+                monitor = _updated(monitor, path, options, seen)
                 _write_state(monitor, options)
         except FAULTS as error:
             failed = True
@@ -190,10 +191,28 @@ def _write_state(monitor: CalibrationMonitor | None, options: argparse.Namespace
         write(options.state, monitor.to_bytes())
 
 
+def _check_apart(chunk: Chunk, path: Path, seen: set[str]) -> None:
+    """Raise where ids occur again that were `seen` before; rows of one time are several."""
+    import pandas as pd
+
+    from propercal._data.times import times_of
+    from propercal._files.rows import check_apart, repeated
+
+    if not chunk.ids or times_of(pd.Index(chunk.ids)):
+        return
+    check_apart(path, chunk.ids)
+    again = [each for each in chunk.ids if each in seen]
+    if again:
+        raise repeated(path, again)
+    if path != _STANDARD:
+        # A stream may have no end.
+        seen.update(chunk.ids)
+
+
 def _updated(
-    monitor: CalibrationMonitor | None, path: Path, options: argparse.Namespace
+    monitor: CalibrationMonitor | None, path: Path, options: argparse.Namespace, seen: set[str]
 ) -> CalibrationMonitor | None:
-    """Return the monitor after the rows of a file."""
+    """Return the monitor after the rows of a file, which are none of those `seen` before."""
     from propercal._files.reading import holds_arrays
     from propercal.cli.chunks import chunks
 
@@ -202,6 +221,9 @@ def _updated(
         if monitor is None:
             monitor = _new(chunk, options)
         _check_kind(monitor, chunk, path)
+        _check_apart(chunk, path, seen)
+        if not chunk.in_order:
+            check_order(path, list(getattr(chunk.y_proba, "columns", ())), options, in_order=False)
         before = _alarmed(monitor)
         try:
             monitor._add(
@@ -234,6 +256,8 @@ def _of_a_table(error: ValueError) -> str:
     from propercal._files.columns import OF_COLUMNS
 
     said, _, advice = str(error).rpartition("; ")
+    if said.endswith("the classes of rows before"):
+        return f"{said}; write the name of a class as each label."
     return f"{said}; {OF_COLUMNS}" if "labels=[...]" in advice else str(error)
 
 

@@ -153,18 +153,26 @@ def _content(kind: _Kind, files: list[PredictionFile], options: argparse.Namespa
 
 
 def _event(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the number of the column of the class that is shown."""
+    """Return the class that is shown, as text."""
     if options.event is None:
         return {}
-    names = data.class_names
-    if options.event in names and len(names) > 1:
-        return {"event": names.index(options.event)}
+    from propercal._data.columns import keys
+    from propercal._data.tokens import key
+    from propercal._files.matching import classes_read
+
+    names, classes = data.class_names, classes_read(data)
+    # A number may be that of a column, or a class: as text it is the class.
+    own, called = [str(each) for each in keys(classes)], str(key(options.event))
+    k = len(classes)
+    if len(names) > 1 and options.event in names:
+        return {"event": own[names.index(options.event)]}
     # The only column is of class 1, whatever it is called.
     if len(names) == 1 and options.event in (*names, options.pos_label):
-        return {"event": 1}
-    k = 2 if data.y_proba.ndim == 1 else max(2, data.y_proba.shape[1])
+        return {"event": own[1]}
+    if not names and called in own:
+        return {"event": called}
     if options.event.isdecimal() and int(options.event) < k:
-        return {"event": int(options.event)}
+        return {"event": own[int(options.event)]}
     expected = f"one of {listed(names)}" if names else f"a number from 0 to {k - 1}"
     expected += ", or 0 for the other class" if len(names) == 1 else ""
     raise ValueError(f"{data.path}: event = {options.event!r}: expected {expected}; name one.")
