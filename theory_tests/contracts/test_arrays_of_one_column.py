@@ -61,7 +61,8 @@ def test_an_archive_of_one_class_takes_the_advice_that_it_gets(tmp_path: Path, c
 @pytest.mark.parametrize(("key", "shape"), [("probs", (N, 2)), ("confidence", (N,))])
 def test_a_class_is_named_beside_one_column_alone(key: str, shape: tuple[int, ...], tmp_path: Path) -> None:
     proba = np.stack([1 - P, P], axis=1) if len(shape) == 2 else P
-    np.savez(tmp_path / "a.npz", labels=(WORDS == "bee") * 1, **{key: proba})
+    arrays: dict[str, Any] = {key: proba}
+    np.savez(tmp_path / "a.npz", labels=(WORDS == "bee") * 1, **arrays)
     with pytest.raises(ValueError, match=r"pos_label = 'bee' beside .*: expected none but beside one column"):
         read_predictions(tmp_path / "a.npz", pos_label="bee")
 
@@ -69,7 +70,8 @@ def test_a_class_is_named_beside_one_column_alone(key: str, shape: tuple[int, ..
 @pytest.mark.parametrize("key", ["probs", "confidence"])
 def test_logits_under_another_name_are_refused(key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     y, logits = (WORDS == "bee") * 1, np.log(P / (1 - P))
-    np.savez(tmp_path / "a.npz", labels=y, **{key: logits})
+    arrays: dict[str, Any] = {key: logits}
+    np.savez(tmp_path / "a.npz", labels=y, **arrays)
     assert main(["decompose", str(tmp_path / "a.npz"), *RISK]) == 1
     said = capsys.readouterr().err
     assert "expected probabilities between 0 and 1; correct them, or call them 'logits' if these are logits" in said

@@ -106,8 +106,8 @@ def test_what_is_advised_of_rows_without_a_mark() -> None:
     """The softmax that was advised was refused: a row without a mark has no class, or no label."""
     logits, marks = np.log(P), DUMMIES.to_numpy()
     options: dict[str, Any] = {"notion": "classwise", "from_logits": True}
-    advice = "drop these, or give them weight 0, if they have no label, with link=.softmax."
-    refused(f"link = None: .* pass link=.sigmoid. if rows that mark no class have none, or {advice}", marks, logits, **options)
+    advice = "drop these if they have no label, or give them weight 0, with link=.softmax."
+    refused(f"link = None: .* pass link=.sigmoid. if rows that mark no class have none; {advice}", marks, logits, **options)
     refused("link = 'softmax': .* drop rows that mark no class, or give them weight 0", marks, logits, link="softmax", **options)
     kept = ~np.asarray(MISSING, bool)
     check(risk(LABELS[3:], PROBA[3:], notion="classwise"), marks[kept], logits[kept], link="softmax", **options)
