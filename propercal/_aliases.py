@@ -29,7 +29,7 @@ ALIASES = {
     "inference.resampling": "inference.calibration_test",
     "io": "cli.files",
     "kernels": "_kernels.kernels",
-    "notions": "_data.notions",
+    "notions": "_data.predictions.notions",
     "plotting.front": "plotting.pareto",
     "plotting.sizes": "plotting.convergence",
     "plotting.wilson": "plotting.binned",

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 _Item = TypeVar("_Item")
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._progress import steps
 
 _Item = TypeVar("_Item")

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Unpack, overload
 
 from propercal._array import ignore_underflow
-from propercal._data.groups import validate_groups
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import check_confidence_level
+from propercal._data.dependence.groups import validate_groups
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.words.messages import bad_value
 from propercal._methods.completion import decompositions
 from propercal._progress import steps, with_progress
 from propercal._results.several import Results, one_or_several

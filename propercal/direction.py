@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._results.estimates import EstimatedTerms, number
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import divergence_interval, half_width, level_or

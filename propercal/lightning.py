@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Self, Unpack, cast
 
-from propercal._data.messages import bad_value, held_warnings, warn
-from propercal._data.reading import Names
-from propercal._data.settings import check_flag
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import check_flag
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike, Settings
 from propercal.recalibration.called import calling

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, TypedDict, TypeVar, cast
 
 import numpy as np
 
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import Problems
-from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.inputs.settings import check_bandwidth, check_flag
+from propercal._data.predictions.notions import Problems
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.kernels import as_kernel
 from propercal._methods.debiased import debiased_terms

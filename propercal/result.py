@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.lazy_tables import FOR_EACH_ROW
-from propercal._data.messages import bad_value
+from propercal._data.inputs.lazy_tables import FOR_EACH_ROW
+from propercal._data.words.messages import bad_value
 from propercal._results.estimates import TERM_NAMES, EstimatedTerms
 from propercal._results.kept_rows import KeptRows
 from propercal._results.pages import Page

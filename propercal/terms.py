@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.decomposition import DataOptions, decompose
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike

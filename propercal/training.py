@@ -16,13 +16,13 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from propercal._array import detached, is_torch
-from propercal._data.advice import advises
-from propercal._data.columns import name_columns
-from propercal._data.holders import hold
-from propercal._data.messages import bad_value, columns_said, held_warnings, warn
-from propercal._data.notions import as_notion
-from propercal._data.reading import USUAL_NAMES, Names
-from propercal._data.settings import check_flag, names_given, taken_at_word
+from propercal._data.classes.columns import name_columns
+from propercal._data.inputs.holders import hold
+from propercal._data.inputs.reading import USUAL_NAMES, Names
+from propercal._data.inputs.settings import check_flag, names_given, taken_at_word
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, columns_said, held_warnings, warn
 from propercal.decomposition import decompose
 from propercal.generators.order import check_turned
 from propercal.generators.registry import GeneratorLike, as_generator

@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from propercal import decompose
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.experiments import (
     Cell,
     Claim,

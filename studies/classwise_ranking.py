@@ -26,7 +26,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import kendalltau, norm, rankdata, spearmanr
 
 from propercal import decompose
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.experiments import Cell, Claim, Study, main, selections
 from propercal.experiments.figures import legend, panels
 from propercal.plotting import reliability_diagram

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.cli.files import read_predictions
 from propercal.experiments import Factors, Output, factor
 from studies.losses import UNITS

@@ -21,7 +21,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from propercal import Decomposition, decompose
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.experiments import (
     Cell,
     Factors,

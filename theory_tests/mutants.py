@@ -8,7 +8,7 @@ each mutant, which runs the tests that reach the mutated function until one fail
     python theory_tests/mutants.py [PATTERN ...]
 
 runs the mutants whose names match a pattern (those of all modules without one), for instance
-"propercal._data.notions.*", and then prints a table; the changes that no test noticed are written to
+"propercal._data.predictions.notions.*", and then prints a table; the changes that no test noticed are written to
 build/mutants/survivors.txt. MUTANTS_STEP=4 runs every fourth mutant (MUTANTS_FIRST=1: from the
 second on), MUTANTS_SECONDS=30 more tests on each, and MUTANTS_TESTS="FILE ..." other tests, such as
 those written for survivors.
@@ -55,7 +55,7 @@ SECONDS = float(os.environ.get("MUTANTS_SECONDS", "4"))
 STEP = int(os.environ.get("MUTANTS_STEP", "1"))
 FIRST = int(os.environ.get("MUTANTS_FIRST", "0"))
 MODULES = (
-    "_data/notions.py", "_kernels/*.py", "_methods/debiased.py", "_methods/published.py", "_methods/terms.py",
+    "_data/predictions/notions.py", "_kernels/*.py", "_methods/debiased.py", "_methods/published.py", "_methods/terms.py",
     "_results/estimates.py", "_results/saved.py", "decomposition.py", "generators/*.py", "information/*.py", "methods.py",
     "result.py", "terms.py",
 )

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import Held
-from propercal._data.labels import Classes, read_labels
-from propercal._data.reading import Names
-from propercal._data.settings import Known
-from propercal._data.tokens import is_number, key
+from propercal._data.classes.labels import Classes, read_labels
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import Known
+from propercal._data.words.tokens import is_number, key
 from propercal._files.formats import Npz
 from propercal._files.names import listed
 

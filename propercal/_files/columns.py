@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import no_classes
-from propercal._data.holders import Held, hold
-from propercal._data.labels import Classes, read_labels
-from propercal._data.messages import warn
-from propercal._data.reading import Names
-from propercal._data.tokens import key
+from propercal._data.classes.columns import no_classes
+from propercal._data.classes.labels import Classes, read_labels
+from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.reading import Names
+from propercal._data.words.messages import warn
+from propercal._data.words.tokens import key
 from propercal._files.class_names import Read, Said
 from propercal._files.names import advising, listed
 

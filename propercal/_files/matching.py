@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import (
+from propercal._data.classes.columns import (
     OtherColumnsError,
     are_columns_of_two_classes,
     is_shuffled,
     keys,
     order_of_columns,
 )
-from propercal._data.holders import Held
-from propercal._data.labels import Classes, read_labels
-from propercal._data.messages import some_rows
-from propercal._data.model_names import exchanged
-from propercal._data.predictions import validate
-from propercal._data.reading import Names
+from propercal._data.classes.labels import Classes, read_labels
+from propercal._data.classes.model_names import exchanged
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.predictions import validate
+from propercal._data.words.messages import some_rows
 from propercal._files.names import listed, shortened
 from propercal._files.prediction_file import PredictionFile
 from propercal._files.row_columns import agree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.advice import known_of
+from propercal._data.words.advice import known_of
 from propercal._files.columns import BOOLEANS, text_of
 from propercal._files.names import listed, reason
 

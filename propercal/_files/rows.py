@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data import blocks as series
-from propercal._data.advice import known_of
-from propercal._data.columns import keys
-from propercal._data.holders import Held, is_default
-from propercal._data.layout import USUAL_LAYOUT
-from propercal._data.reading import USUAL_NAMES
-from propercal._data.rows import in_order_of, order_of, row_key, row_numbers
-from propercal._data.times import times_of
+from propercal._data.classes.columns import keys
+from propercal._data.dependence import blocks as series
+from propercal._data.inputs.holders import Held, is_default
+from propercal._data.inputs.reading import USUAL_NAMES
+from propercal._data.rows.layout import USUAL_LAYOUT
+from propercal._data.rows.rows import in_order_of, order_of, row_key, row_numbers
+from propercal._data.rows.times import times_of
+from propercal._data.words.advice import known_of
 from propercal._files.columns import text_of
 from propercal._files.left_out import check_left_out
 from propercal._files.names import advising, listed

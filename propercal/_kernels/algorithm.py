@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from propercal._array import device, namespace, to_numpy
-from propercal._data.messages import unknown_name
+from propercal._data.words.messages import unknown_name
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 

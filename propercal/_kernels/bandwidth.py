@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow
-from propercal._data.arguments import with_reading
-from propercal._data.messages import unknown_name, warn
-from propercal._data.notions import Problems, as_notion
-from propercal._data.predictions import Reading, validate
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Problems, as_notion
+from propercal._data.predictions.predictions import Reading, validate
+from propercal._data.words.messages import unknown_name, warn
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal._kernels.criteria import INFINITE_ROW, Levels, levels, losses, surprise
 from propercal._kernels.kernels import Kernel, as_kernel

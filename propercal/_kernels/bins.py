@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, to_numpy
-from propercal._data.messages import some_rows, warn
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
+from propercal._data.words.messages import some_rows, warn
 from propercal._kernels.kernels import BinningKernel
 from propercal._typing import Array
 

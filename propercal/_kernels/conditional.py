@@ -15,12 +15,12 @@ from propercal._array import (
     sum_of_others,
     take_rows,
 )
-from propercal._data.arguments import with_reading
-from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
-from propercal._data.messages import bad_value
-from propercal._data.notions import Problem, as_notion
-from propercal._data.predictions import Reading, validate
-from propercal._data.settings import check_bandwidth, check_flag
+from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
+from propercal._data.inputs.settings import check_bandwidth, check_flag
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Problem, as_notion
+from propercal._data.predictions.predictions import Reading, validate
+from propercal._data.words.messages import bad_value
 from propercal._kernels import linear, tiles
 from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.bins import cell_means

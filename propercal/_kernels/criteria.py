@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import LOG_ZERO, device, like, namespace, one_hot, sum_last, to_numpy
-from propercal._data.notions import Problem, Problems
+from propercal._data.predictions.notions import Problem, Problems
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.glance import Glance
 from propercal._kernels.kernels import BilinearKernel, Kernel, has_features

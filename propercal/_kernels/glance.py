@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import LOG_ZERO, floored_exp, like, one_hot, slices, sum_of_others, to_numpy
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels import tiles
 from propercal._kernels.kernels import HEADROOM, BilinearKernel
 from propercal._kernels.linear import REACH, nodes_for, panels_for

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, sum_last, xlogx
-from propercal._data.messages import unknown_name
+from propercal._data.words.messages import unknown_name
 from propercal._typing import Array
 
 if TYPE_CHECKING:

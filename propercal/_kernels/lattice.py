@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from propercal._data.messages import warn
+from propercal._data.words.messages import warn
 from propercal._progress import part
 
 #: Bandwidths that are searched: from cells of a hundredth of a percent, beyond which points stand

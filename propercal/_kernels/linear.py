@@ -26,8 +26,8 @@ from propercal._array import (
     to_numpy,
     tracks_gradient,
 )
-from propercal._data.messages import bad_value
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
+from propercal._data.words.messages import bad_value
 from propercal._kernels import tiles
 from propercal._kernels.kernels import HEADROOM, BilinearKernel, Kernel
 from propercal._kernels.panels import Grid, Panels, Placement, make_panels

@@ -32,7 +32,7 @@ from propercal._array import (
     to_numpy,
     tracks_gradient,
 )
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels.kernels import HEADROOM, BilinearKernel, Features, shifted
 from propercal._progress import steps
 from propercal._threads import map_threads, one_blas_thread

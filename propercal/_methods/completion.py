@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from propercal._array import scalar, to_numpy
-from propercal._data.messages import bad_value, some_rows
-from propercal._data.notions import Notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import bad_value, some_rows
 from propercal._methods.doubts import warn_doubtful, warn_infinite, warn_of_misfit
 from propercal._methods.kept import kept_rows
 from propercal._methods.method import Method

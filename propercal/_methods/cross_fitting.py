@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace, one_hot, take_rows, to_numpy
-from propercal._data.weights import in_rows
+from propercal._data.predictions.weights import in_rows
 from propercal._methods.dependence import intraclass_correlation
 from propercal._methods.fold_sums import Sources, effect_of_groups
 from propercal._methods.table import Table

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import is_numpy, namespace, to_numpy, tracks_gradient
-from propercal._data.groups import check_number
-from propercal._data.messages import bad_value, warn
-from propercal._data.notions import Problem, Problems
+from propercal._data.dependence.groups import check_number
+from propercal._data.predictions.notions import Problem, Problems
+from propercal._data.words.messages import bad_value, warn
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
 from propercal._methods.label_noise import of_problems

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, to_numpy
-from propercal._data.messages import some_rows, warn
-from propercal._data.notions import Notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import some_rows, warn
 from propercal._methods.misfit import Misfit
 from propercal._methods.terms import Terms
 from propercal._typing import Array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from propercal._array import detached
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.predictions import Predictions
 from propercal._methods.terms import Terms
 from propercal._results.kept_rows import KeptRows
 from propercal._typing import Array

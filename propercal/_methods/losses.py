@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from propercal._array import namespace
-from propercal._data.notions import Problems
+from propercal._data.predictions.notions import Problems
 from propercal._methods.method import Method
 from propercal._methods.terms import ProblemTerms, Terms, complete_terms, mean_terms
 from propercal._progress import steps

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
-from propercal._data.notions import Problems
+from propercal._data.predictions.notions import Problems
 from propercal._methods.terms import Terms
 from propercal.generators.base import BregmanGenerator
 

@@ -19,7 +19,7 @@ from propercal._array import (
     take_rows,
     to_numpy,
 )
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._kernels.kernels import BilinearKernel

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from propercal._array import by_rows, no_gradient
-from propercal._data.notions import Problem, Problems
+from propercal._data.predictions.notions import Problem, Problems
 from propercal._kernels.algorithm import joint_algorithm, resolve_algorithm
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean

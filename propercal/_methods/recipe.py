@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value
-from propercal._data.settings import check_random_state
+from propercal._data.inputs.settings import check_random_state
+from propercal._data.words.messages import bad_value
 from propercal._kernels.kernels import BANDWIDTHS, BilinearKernel, as_kernel, has_features
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.external import as_family

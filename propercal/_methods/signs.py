@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from propercal._array import by_rows, contiguous, detached, like, namespace, sum_last, to_numpy
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._typing import Array
 
 #: Recalibrated probabilities of more rows times classes are not kept beside a result.

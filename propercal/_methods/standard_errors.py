@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace, to_numpy
-from propercal._data.notions import Notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Predictions
 from propercal._methods.label_noise import detection_floor, noise_floor, variance_of_labels
 from propercal._methods.terms import OneStepRows, Terms
 from propercal._results.intervals import error_of_rows

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import Segments, like, namespace, one_hot, to_numpy
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels import linear
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, bins
 from propercal._kernels.kernels import DirichletKernel

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from propercal._array import by_rows, detached, device, namespace, one_hot
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._methods.misfit import Misfit
 from propercal._methods.uncertainty import second_order
 from propercal._results.kept_rows import OutwardRows

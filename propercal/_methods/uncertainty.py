@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from propercal._array import Segments, by_rows, device, like, namespace, one_hot
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._results.forms import Result
 from propercal._results.intervals import divergence_interval, half_width, level_or
 from propercal._results.kept_rows import KeptRows

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.words.messages import bad_value
 from propercal._results.estimates import (
     SKILL_SCORE,
     TERM_NAMES,

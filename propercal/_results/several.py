@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._results.flat import distinct, keys_of
 from propercal._results.pages import escaped
 from propercal._results.plain import plain_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from propercal._data.messages import some_rows
+from propercal._data.words.messages import some_rows
 from propercal._results.estimates import TERM_NAMES, EstimatedTerms, intervals, number
 from propercal._results.intervals import POWER
 from propercal._results.pages import Page

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value, some_names, some_rows
-from propercal._data.notions import Notion, Problem, as_notion
-from propercal._data.predictions import Predictions
-from propercal._data.reading import check_scalar
-from propercal._data.tokens import key
+from propercal._data.inputs.reading import check_scalar
+from propercal._data.predictions.notions import Notion, Problem, as_notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import bad_value, some_names, some_rows
+from propercal._data.words.tokens import key
 
 Floats = npt.NDArray[np.float64]
 

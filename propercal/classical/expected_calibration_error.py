@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.arguments import with_reading
-from propercal._data.class_weights import ClassWeights, class_weights
-from propercal._data.messages import unknown_name
-from propercal._data.notions import Problem, as_notion
-from propercal._data.predictions import Predictions, Reading, validate
-from propercal._data.settings import check_random_state, check_whole_number
+from propercal._data.inputs.settings import check_random_state, check_whole_number
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.class_weights import ClassWeights, class_weights
+from propercal._data.predictions.notions import Problem, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading, validate
+from propercal._data.words.messages import unknown_name
 from propercal._results.forms import Result, settings_of
 from propercal._results.pages import Page
 from propercal.classical.bins import Binned, Sampled, Smoothed, on_all_sets

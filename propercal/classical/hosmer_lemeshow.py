@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading, validate
-from propercal._data.settings import check_flag, check_whole_number
+from propercal._data.inputs.settings import check_flag, check_whole_number
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Reading, validate
+from propercal._data.words.messages import bad_value
 from propercal._results.forms import Result
 from propercal._results.pages import Page
 from propercal.classical.events import Event, event_of

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from propercal._data.arguments import with_reading
-from propercal._data.groups import check_number, validate_groups
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_confidence_level
+from propercal._data.dependence.groups import check_number, validate_groups
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import half_width, level_or
 from propercal._results.pages import Page

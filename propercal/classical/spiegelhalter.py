@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.arguments import with_reading
-from propercal._data.class_weights import class_weights
-from propercal._data.groups import check_number, validate_groups
-from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Reading
+from propercal._data.dependence.groups import check_number, validate_groups
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.class_weights import class_weights
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import error_of_rows
 from propercal._results.pages import Page

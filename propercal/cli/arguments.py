@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from propercal._data.messages import unknown_name
+from propercal._data.words.messages import unknown_name
 from propercal._files.names import one_line
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import is_default
-from propercal._data.times import fall, times_of
+from propercal._data.inputs.holders import is_default
+from propercal._data.rows.times import fall, times_of
 from propercal._files import formats
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from propercal._data.advice import advising
+from propercal._data.words.advice import advising
 from propercal._files.names import shown
 from propercal._interrupts import raise_again
 from propercal.cli.codes import DONE, FAILED, INTERRUPTED, USAGE

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.messages import some_rows
+from propercal._data.words.messages import some_rows
 from propercal._files.names import shortened, shown
 from propercal._results.estimates import intervals
 from propercal._results.saved import as_mapping

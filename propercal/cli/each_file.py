@@ -66,7 +66,7 @@ def check_order(
     generators = getattr(options, "generator", None)
     if not generators or options.classes:
         return
-    from propercal._data.notions import as_notion
+    from propercal._data.predictions.notions import as_notion
     from propercal.generators import as_generator
     from propercal.generators.order import check_columns_order, check_turned
 
@@ -140,8 +140,8 @@ def with_names(data: PredictionFile) -> PredictionFile:
         return data
     import numpy as np
 
-    from propercal._data.predictions import validate
-    from propercal._data.settings import Known
+    from propercal._data.inputs.settings import Known
+    from propercal._data.predictions.predictions import validate
 
     if data.is_counted:
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.reading import USUAL_NAMES
+from propercal._data.inputs.reading import USUAL_NAMES
 from propercal.cli.output import finite, reason
 
 if TYPE_CHECKING:

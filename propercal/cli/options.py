@@ -181,7 +181,7 @@ def subgroup_column(group: Any) -> None:
 
 def loss(*, several: bool = True, default: str = "log") -> Parent:
     """Return flags of what is estimated."""
-    from propercal._data.notions import as_notion
+    from propercal._data.predictions.notions import as_notion
     from propercal.generators import available
 
     parent = Parent(add_help=False)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
-from propercal._data.holders import is_default
+from propercal._data.classes.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
+from propercal._data.inputs.holders import is_default
 from propercal._files import formats
 from propercal._files.class_names import KEYS, names_of_columns, words_of
 from propercal._files.columns import LABEL_COLUMNS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._kernels.bins import bin_numbers
 from propercal.diagrams.confidence import binomial_limits, limits, of_population, sizes_of
 from propercal.diagrams.curve import Curve, sums

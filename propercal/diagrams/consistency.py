@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.class_weights import ClassWeights
+from propercal._data.predictions.class_weights import ClassWeights
 from propercal._progress import steps
 from propercal.diagrams.confidence import Band
 from propercal.diagrams.curve import Curve, pooled

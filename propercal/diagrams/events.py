@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.alignment import align_models
-from propercal._data.blocks import check_all_series
-from propercal._data.group_names import exact
-from propercal._data.groups import check_groups, validate_groups
-from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value, some_names
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.reading import Names, check_scalar
-from propercal._data.tokens import key
+from propercal._data.dependence.blocks import check_all_series
+from propercal._data.dependence.group_names import exact
+from propercal._data.dependence.groups import check_groups, validate_groups
+from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.reading import Names, check_scalar
+from propercal._data.predictions.alignment import align_models
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.rows.layout import Layout
+from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.tokens import key
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

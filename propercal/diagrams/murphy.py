@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, slices
-from propercal._data.arguments import with_reading
-from propercal._data.groups import check_number
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_confidence_level, check_random_state
+from propercal._data.dependence.groups import check_number
+from propercal._data.inputs.settings import check_confidence_level, check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal.diagrams.curve import isotonic_curve, sums
 from propercal.diagrams.elementary import elementary_scores, mean_elementary_scores
 from propercal.diagrams.events import Event, read_models

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from propercal._array import ignore_underflow
-from propercal._data.arguments import with_reading
-from propercal._data.class_weights import ClassWeights, class_weights
-from propercal._data.groups import check_number
-from propercal._data.messages import bad_value, unknown_name, warn
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_confidence_level, check_random_state
+from propercal._data.dependence.groups import check_number
+from propercal._data.inputs.settings import check_confidence_level, check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.class_weights import ClassWeights, class_weights
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value, unknown_name, warn
 from propercal._progress import with_progress
 from propercal.diagrams.bins import Bins, bins_of, check_bins, histogram
 from propercal.diagrams.confidence import Band, confidence_band, counts_alike

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, safe_log
-from propercal._data.arguments import with_reading
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
 from propercal.diagrams.curve import Curve, isotonic_curve
 from propercal.diagrams.events import Event, read_models
 from propercal.generators.base import BregmanGenerator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.experiments.factors import Factors
 from propercal.experiments.store import CellResult
 from propercal.experiments.study import Output, Study

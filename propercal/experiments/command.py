@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._interrupts import raise_again
 from propercal.experiments.factors import Factors
 from propercal.experiments.figures import save

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 if TYPE_CHECKING:
     import xarray as xr

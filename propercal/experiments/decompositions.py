@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.notions import as_notion
+from propercal._data.predictions.notions import as_notion
 from propercal.decomposition import decompose
 from propercal.experiments.design import StudyDesign
 from propercal.experiments.runner import measured

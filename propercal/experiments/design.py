@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.messages import bad_value
 from propercal.experiments.factors import Factors, factor
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.methods import PUBLISHED_METHODS

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Self
 from zlib import crc32
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 
 
 def factor(

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 _held: ContextVar[frozenset[Path]] = ContextVar("_held", default=frozenset())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.experiments.assembly import assemble
 from propercal.experiments.datasets import (
     check_netcdf,

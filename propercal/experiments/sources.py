@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

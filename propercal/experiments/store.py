@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.experiments import datasets
 from propercal.experiments.sources import differences
 

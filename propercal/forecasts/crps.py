@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow
-from propercal._data.advice import advises
-from propercal._data.groups import check_number
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level, check_random_state
+from propercal._data.dependence.groups import check_number
+from propercal._data.inputs.settings import check_confidence_level, check_random_state
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._methods.recipe import make_recipe
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import error_of_rows, half_width, level_or

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow
-from propercal._data.advice import advises
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.words.advice import advises
 from propercal._results.forms import Result, settings_of
 from propercal._results.intervals import error_of_rows, level_or
 from propercal._results.pages import Page

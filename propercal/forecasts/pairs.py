@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.alignment import Aligned, align_all
-from propercal._data.blocks import check_all_series
-from propercal._data.group_names import exact
-from propercal._data.groups import check_groups
-from propercal._data.holders import is_labelled
-from propercal._data.layout import some_dims
-from propercal._data.lazy_tables import collected, step_in_any_order
-from propercal._data.messages import bad_value, in_any_order, warn
-from propercal._data.reading import Names
+from propercal._data.dependence.blocks import check_all_series
+from propercal._data.dependence.group_names import exact
+from propercal._data.dependence.groups import check_groups
+from propercal._data.inputs.holders import is_labelled
+from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.alignment import Aligned, align_all
+from propercal._data.rows.layout import some_dims
+from propercal._data.words.messages import bad_value, in_any_order, warn
 from propercal.forecasts.reading import (
     QUANTILES,
     Forecasts,

@@ -11,23 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.alignment import align
-from propercal._data.blocks import block_length, check_series
-from propercal._data.group_names import exact
-from propercal._data.groups import (
+from propercal._data.classes.members import check_members, column_of_outcomes
+from propercal._data.dependence.blocks import block_length, check_series
+from propercal._data.dependence.group_names import exact
+from propercal._data.dependence.groups import (
     check_groups,
     check_in_one_order,
     labels_of_rows,
     numbered_groups,
 )
-from propercal._data.holders import Held, is_labelled
-from propercal._data.layout import USUAL_LAYOUT, Layout
-from propercal._data.lazy_tables import collected, step_in_any_order
-from propercal._data.members import check_members, column_of_outcomes
-from propercal._data.messages import bad_value, in_any_order, some_names, some_rows, warn
-from propercal._data.reading import Names, not_real, read_numpy
-from propercal._data.tokens import numberings
-from propercal._data.weights import normalised, weights_given
+from propercal._data.inputs.holders import Held, is_labelled
+from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.inputs.reading import Names, not_real, read_numpy
+from propercal._data.predictions.alignment import align
+from propercal._data.predictions.weights import normalised, weights_given
+from propercal._data.rows.layout import USUAL_LAYOUT, Layout
+from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
+from propercal._data.words.tokens import numberings
 
 Floats = npt.NDArray[np.float64]
 

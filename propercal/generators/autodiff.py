@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 
 from propercal._array import is_torch, like, namespace, to_numpy, tracks_gradient
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._typing import Array
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from propercal._array import by_rows, detached, is_numpy, namespace, sum_last
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import autodiff
 from propercal.generators.points import METHODS, of_points

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from propercal._array import is_numpy, like, namespace, safe_log, sum_last, to_numpy, xlogx
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.order import named_matrix

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.coordinates import axis_names
-from propercal._data.labels import Classes, are_alphabetical
-from propercal._data.messages import bad_value, some_names
-from propercal._data.notions import Notion
-from propercal._data.other_words import spelt
-from propercal._data.tokens import is_number, key, named, numberings, plain
+from propercal._data.classes.labels import Classes, are_alphabetical
+from propercal._data.predictions.notions import Notion
+from propercal._data.rows.coordinates import axis_names
+from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.other_words import spelt
+from propercal._data.words.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
 #: Words of what is between two opposites.

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from propercal._array import is_array, namespace
-from propercal._data.holders import is_labelled
-from propercal._data.messages import bad_value
+from propercal._data.inputs.holders import is_labelled
+from propercal._data.words.messages import bad_value
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

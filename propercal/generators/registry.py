@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.function import from_function

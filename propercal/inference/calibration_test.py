@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, no_gradient, to_numpy
-from propercal._data.arguments import with_reading
-from propercal._data.class_weights import class_weights
-from propercal._data.groups import check_number, validate_groups
-from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import check_random_state
+from propercal._data.dependence.groups import check_number, validate_groups
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.class_weights import class_weights
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.words.messages import bad_value, some_rows, warn
 from propercal._progress import with_progress
 from propercal._results.forms import Result, settings_of
 from propercal._results.pages import Page

@@ -8,12 +8,12 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from propercal._array import ignore_underflow
-from propercal._data.messages import bad_value
-from propercal._data.models import validate_models
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading
-from propercal._data.reading import Names
-from propercal._data.settings import check_confidence_level
+from propercal._data.dependence.models import validate_models
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal._progress import with_progress
 from propercal._results.several import Results, one_or_several
 from propercal.generators.registry import GeneratorLike, as_generators

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._methods.losses import Losses
 from propercal._methods.method import Method
 from propercal._methods.terms import OneStepRows, Terms

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, to_numpy
-from propercal._data.class_weights import ClassWeights
-from propercal._data.notions import Notion, Problem
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.class_weights import ClassWeights
+from propercal._data.predictions.notions import Notion, Problem
+from propercal._data.predictions.predictions import Predictions
 from propercal._progress import steps
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator

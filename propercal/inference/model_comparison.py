@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.messages import unknown_name
+from propercal._data.words.messages import unknown_name
 from propercal._results.forms import Result
 from propercal._results.intervals import level_or
 from propercal._results.pages import Page

@@ -6,11 +6,11 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Unpack, overload
 
 from propercal._array import ignore_underflow
-from propercal._data.models import validate_models
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.reading import Names
-from propercal._data.settings import check_confidence_level
+from propercal._data.dependence.models import validate_models
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
 from propercal._methods.completion import decompositions
 from propercal._methods.method import Method
 from propercal._methods.terms import Terms

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal._array import contiguous, device, like, namespace
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator

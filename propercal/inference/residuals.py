@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels.binning import LARGEST_EXACT, bins
 from propercal._typing import Array
 from propercal.inference.quadratic_forms import Residuals, WeightedPoints

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, slices, to_numpy
-from propercal._data.notions import Notion, Problem
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import Notion, Problem
+from propercal._data.predictions.predictions import Predictions
 from propercal._progress import steps
 from propercal._threads import map_threads
 from propercal._typing import Array

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, to_numpy
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, Problem, as_notion
-from propercal._data.predictions import Predictions, Reading, validate
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import check_confidence_level
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, Problem, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading, validate
+from propercal._data.words.messages import bad_value
 from propercal.generators.base import BregmanGenerator
 from propercal.generators.closed_form import Brier, Spherical
 from propercal.generators.registry import GeneratorLike, as_generator

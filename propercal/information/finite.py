@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace, scalar, to_numpy
-from propercal._data.coordinates import axis_names
-from propercal._data.messages import bad_value
+from propercal._data.rows.coordinates import axis_names
+from propercal._data.words.messages import bad_value
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike

@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
-from propercal._data.advice import advises
-from propercal._data.alignment import align_all
-from propercal._data.holders import Held, hold
-from propercal._data.labels import read_labels, read_values
-from propercal._data.members import check_members
-from propercal._data.messages import bad_value, some_rows
-from propercal._data.naming import NO_LABEL
-from propercal._data.notions import Problem
-from propercal._data.reading import Names, is_missing
-from propercal._data.settings import check_bandwidth, check_flag, check_names, names_given
-from propercal._data.texts import check_classes, check_columns
-from propercal._data.tokens import is_permutation, plain
-from propercal._data.weights import read_weights
+from propercal._data.classes.labels import read_labels, read_values
+from propercal._data.classes.members import check_members
+from propercal._data.classes.naming import NO_LABEL
+from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.reading import Names, is_missing
+from propercal._data.inputs.settings import check_bandwidth, check_flag, check_names, names_given
+from propercal._data.inputs.texts import check_classes, check_columns
+from propercal._data.predictions.alignment import align_all
+from propercal._data.predictions.notions import Problem
+from propercal._data.predictions.weights import read_weights
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, some_rows
+from propercal._data.words.tokens import is_permutation, plain
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import as_kernel

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from propercal._array import is_array, is_numpy, like, namespace, to_numpy
-from propercal._data.columns import keys
-from propercal._data.coordinates import axis_names
-from propercal._data.holders import hold, is_labelled
-from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value, some_names
-from propercal._data.notions import as_notion
-from propercal._data.reading import not_real, read_array, read_numpy
-from propercal._data.tokens import is_permutation, named
+from propercal._data.classes.columns import keys
+from propercal._data.inputs.holders import hold, is_labelled
+from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.reading import not_real, read_array, read_numpy
+from propercal._data.predictions.notions import as_notion
+from propercal._data.rows.coordinates import axis_names
+from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.tokens import is_permutation, named
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order

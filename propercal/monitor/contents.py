@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal._data.classes.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
 from propercal.monitor.rows import Read
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Limits, State

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.generators import Brier, Log, Quadratic, RankedProbability
 from propercal.generators.base import BregmanGenerator
 from propercal.monitor.bets import log_sum

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from propercal._array import ignore_underflow
-from propercal._data.holders import hold
-from propercal._data.messages import bad_value
+from propercal._data.inputs.holders import hold
+from propercal._data.words.messages import bad_value
 from propercal._results.forms import Result
 from propercal._results.pages import Page
 from propercal._threads import Lock

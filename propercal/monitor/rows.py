@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import namespace, no_gradient, to_numpy
-from propercal._data.advice import advises
-from propercal._data.blocks import times_in_order
-from propercal._data.labels import Classes
-from propercal._data.lazy_tables import check_ordered, collected
-from propercal._data.messages import bad_value, some_rows
-from propercal._data.predictions import Predictions
-from propercal._data.probabilities import rounding
+from propercal._data.classes.labels import Classes
+from propercal._data.dependence.blocks import times_in_order
+from propercal._data.inputs.lazy_tables import check_ordered, collected
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.predictions.probabilities import rounding
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, some_rows
 from propercal.monitor.bets import log_sum
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Rows

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from propercal._data.links import check_link
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, as_notion
-from propercal._data.settings import check_flag, check_names, names_given
+from propercal._data.inputs.settings import check_flag, check_names, names_given
+from propercal._data.predictions.links import check_link
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.words.messages import bad_value
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.settings import fixed_values, same_values
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from propercal._data.messages import bad_value
-from propercal._data.times import read_alike
+from propercal._data.rows.times import read_alike
+from propercal._data.words.messages import bad_value
 
 Times = tuple[Any, Any]
 """Of the first and the last row that have one."""

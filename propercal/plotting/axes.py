@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

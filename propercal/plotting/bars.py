@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names
 from propercal.plotting.palette import COLOURS, HATCHES, N_STYLES
 from propercal.result import TERMS, Decomposition

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.plotting.axes import add_grid, add_legend, axes_for, in_lines, units_of
 from propercal.plotting.palette import COLOURS
 from propercal.result import TERMS, Decomposition

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.plotting.palette import COLOURS, MARKERS, N_STYLES
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_flag
+from propercal._data.inputs.settings import check_flag
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal.diagrams.murphy import murphy
 from propercal.plotting.axes import add_grid, add_legend, axes_for
 from propercal.plotting.palette import COLOURS, N_STYLES

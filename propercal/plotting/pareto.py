@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import hold, is_labelled
-from propercal._data.messages import bad_value
-from propercal._data.rows import in_order_of
+from propercal._data.inputs.holders import hold, is_labelled
+from propercal._data.rows.rows import in_order_of
+from propercal._data.words.messages import bad_value
 from propercal.plotting.axes import add_grid, add_legend, axes_for, read_names, units_of
 from propercal.plotting.lines import REPETITIONS, check_dataset, over_repetitions, variable
 from propercal.plotting.palette import COLOURS

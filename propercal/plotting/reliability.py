@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading, validate
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading, validate
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.diagrams.bins import check_bins
 from propercal.diagrams.events import Event, read_event
 from propercal.diagrams.reliability import CURVES, reliability_of

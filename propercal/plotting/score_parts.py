@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal.diagrams.scores import isotonic_decomposition
 from propercal.generators.registry import GeneratorLike
 from propercal.plotting.axes import add_legend, axes_for, units_of

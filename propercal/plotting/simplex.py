@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Reading, validate
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import Reading, validate
+from propercal._data.words.messages import bad_value
 from propercal._kernels.bandwidth import select_bandwidth
 from propercal._kernels.conditional import conditional_mean
 from propercal.plotting.axes import add_legend, axes_for, in_lines

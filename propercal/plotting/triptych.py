@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from propercal._data.arguments import with_reading
-from propercal._data.messages import unknown_name
-from propercal._data.notions import Notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import unknown_name
 from propercal.diagrams.bins import check_bins, histogram
 from propercal.diagrams.curve import isotonic_curve
 from propercal.diagrams.events import Event, read_models

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace
-from propercal._data.advice import advises
-from propercal._data.alignment import align
-from propercal._data.columns import OtherColumnsError, keys, names_of, order_of_columns
-from propercal._data.coordinates import scalars_of, selected, texts_of
-from propercal._data.dimensions import Dimensions
-from propercal._data.holders import Held, hold, is_labelled
-from propercal._data.layout import USUAL_LAYOUT, Layout
-from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
-from propercal._data.messages import bad_value, columns_said
-from propercal._data.predictions import Predictions, validate
-from propercal._data.settings import Known
-from propercal._data.tokens import is_number, is_permutation, said_beside
+from propercal._data.classes.columns import OtherColumnsError, keys, names_of, order_of_columns
+from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
+from propercal._data.inputs.settings import Known
+from propercal._data.predictions.alignment import align
+from propercal._data.predictions.predictions import Predictions, validate
+from propercal._data.rows.coordinates import scalars_of, selected, texts_of
+from propercal._data.rows.dimensions import Dimensions
+from propercal._data.rows.layout import USUAL_LAYOUT, Layout
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, columns_said
+from propercal._data.words.tokens import is_number, is_permutation, said_beside
 from propercal._typing import Array
 from propercal.recalibration.called import names_said
 from propercal.recalibration.estimator import not_fitted, note_features

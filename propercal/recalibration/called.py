@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from propercal._data.reading import Names
+from propercal._data.inputs.reading import Names
 
 _USUAL = Names(labels="y", proba="X")
 _names: ContextVar[Names | None] = ContextVar("_names", default=None)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from propercal._array import like, namespace, to_numpy
-from propercal._data.columns import keys
-from propercal._data.holders import hold, is_labelled
-from propercal._data.messages import bad_value
-from propercal._data.tokens import numberings
+from propercal._data.classes.columns import keys
+from propercal._data.inputs.holders import hold, is_labelled
+from propercal._data.words.messages import bad_value
+from propercal._data.words.tokens import numberings
 from propercal._typing import Array
 from propercal.recalibration.family import Family, Recalibration, TrainingRows, TrainingSets
 from propercal.recalibration.parameters import Parameters

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import like, to_numpy
-from propercal._data.messages import some_rows, warn
-from propercal._data.settings import check_flag
-from propercal._data.weights import in_rows
+from propercal._data.inputs.settings import check_flag
+from propercal._data.predictions.weights import in_rows
+from propercal._data.words.messages import some_rows, warn
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
 from propercal.recalibration.estimator import Recalibrator

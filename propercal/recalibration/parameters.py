@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from propercal._data.messages import unknown_name
+from propercal._data.words.messages import unknown_name
 
 
 class Parameters:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import ignore_underflow, log_softmax, namespace, to_numpy
-from propercal._data.messages import bad_value, some_rows, warn
-from propercal._data.predictions import Predictions
-from propercal._data.reading import Names
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import bad_value, some_rows, warn
 from propercal._typing import Array
 from propercal.recalibration.arguments import as_given, read_new, read_training
 from propercal.recalibration.estimator import Recalibrator

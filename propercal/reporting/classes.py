@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.notions import Problem, as_notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import Problem, as_notion
+from propercal._data.predictions.predictions import Predictions
 from propercal._methods.completion import decompositions
 from propercal._methods.method import Method
 from propercal._progress import steps

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import Predictions
 from propercal._results.intervals import error_of_rows, half_width
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.holders import as_given
-from propercal._data.predictions import Predictions
+from propercal._data.inputs.holders import as_given
+from propercal._data.predictions.predictions import Predictions
 from propercal.result import Decomposition
 
 #: Rows of a table.

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from propercal._data.lazy_tables import collected, step_in_any_order
-from propercal._data.messages import bad_value
+from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.words.messages import bad_value
 from propercal.inference import CalibrationTest, ModelComparison
 from propercal.result import Decomposition
 from propercal.subgroups import GroupDecomposition

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from propercal._array import to_numpy
-from propercal._data.groups import SMALLEST_NUMBER, check_groups, validate_groups
-from propercal._data.messages import held_warnings
-from propercal._data.notions import Notion
-from propercal._data.predictions import Predictions
-from propercal._data.reading import Names
-from propercal._data.repetitions import look_for_repetitions
+from propercal._data.dependence.groups import SMALLEST_NUMBER, check_groups, validate_groups
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import held_warnings
 from propercal._methods.completion import decompositions
 from propercal._methods.losses import Losses
 from propercal._methods.method import Method

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import one_hot, to_numpy
-from propercal._data.messages import held_warnings
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Predictions
-from propercal._data.weights import in_rows
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.predictions.weights import in_rows
+from propercal._data.words.messages import held_warnings
 from propercal._methods.folds import assign_folds
 from propercal._progress import steps
 from propercal._results.intervals import error_of_rows, half_width

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from propercal._array import ignore_underflow
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading
-from propercal._data.settings import check_confidence_level, check_random_state
+from propercal._data.inputs.settings import check_confidence_level, check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value
 from propercal._progress import with_progress
 from propercal.generators.order import check_columns_order, check_turned
 from propercal.generators.registry import GeneratorLike, as_generator

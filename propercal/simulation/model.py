@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import log_softmax
-from propercal._data.messages import bad_value, unknown_name, warn
-from propercal._data.notions import as_notion
-from propercal._data.settings import check_bandwidth
+from propercal._data.inputs.settings import check_bandwidth
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.messages import bad_value, unknown_name, warn
 from propercal.generators import as_generator
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import PUBLISHED_METHODS

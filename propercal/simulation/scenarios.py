@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from propercal._array import log_softmax
-from propercal._data.messages import bad_value, unknown_name, warn
+from propercal._data.words.messages import bad_value, unknown_name, warn
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
 from propercal.simulation.model import (

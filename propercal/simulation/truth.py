@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from propercal._array import log_softmax
-from propercal._data.notions import as_notion
+from propercal._data.predictions.notions import as_notion
 from propercal.generators import BregmanGenerator
 from propercal.simulation.marginal import SimplexModel, marginal
 from propercal.simulation.quadrature import (

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from propercal._array import ignore_underflow
-from propercal._data.links import check_link
-from propercal._data.messages import bad_value
-from propercal._data.settings import (
+from propercal._data.inputs.settings import (
     check_confidence_level,
     check_flag,
     check_names,
 )
+from propercal._data.predictions.links import check_link
+from propercal._data.words.messages import bad_value
 from propercal._threads import Lock
 from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator

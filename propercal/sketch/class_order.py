@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from propercal._array import like, namespace
-from propercal._data.columns import is_shuffled, keys, names_of
-from propercal._data.holders import Held
-from propercal._data.labels import Classes
-from propercal._data.messages import bad_value
-from propercal._data.naming import Naming
-from propercal._data.one_column import opposite
-from propercal._data.reading import USUAL_NAMES
-from propercal._data.tokens import is_number, is_permutation
+from propercal._data.classes.columns import is_shuffled, keys, names_of
+from propercal._data.classes.labels import Classes
+from propercal._data.classes.naming import Naming
+from propercal._data.classes.one_column import opposite
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import USUAL_NAMES
+from propercal._data.words.messages import bad_value
+from propercal._data.words.tokens import is_number, is_permutation
 
 Given = Sequence[Any]
 

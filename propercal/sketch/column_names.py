@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.columns import keys
-from propercal._data.holders import Held
-from propercal._data.messages import bad_value
-from propercal._data.one_column import OneColumn
-from propercal._data.opposed import are_opposed_in_parts
-from propercal._data.reading import USUAL_NAMES
-from propercal._data.tokens import is_number, said_beside
+from propercal._data.classes.columns import keys
+from propercal._data.classes.one_column import OneColumn
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import USUAL_NAMES
+from propercal._data.words.messages import bad_value
+from propercal._data.words.opposed import are_opposed_in_parts
+from propercal._data.words.tokens import is_number, said_beside
 
 
 class Called(NamedTuple):

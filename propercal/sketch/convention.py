@@ -1,9 +1,9 @@
 """How rows are read, which must not depend on the chunk they come in.
 
-:func:`propercal._data.predictions.validate` sees all rows of an array together: one of them can
-tell that the columns of an indicator matrix are separate problems, or that rows do not sum to 1,
-and all are read alike. A sketch sees rows one by one or by the million. So a row is read by itself
-where that is possible, and where it is not, as the rows before it were, or refused.
+:func:`propercal._data.predictions.predictions.validate` sees all rows of an array together: one of
+them can tell that the columns of an indicator matrix are separate problems, or that rows do not sum
+to 1, and all are read alike. A sketch sees rows one by one or by the million. So a row is read by
+itself where that is possible, and where it is not, as the rows before it were, or refused.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
-from propercal._data.alignment import Aligned, align
-from propercal._data.columns import (
+from propercal._data.classes.columns import (
     OtherColumnsError,
     is_shuffled,
     keys,
     name_columns,
     order_of_columns,
 )
-from propercal._data.holders import Held
-from propercal._data.links import LINKS
-from propercal._data.messages import bad_value, columns_said
-from propercal._data.one_column import opposite
-from propercal._data.parts import is_top, log1m
-from propercal._data.predictions import Predictions, validate
-from propercal._data.probabilities import check_marks, rounding
-from propercal._data.reading import Names
-from propercal._data.tokens import is_permutation
-from propercal._data.weights import Floats, weights_given
+from propercal._data.classes.one_column import opposite
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.alignment import Aligned, align
+from propercal._data.predictions.links import LINKS
+from propercal._data.predictions.parts import is_top, log1m
+from propercal._data.predictions.predictions import Predictions, validate
+from propercal._data.predictions.probabilities import check_marks, rounding
+from propercal._data.predictions.weights import Floats, weights_given
+from propercal._data.words.messages import bad_value, columns_said
+from propercal._data.words.tokens import is_permutation
 from propercal._typing import Array
 from propercal.sketch.class_order import (
     as_listed,

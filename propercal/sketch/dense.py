@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, no_gradient, to_numpy
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._kernels.binning import LARGEST_EXACT, grid_numbers
 from propercal.methods import MethodLike
 from propercal.recalibration.points import LOG_FLOOR

@@ -3,8 +3,9 @@
 Each chunk by itself may be too small to tell. What it says adds up: of each class and column, the
 logarithms of the probability, and how often it was the larger or the smaller one; of each class its
 rows; of each two columns the product of their logarithms. All are whole numbers, whose sums do not
-depend on how rows came. They are what memory looks at (:mod:`propercal._data.other_readings`), for
-one column too, which is read as that of class 1 beside its complement.
+depend on how rows came. They are what memory looks at
+(:mod:`propercal._data.classes.other_readings`), for one column too, which is read as that of class
+1 beside its complement.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.biased_classes import Columns
-from propercal._data.from_zero import are_numbered_from_0, warn_of_shift
-from propercal._data.other_readings import (
+from propercal._data.classes.biased_classes import Columns
+from propercal._data.classes.from_zero import are_numbered_from_0, warn_of_shift
+from propercal._data.classes.other_readings import (
     FLOOR,
     Doubted,
     best_order,
@@ -31,8 +32,8 @@ from propercal._data.other_readings import (
     warn_of_class,
     warn_of_columns,
 )
-from propercal._data.predictions import Predictions
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.inputs.reading import USUAL_NAMES, Names
+from propercal._data.predictions.predictions import Predictions
 
 Whole = npt.NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from propercal._data.columns import warn_of_absent
-from propercal._data.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
-from propercal._data.one_column import OneColumn
-from propercal._data.reading import USUAL_NAMES, Names
+from propercal._data.classes.columns import warn_of_absent
+from propercal._data.classes.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal._data.classes.one_column import OneColumn
+from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.state import State

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
-from propercal._data.settings import check_bandwidth
+from propercal._data.inputs.settings import check_bandwidth
+from propercal._data.predictions.notions import Notion
+from propercal._data.words.messages import bad_value
 from propercal._kernels.panels import Panels, make_panels
 from propercal.sketch.state import Frame
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.messages import bad_value, warn
+from propercal._data.words.messages import bad_value, warn
 from propercal._kernels.panels import Panels
 from propercal._methods.completion import undefined_terms
 from propercal._methods.doubts import warn_of_misfit

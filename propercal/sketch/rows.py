@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import by_rows, counts, device, is_numpy, like, namespace, one_hot, to_numpy
-from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
-from propercal._data.predictions import Predictions
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import bad_value
 from propercal._kernels.panels import Panels, Placement
 from propercal._methods.folds import assign_folds
 from propercal._methods.table import inner_losses, log_odds_of

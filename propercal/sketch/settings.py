@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion, as_notion
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.words.messages import bad_value
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal._methods.recipe import Recipe, make_recipe
 from propercal.generators.base import BregmanGenerator

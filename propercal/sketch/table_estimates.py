@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import one_hot
-from propercal._data.messages import warn
+from propercal._data.words.messages import warn
 from propercal._kernels.algorithm import joint_algorithm
 from propercal._methods.candidates import OneStep
 from propercal._methods.debiased import check_curvature, check_size, warn_unequal_weights

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from propercal._array import no_gradient
-from propercal._data.advice import advises
-from propercal._data.messages import bad_value
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention, read_rows

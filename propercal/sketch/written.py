@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.notions import as_notion
+from propercal._data.predictions.notions import as_notion
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention

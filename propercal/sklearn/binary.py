@@ -12,11 +12,11 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from propercal._data.columns import names_of
-from propercal._data.dimensions import of_rows
-from propercal._data.messages import bad_value, some_names
-from propercal._data.one_column import OneColumn
-from propercal._data.tokens import key
+from propercal._data.classes.columns import names_of
+from propercal._data.classes.one_column import OneColumn
+from propercal._data.rows.dimensions import of_rows
+from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.tokens import key
 from propercal.sklearn.positions import check_in_one_order
 from propercal.sklearn.responses import CALLED, Response, labels_in, plain, respond
 

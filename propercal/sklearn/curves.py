@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.diagrams import reliability
 from propercal.sklearn.binary import Rows
 

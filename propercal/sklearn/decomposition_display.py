@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.advice import advises
-from propercal._data.columns import names_of
-from propercal._data.dimensions import of_rows
-from propercal._data.holders import Held
-from propercal._data.messages import bad_value, held_warnings
-from propercal._data.notions import Notion, as_notion
-from propercal._data.settings import Known
+from propercal._data.classes.columns import names_of
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.settings import Known
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.rows.dimensions import of_rows
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, held_warnings
 from propercal._results.estimates import number
 from propercal.decomposition import decompose
 from propercal.generators.order import check_columns_order, check_names_order

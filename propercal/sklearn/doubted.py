@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propercal._data.alignment import Aligned
-from propercal._data.dimensions import of_rows
-from propercal._data.doubted import doubt
-from propercal._data.holders import Held
-from propercal._data.labels import Classes
-from propercal._data.one_column import OneColumn
-from propercal._data.tokens import key
+from propercal._data.classes.labels import Classes
+from propercal._data.classes.one_column import OneColumn
+from propercal._data.inputs.holders import Held
+from propercal._data.predictions.alignment import Aligned
+from propercal._data.predictions.doubted import doubt
+from propercal._data.rows.dimensions import of_rows
+from propercal._data.words.tokens import key
 from propercal.sklearn.responses import CALLED
 
 Floats = NDArray[np.floating[Any]]

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.holders import Held
-from propercal._data.messages import bad_value
-from propercal._data.rows import (
+from propercal._data.inputs.holders import Held
+from propercal._data.rows.rows import (
     check_not_shuffled,
     check_others,
     in_place,
@@ -21,8 +20,9 @@ from propercal._data.rows import (
     order_of,
     some_of,
 )
-from propercal._data.rows_of import rows_of
-from propercal._data.times import is_ordered
+from propercal._data.rows.rows_of import rows_of
+from propercal._data.rows.times import is_ordered
+from propercal._data.words.messages import bad_value
 
 
 def check_in_one_order(**given: Any) -> None:

@@ -21,10 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from propercal._array import to_numpy
-from propercal._data.advice import advises
-from propercal._data.messages import bad_value, some_names, warn
-from propercal._data.reading import Names
-from propercal._data.settings import Known
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import Known
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
 from propercal.recalibration.called import calling
 from propercal.recalibration.estimator import Recalibrator

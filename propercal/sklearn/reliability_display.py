@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from propercal._data.advice import advises
+from propercal._data.words.advice import advises
 from propercal.plotting.axes import axes_for, literal
 from propercal.plotting.isotonic import stairs
 from propercal.plotting.palette import COLOURS

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import is_torch, to_numpy
-from propercal._data.columns import keys, names_of
-from propercal._data.dimensions import of_rows
-from propercal._data.holders import Held
-from propercal._data.messages import bad_value, some_names, some_rows, warn
-from propercal._data.reading import Names, is_missing, read_array
-from propercal._data.tokens import key
+from propercal._data.classes.columns import keys, names_of
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names, is_missing, read_array
+from propercal._data.rows.dimensions import of_rows
+from propercal._data.words.messages import bad_value, some_names, some_rows, warn
+from propercal._data.words.tokens import key
 from propercal.sklearn.positions import check_predicted
 
 Floats = NDArray[np.floating[Any]]

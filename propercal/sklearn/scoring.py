@@ -9,10 +9,10 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from propercal._data.advice import advises
-from propercal._data.messages import bad_value, unknown_name
-from propercal._data.notions import Notion, as_notion
-from propercal._data.settings import Known, check_confidence_level
+from propercal._data.inputs.settings import Known, check_confidence_level
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._methods.losses import Losses
 from propercal._results.estimates import number
 from propercal.decomposition import decompose

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.holders import Held, hold, is_labelled
-from propercal._data.lazy_tables import FOR_EACH_ROW, check_ordered
-from propercal._data.messages import bad_value, some_rows
-from propercal._data.reading import read_numpy
+from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
+from propercal._data.inputs.reading import read_numpy
+from propercal._data.words.messages import bad_value, some_rows
 
 
 def quantile_groups(feature: object, n_groups: int = 4) -> Any:

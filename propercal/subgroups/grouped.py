@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, to_numpy
-from propercal._data.groups import check_groups, check_number, validate_groups
-from propercal._data.layout import Layout
-from propercal._data.messages import bad_value, held_warnings, some_names, warn
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import check_confidence_level, check_random_state
-from propercal._data.subsets import subset
+from propercal._data.dependence.groups import check_groups, check_number, validate_groups
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import check_confidence_level, check_random_state
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.predictions.subsets import subset
+from propercal._data.rows.layout import Layout
+from propercal._data.words.messages import bad_value, held_warnings, some_names, warn
 from propercal._methods.completion import decompositions
 from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE

@@ -1,6 +1,6 @@
 """Which rows are in which group: labels, columns of labels, or indicators that may overlap.
 
-Groups are matched with rows by the rules of weights (:mod:`propercal._data.alignment`).
+Groups are matched with rows by the rules of weights (:mod:`propercal._data.predictions.alignment`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.alignment import align
-from propercal._data.group_names import exact
-from propercal._data.groups import check_in_one_order, labels_of_rows
-from propercal._data.holders import (
+from propercal._data.dependence.group_names import exact
+from propercal._data.dependence.groups import check_in_one_order, labels_of_rows
+from propercal._data.inputs.holders import (
     Held,
     as_whole_table,
     check_no_index,
     hold,
     is_labelled,
 )
-from propercal._data.layout import Layout
-from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value, some_names
-from propercal._data.noted_indexes import index_columns, noted_range
-from propercal._data.predictions import Predictions
-from propercal._data.reading import Names, read_numpy
+from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.noted_indexes import index_columns, noted_range
+from propercal._data.inputs.reading import Names, read_numpy
+from propercal._data.predictions.alignment import align
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.rows.layout import Layout
+from propercal._data.words.messages import bad_value, some_names
 
 _EXPECTED = "a label for each row, a table of such labels, or a column of True and False a group"
 #: A group of fewer says nothing; so many groups are no groups.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal._results.forms import Result
 from propercal._results.intervals import half_width, level_or
 from propercal._results.pages import Page

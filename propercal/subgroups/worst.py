@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_numpy, no_gradient, slices, take_rows, to_numpy
-from propercal._data.class_weights import class_weights
-from propercal._data.groups import check_number
-from propercal._data.messages import warn
-from propercal._data.notions import Notion
-from propercal._data.predictions import Predictions
-from propercal._data.subsets import subset
+from propercal._data.dependence.groups import check_number
+from propercal._data.predictions.class_weights import class_weights
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.predictions.subsets import subset
+from propercal._data.words.messages import warn
 from propercal._results.forms import Result
 from propercal._results.pages import Page
 from propercal._threads import map_threads, one_blas_thread

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from propercal._array import ignore_underflow
-from propercal._data.arguments import with_reading
-from propercal._data.groups import check_number, validate_groups
-from propercal._data.layout import Layout
-from propercal._data.messages import bad_value, held_warnings, warn
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Predictions, Reading
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import check_random_state
-from propercal._data.subsets import subset
+from propercal._data.dependence.groups import check_number, validate_groups
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.predictions.subsets import subset
+from propercal._data.rows.layout import Layout
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal._methods.completion import decompositions
 from propercal._progress import with_progress
 from propercal.decomposition import decompose

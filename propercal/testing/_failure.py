@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from propercal._data.messages import some_names
+from propercal._data.words.messages import some_names
 from propercal.inference.differences import PairedDifference, PairedDifferences
 from propercal.result import Decomposition
 from propercal.testing._limits import lower_limit

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.testing._hypothesis import SearchStrategy, st
 
 Labels = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 from propercal._array import to_numpy
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.inference.calibration_test import check_resamples
 from propercal.result import Decomposition
 

@@ -6,13 +6,13 @@ import math
 from typing import Any, Unpack
 
 from propercal._array import ignore_underflow
-from propercal._data.arguments import with_reading
-from propercal._data.messages import bad_value, held_warnings, warn
-from propercal._data.models import validate_models
-from propercal._data.notions import Notion, as_notion
-from propercal._data.predictions import Reading
-from propercal._data.reading import Names
-from propercal._data.settings import check_random_state
+from propercal._data.dependence.models import validate_models
+from propercal._data.inputs.reading import Names
+from propercal._data.inputs.settings import check_random_state
+from propercal._data.predictions.arguments import with_reading
+from propercal._data.predictions.notions import Notion, as_notion
+from propercal._data.predictions.predictions import Reading
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal._progress import with_progress
 from propercal._results.student import upper_tail
 from propercal.generators import as_generator

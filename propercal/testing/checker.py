@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.messages import bad_value, warn
+from propercal._data.words.messages import bad_value, warn
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.testing import strategies

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from propercal._data.messages import warn
+from propercal._data.words.messages import warn
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.testing.checker import MAX_EXAMPLES, N_CLASSES, GeneratorLike, examine
 from propercal.testing.laws import LAWS, Law

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value
+from propercal._data.words.messages import bad_value
 from propercal.generators import (
     BregmanGenerator,
     Brier,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import torch
 from torchmetrics import Metric
 
-from propercal._data.messages import bad_value, warn
-from propercal._data.notions import as_notion
-from propercal._data.settings import check_confidence_level, check_flag
+from propercal._data.inputs.settings import check_confidence_level, check_flag
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.messages import bad_value, warn
 from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE
 from propercal._threads import Lock

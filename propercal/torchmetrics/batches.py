@@ -9,9 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from propercal._data.messages import bad_value, held_warnings, some_rows
-from propercal._data.predictions import validate
-from propercal._data.reading import (
+from propercal._data.inputs.reading import (
     Names,
     check_scalar,
     check_tensor,
@@ -19,8 +17,10 @@ from propercal._data.reading import (
     not_real,
     read_array,
 )
-from propercal._data.tokens import is_number, plain
-from propercal._data.weights import check_ignored
+from propercal._data.predictions.predictions import validate
+from propercal._data.predictions.weights import check_ignored
+from propercal._data.words.messages import bad_value, held_warnings, some_rows
+from propercal._data.words.tokens import is_number, plain
 
 #: Types of predictions that are kept as they are.
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)

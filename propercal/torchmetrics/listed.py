@@ -11,11 +11,11 @@ from torchmetrics.utilities.data import dim_zero_cat
 from torchmetrics.utilities.distributed import gather_all_tensors
 
 from propercal._array import ignore_underflow
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
-from propercal._data.predictions import validate
-from propercal._data.repetitions import look_for_repetitions
-from propercal._data.settings import taken_at_word
+from propercal._data.dependence.repetitions import look_for_repetitions
+from propercal._data.inputs.settings import taken_at_word
+from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.predictions import validate
+from propercal._data.words.messages import bad_value
 from propercal._methods.completion import decompositions
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike

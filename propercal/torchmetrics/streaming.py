@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import torch
 
-from propercal._data.advice import advises
-from propercal._data.messages import bad_value
-from propercal._data.notions import Notion
+from propercal._data.predictions.notions import Notion
+from propercal._data.words.advice import advises
+from propercal._data.words.messages import bad_value
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike
 from propercal.result import Decomposition

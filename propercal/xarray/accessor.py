@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from propercal._data.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal.xarray import functions
 from propercal.xarray.signatures import as_method_of
 

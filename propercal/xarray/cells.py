@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.messages import bad_value, held_warnings, warn
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal._progress import part
 from propercal._results.flat import BOUND
 from propercal.xarray.division import Division

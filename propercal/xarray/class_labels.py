@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.coordinates import coordinate
-from propercal._data.holders import Held
-from propercal._data.labels import read_labels
-from propercal._data.messages import bad_value
-from propercal._data.reading import is_missing
+from propercal._data.classes.labels import read_labels
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import is_missing
+from propercal._data.rows.coordinates import coordinate
+from propercal._data.words.messages import bad_value
 from propercal.xarray.division import Division
 
 if TYPE_CHECKING:

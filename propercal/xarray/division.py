@@ -6,10 +6,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from propercal._data.coordinates import check_grids, check_place, order_along
-from propercal._data.holders import is_labelled
-from propercal._data.layout import listed, some_dims
-from propercal._data.messages import bad_value
+from propercal._data.inputs.holders import is_labelled
+from propercal._data.rows.coordinates import check_grids, check_place, order_along
+from propercal._data.rows.layout import listed, some_dims
+from propercal._data.words.messages import bad_value
 from propercal.xarray.lazy_coords import settled, without_lazy
 
 if TYPE_CHECKING:

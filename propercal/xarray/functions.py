@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.messages import bad_value
-from propercal._data.notions import as_notion
-from propercal._data.settings import check_confidence_level
+from propercal._data.inputs.settings import check_confidence_level
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.messages import bad_value
 from propercal._progress import with_progress
 from propercal._results.estimates import units_of
 from propercal._results.several import distinct_names

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propercal._data.blocks import block_length
-from propercal._data.coordinates import coordinate
-from propercal._data.holders import is_labelled
-from propercal._data.layout import some_dims
-from propercal._data.messages import bad_value
-from propercal._data.times import is_ordered
+from propercal._data.dependence.blocks import block_length
+from propercal._data.inputs.holders import is_labelled
+from propercal._data.rows.coordinates import coordinate
+from propercal._data.rows.layout import some_dims
+from propercal._data.rows.times import is_ordered
+from propercal._data.words.messages import bad_value
 from propercal.xarray.division import Division
 
 if TYPE_CHECKING:

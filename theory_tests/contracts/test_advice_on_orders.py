@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal._data.notions import as_notion
+from propercal._data.predictions.notions import as_notion
 from propercal.generators import Brier, Quadratic, RankedProbability
 from propercal.generators.order import check_columns_order, check_names_order
 from propercal.information import layer_sharpness, statistical_information

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from propercal._data.advice import advising, possible, possible_sentences
+from propercal._data.words.advice import advising, possible, possible_sentences
 from propercal.cli import command
 from propercal.cli.command import main
 from theory_tests.contracts.arranged_data import CLASSES, ROLES, K, N

@@ -81,6 +81,10 @@ def test_every_room_is_named_once() -> None:
     assert sorted(ROOMS) == sorted(files + folders)
 
 
+def test_every_module_of_data_is_in_one_of_its_rooms() -> None:
+    assert [path.name for path in (PACKAGE / "_data").glob("*.py")] == ["__init__.py"]
+
+
 def test_folders_beside_the_package_are_named() -> None:
     named = re.findall(r"^(\S+/)  ", BESIDE, re.MULTILINE)
     tests = [path for path in (ROOT / "theory_tests").iterdir() if holds_code(path)]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from propercal import compare_models, decompose, murphy, paired_difference
-from propercal._data.predictions import validate
-from propercal._data.reading import Names
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.predictions import validate
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 
 NAMES = Names(labels="outcome", proba="forecast", weight="mass")

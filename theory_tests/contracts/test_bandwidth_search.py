@@ -10,8 +10,8 @@ import pytest
 
 import propercal
 from propercal import select_bandwidth
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal._kernels import conditional, criteria, glance, linear, tiles
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal._data.biased_classes import BIAS, CHANCE, Columns
-from propercal._data.predictions import validate
+from propercal._data.classes.biased_classes import BIAS, CHANCE, Columns
+from propercal._data.predictions.predictions import validate
 
 
 def logarithms(logits: Any) -> Any:

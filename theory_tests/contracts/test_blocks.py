@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal._data.times import is_ordered, run_back
+from propercal._data.rows.times import is_ordered, run_back
 from propercal.simulation import TemperatureScaledSimplex
 
 pd: Any = pytest.importorskip("pandas")

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from propercal import compare_models, murphy, paired_difference
-from propercal._data.opposed import are_of_two_classes
+from propercal._data.words.opposed import are_of_two_classes
 from propercal.cli.command import main
 from theory_tests.contracts.test_opposed_names import EVENT, RIGHT, SCORE
 

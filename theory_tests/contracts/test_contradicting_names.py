@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 from propercal import CalibrationSketch, calibration_test, paired_difference, select_bandwidth
-from propercal._data.opposed import contradicts
-from propercal._data.short_names import bearers
-from propercal._data.tokens import negates, of_class_0
+from propercal._data.words.opposed import contradicts
+from propercal._data.words.short_names import bearers
+from propercal._data.words.tokens import negates, of_class_0
 from theory_tests.contracts.test_misleading_names import (
     CODES,
     FRAUD,

@@ -11,7 +11,7 @@ import xarray as xr
 
 import propercal
 from propercal import CalibrationSketch, decompose
-from propercal._data.groups import validate_groups
+from propercal._data.dependence.groups import validate_groups
 from theory_tests.contracts.test_misleading_names import FRAUD, SCORE, TWO, WORDS, F
 from theory_tests.contracts.test_misleading_names import check as check_two
 from theory_tests.contracts.test_misleading_names import refused as refused_two

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from propercal import conditional_mean, decompose
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal._kernels import algorithm, conditional, criteria, lattice, linear
 from propercal._kernels.kernels import as_kernel
 from theory_tests.instances import calibrated, generators

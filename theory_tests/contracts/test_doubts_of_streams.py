@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from propercal import CalibrationMonitor, CalibrationSketch, decompose
-from propercal._data.biased_classes import Columns
-from propercal._data.predictions import validate
+from propercal._data.classes.biased_classes import Columns
+from propercal._data.predictions.predictions import validate
 from propercal.sketch import encoding
 from propercal.sketch.doubts import MOST_CLASSES, Doubts
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "propercal"
 #: Where the object of a method, a notion or a kernel is made from its name.
-MAKERS = {"methods.py", "_data/notions.py", "_kernels/kernels.py"}
+MAKERS = {"methods.py", "_data/predictions/notions.py", "_kernels/kernels.py"}
 NAMES = {"debiased", "direct", "risk", "canonical", "classwise", "top-label", "dirichlet", "uniform-bins", "quantile-bins"}
 LONGEST = 50
 

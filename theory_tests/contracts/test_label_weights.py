@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from propercal import calibration_test, decompose, expected_calibration_error, reliability, spiegelhalter_test
-from propercal._data.class_weights import class_weights
-from propercal._data.predictions import validate
+from propercal._data.predictions.class_weights import class_weights
+from propercal._data.predictions.predictions import validate
 
 Sample = tuple[Any, Any, Any]
 

@@ -14,8 +14,8 @@ import pytest
 import propercal
 from propercal import CalibrationSketch, decompose, paired_difference
 from propercal._array import namespace
-from propercal._data import groups
-from propercal._data.notions import Notion, Problems, as_notion
+from propercal._data.dependence import groups
+from propercal._data.predictions.notions import Notion, Problems, as_notion
 from propercal._methods.terms import ProblemTerms, Terms, complete_terms, mean_terms
 from propercal.generators import BregmanGenerator
 from propercal.methods import METHODS, Debiased, Direct, Method, Risk, as_method, with_settings

@@ -19,8 +19,8 @@ import xarray as xr
 import propercal
 import propercal.information
 from propercal import decompose
-from propercal._data.columns import is_shuffled
-from propercal._data.tokens import is_negation, numberings, of_class_0, tokens
+from propercal._data.classes.columns import is_shuffled
+from propercal._data.words.tokens import is_negation, numberings, of_class_0, tokens
 
 CODES = np.arange(30) % 3
 LABELS = np.array(["a", "b", "c"])[CODES]

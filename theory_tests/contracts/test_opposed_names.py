@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 from propercal import CalibrationSketch, decompose
-from propercal._data.opposed import contradicts
-from propercal._data.short_names import bearers
-from propercal._data.tokens import is_negation, tokens
+from propercal._data.words.opposed import contradicts
+from propercal._data.words.short_names import bearers
+from propercal._data.words.tokens import is_negation, tokens
 from propercal.recalibration import TemperatureScaling
 
 EVENT = np.array([1, 0] * 10)

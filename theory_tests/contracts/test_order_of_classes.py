@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal._data.labels import Classes
-from propercal._data.notions import as_notion
+from propercal._data.classes.labels import Classes
+from propercal._data.predictions.notions import as_notion
 from propercal.generators import BregmanGenerator, Brier, Quadratic, RankedProbability
 from propercal.generators.order import check_columns_order, check_names_order, check_order
 

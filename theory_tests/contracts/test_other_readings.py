@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from propercal import CalibrationSketch, decompose
-from propercal._data.other_readings import _log_by_chance, evidence
-from propercal._data.predictions import validate
+from propercal._data.classes.other_readings import _log_by_chance, evidence
+from propercal._data.predictions.predictions import validate
 
 N, K = 60, 3
 CODES = np.arange(N) % K

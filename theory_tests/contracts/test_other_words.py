@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from propercal import CalibrationSketch
-from propercal._data.other_words import contradict, say_another_order, spelt
+from propercal._data.words.other_words import contradict, say_another_order, spelt
 from theory_tests.contracts.test_misleading_names import CODES, PROBA, SCORE, THREE, TWO, WORDS, check, refused
 
 MOVED = [2, 0, 1]

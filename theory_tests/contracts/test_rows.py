@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 from propercal import decompose, paired_difference
-from propercal._data.rows import row_numbers
+from propercal._data.rows.rows import row_numbers
 from propercal.information import layer_sharpness
 
 #: Of the few rows here hardly any is surprising, which has a warning of its own.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from propercal import decompose, decompose_groups
-from propercal._data.groups import validate_groups
-from propercal._data.texts import alike, as_seen, is_nothing
+from propercal._data.dependence.groups import validate_groups
+from propercal._data.inputs.texts import alike, as_seen, is_nothing
 
 SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 CODES = np.arange(40) % 2

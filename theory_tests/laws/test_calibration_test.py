@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test

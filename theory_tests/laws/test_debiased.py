@@ -17,8 +17,8 @@ import pytest
 from scipy.stats import binom, norm
 
 from propercal import decompose
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal._methods import candidates, cross_fitting, one_step, table
 from propercal._methods.recipe import make_recipe
 from propercal.generators import BregmanGenerator, Brier, Log, from_function

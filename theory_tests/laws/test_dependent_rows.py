@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal._data.groups import validate_groups
-from propercal._data.notions import Problem, as_notion
+from propercal._data.dependence.groups import validate_groups
+from propercal._data.predictions.notions import Problem, as_notion
 from propercal._kernels.kernels import DirichletKernel
 from propercal._methods.dependence import design_effect, intraclass_correlation
 from propercal._methods.fold_sums import Sources, fold_kernel

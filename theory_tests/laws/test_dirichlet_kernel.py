@@ -22,7 +22,7 @@ from scipy.special import gamma as gamma_function
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta, dirichlet
 
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels.conditional import kernel_mean
 from propercal._kernels.kernels import HEADROOM, DirichletKernel, _stirling_residual
 from propercal.testing.strategies import simplex_points

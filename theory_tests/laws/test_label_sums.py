@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test, evaluation
 from propercal.inference.evaluation import rows_evaluation

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import propercal
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels import linear, tiles
 from propercal._kernels.kernels import DirichletKernel
 from propercal._kernels.panels import Placement, chebyshev, make_panels, polynomials

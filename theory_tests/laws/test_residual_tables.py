@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal._data.notions import Problem, as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import Problem, as_notion
+from propercal._data.predictions.predictions import validate
 from propercal._kernels.kernels import BANDWIDTHS
 from propercal.generators import Brier, Log
 from propercal.inference import calibration_test

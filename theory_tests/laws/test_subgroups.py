@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propercal import calibration_test, decompose, decompose_groups
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
 from propercal.generators import as_generator
 from propercal.simulation import TemperatureScaledSimplex
 from propercal.subgroups.worst import _on_one_scale, _step_down, worst_group_test

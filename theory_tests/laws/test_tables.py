@@ -13,7 +13,7 @@ import pytest
 from scipy.special import expit, gammaln, logsumexp
 
 from propercal import decompose
-from propercal._data.notions import Problem
+from propercal._data.predictions.notions import Problem
 from propercal._kernels.kernels import DirichletKernel
 from propercal._methods.correction import residuals, without_fold
 from propercal._methods.recipe import make_recipe

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from propercal import decompose
-from propercal._data.groups import validate_groups
-from propercal._data.predictions import validate
+from propercal._data.dependence.groups import validate_groups
+from propercal._data.predictions.predictions import validate
 from propercal._methods.folds import assign_folds
 from propercal.generators import as_generator
 from propercal.methods import Debiased

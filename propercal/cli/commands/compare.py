@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_term(text: str) -> None:
-    from propercal._data.messages import unknown_name
+    from propercal._data.words.messages import unknown_name
 
     if text not in _TERMS:
         raise unknown_name("term", text, _TERMS)

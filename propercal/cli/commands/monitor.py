@@ -144,7 +144,7 @@ def _read_state(options: argparse.Namespace) -> CalibrationMonitor | None:
 
 def _check_positive(monitor: CalibrationMonitor, options: argparse.Namespace) -> None:
     """Raise where the caller says another positive class than the state has."""
-    from propercal._data.tokens import key
+    from propercal._data.words.tokens import key
 
     said, has = options.pos_label, monitor._own.pos_label
     names = monitor._seen.reading.names
@@ -195,7 +195,7 @@ def _check_apart(chunk: Chunk, path: Path, seen: set[str]) -> None:
     """Raise where ids occur again that were `seen` before; rows of one time are several."""
     import pandas as pd
 
-    from propercal._data.times import times_of
+    from propercal._data.rows.times import times_of
     from propercal._files.rows import check_apart, repeated
 
     if not chunk.ids or times_of(pd.Index(chunk.ids)):

@@ -156,8 +156,8 @@ def _event(data: PredictionFile, options: argparse.Namespace) -> dict[str, Any]:
     """Return the class that is shown, as text."""
     if options.event is None:
         return {}
-    from propercal._data.columns import keys
-    from propercal._data.tokens import key
+    from propercal._data.classes.columns import keys
+    from propercal._data.words.tokens import key
     from propercal._files.matching import classes_read
 
     names, classes = data.class_names, classes_read(data)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.labels import check_counted, numbers_left
-from propercal._data.weights import Floats
+from propercal._data.classes.labels import check_counted, numbers_left
+from propercal._data.predictions.weights import Floats
 
 
 class Counted(NamedTuple):

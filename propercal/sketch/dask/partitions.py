@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.alignment import align
-from propercal._data.columns import keys, names_of
-from propercal._data.counting import without_void
-from propercal._data.holders import Held, hold, is_labelled
-from propercal._data.lazy_tables import collected
-from propercal._data.messages import bad_value
-from propercal._data.naming import Naming
-from propercal._data.reading import USUAL_NAMES, read_numpy
-from propercal._data.rows import check_others, in_order_of
+from propercal._data.classes.columns import keys, names_of
+from propercal._data.classes.counting import without_void
+from propercal._data.classes.naming import Naming
+from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.reading import USUAL_NAMES, read_numpy
+from propercal._data.predictions.alignment import align
+from propercal._data.rows.rows import check_others, in_order_of
+from propercal._data.words.messages import bad_value
 from propercal.sketch.dask.row_order import ARGUMENTS, may_move
 from propercal.sketch.dask.shards import Columns
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.columns import check_names_of_logits, warn_of_absent
-from propercal._data.links import check_link
-from propercal._data.messages import bad_value, held_warnings, warn
-from propercal._data.notions import as_notion
-from propercal._data.reading import USUAL_NAMES, check_scalar
-from propercal._data.settings import check_flag, taken_at_word
+from propercal._data.classes.columns import check_names_of_logits, warn_of_absent
+from propercal._data.inputs.reading import USUAL_NAMES, check_scalar
+from propercal._data.inputs.settings import check_flag, taken_at_word
+from propercal._data.predictions.links import check_link
+from propercal._data.predictions.notions import as_notion
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal._kernels.algorithm import resolve_algorithm
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import Method

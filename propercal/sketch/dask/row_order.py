@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.holders import Held
-from propercal._data.messages import bad_value
-from propercal._data.reading import read_numpy
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import read_numpy
+from propercal._data.words.messages import bad_value
 
 #: What partitions hold, in this order.
 ARGUMENTS = "y_true", "y_proba", "sample_weight"

@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, namespace
-from propercal._data.alignment import align
-from propercal._data.columns import OtherColumnsError, order_of_columns
-from propercal._data.holders import Held, hold
-from propercal._data.labels import read_values
-from propercal._data.messages import bad_value, columns_said, held_warnings
-from propercal._data.notions import as_notion
-from propercal._data.predictions import validate
-from propercal._data.reading import read_numpy
-from propercal._data.rows import in_order_of
-from propercal._data.weights import Floats, weights_given
+from propercal._data.classes.columns import OtherColumnsError, order_of_columns
+from propercal._data.classes.labels import read_values
+from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.reading import read_numpy
+from propercal._data.predictions.alignment import align
+from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.predictions import validate
+from propercal._data.predictions.weights import Floats, weights_given
+from propercal._data.rows.rows import in_order_of
+from propercal._data.words.messages import bad_value, columns_said, held_warnings
 from propercal._kernels.bandwidth import select_by_risk
 from propercal._kernels.kernels import as_kernel
 from propercal._typing import Array

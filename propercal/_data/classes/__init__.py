@@ -1,0 +1,1 @@
+"""Which column is which class: labels, names, the positive class; readings in doubt."""

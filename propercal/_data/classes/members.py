@@ -1,0 +1,83 @@
+"""Columns that are all of one kind: members of an ensemble, quantiles, coordinates of a layer."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.classes.columns import numbers_rows
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.words.messages import bad_value
+from propercal._data.words.tokens import content, key, tokens
+
+#: Names of what came true, in lower case.
+_LABELS = {
+    *("label", "labels", "target", "targets", "truth", "ground_truth", "true", "y_true", "ytrue"),
+    *("outcome", "outcomes", "actual", "actuals"),
+}
+_OUTCOMES = _LABELS | {
+    *("obs", "y_obs", "yobs", "observed", "observation", "observations"),
+}
+#: Names of what is known of a row beside its predictions.
+_OF_SAMPLING = {"sample_weight", "sample_weights", "fold", "split"}
+_OF_ROWS = _OF_SAMPLING | {
+    *("weight", "weights", "group", "groups", "case", "cases", "epoch", "season"),
+    *("date", "time", "datetime", "timestamp", "year", "month", "day", "hour", "valid_time"),
+    *("init_time", "issue_time", "reference_time", "lead", "leadtime", "lead_time", "horizon"),
+    *("step", "station", "site", "location", "lat", "latitude", "lon", "longitude", "altitude"),
+    "elevation",
+}
+#: Words of what is computed of a distribution; the first ones are no quantiles either.
+_MOMENTS = {
+    *("mean", "average", "avg", "std", "sd", "stdev", "sigma", "variance", "var", "spread"),
+    *("loc", "scale", "count", "skew", "kurtosis", "iqr"),
+}
+_ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
+#: Words of a forecast as a whole.
+_OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
+
+#: What names say that columns are not, and words that none of them consists of.
+_NONE_OF = {
+    "activations": (_LABELS | _OF_SAMPLING, set[str]()),
+    "members": (_OUTCOMES | _OF_ROWS, _MOMENTS | _ORDER_STATISTICS),
+    "quantiles": (_OUTCOMES | _OF_ROWS, _MOMENTS),
+}
+
+
+def check_members(held: Held, labels: Held, argument: str, called: Names, what: str) -> None:
+    """Raise if one of several columns of `what` is by its name the outcome, or another thing."""
+    outcome = key(labels.name) if isinstance(labels.name, str) else None
+    for name in held.columns or ():
+        is_outcome = outcome is not None and key(name) == outcome
+        if is_outcome or numbers_rows(name) or _is_another_thing(name, what):
+            raise bad_value(
+                argument,
+                f"a column named {name!r}" + (f", as {called.labels} is" if is_outcome else ""),
+                f"columns of {what} alone",
+                f"drop it, or rename it if it is one of the {what}",
+            )
+
+
+def _is_another_thing(name: object, what: str) -> bool:
+    if not isinstance(name, str):
+        return False
+    names, words = _NONE_OF[what]
+    said = set(content(name) or tokens(name)) - _OF_FORECASTS
+    return _bare(name) in names or bool(said and said <= words)
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name.lower()).strip("_")
+
+
+def column_of_outcomes(members: npt.NDArray[np.float64], outcome: npt.NDArray[np.float64]) -> int:
+    """Return the place of the one of several columns that is the outcome in every row, else −1.
+
+    Few rows, or few values, may be foretold, and a forecast without a spread is one column.
+    """
+    equal = np.flatnonzero((members == outcome[:, None]).all(axis=0))
+    told = members.shape[1] > 1 and len(equal) == 1 and len(np.unique(outcome)) >= 10
+    return int(equal[0]) if told else -1

@@ -1,0 +1,202 @@
+"""Names of groups: which of them are equal, and which stand for no group at all.
+
+Groups are counted, so that numbers must not meet in floating point, and a number is the same
+group as its digits. What says of rows that they have no group would else be one large group.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from math import inf
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import is_array
+from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.noted_indexes import index_columns
+from propercal._data.inputs.reading import is_missing
+from propercal._data.inputs.texts import alike, is_nothing, nearly_equal
+from propercal._data.words.messages import bad_value, some_rows, warn
+from propercal._data.words.tokens import key
+
+
+def exact(argument: str, groups: Any) -> Any:
+    """Return groups with numbers as text where floating point, or text among them, matters."""
+    values = _one_by_one(groups)
+    if values is None or not _need_names(values):
+        return groups
+    names = np.empty(len(values), dtype=object)
+    names[:] = [_name(each) for each in values]
+    if is_labelled(groups):
+        return groups.copy(data=names.reshape(groups.shape))
+    held = hold(argument, groups)
+    return replace(held, values=names.reshape(tuple(held.values.shape)))
+
+
+def _one_by_one(groups: Any) -> list[Any] | None:
+    """Return values as Python has them; None where a type says that all are alike."""
+    if groups is None or isinstance(groups, Held):
+        return None
+    if isinstance(groups, list | tuple):
+        plain = all(isinstance(each, str | Number) or is_missing(each) for each in groups)
+        return list(groups) if plain else None
+    dtype = getattr(groups, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind != "O":
+        return None
+    if is_labelled(groups) or isinstance(groups, np.ndarray):
+        return np.ravel(np.ma.getdata(np.asarray(groups))).tolist()
+    if is_array(groups):
+        return None
+    if hasattr(type(groups), "iloc") and hasattr(type(groups), "to_pandas"):
+        # On a device (cuDF), values have no list.
+        return _one_by_one(groups.to_pandas())
+    if hasattr(type(groups), "iloc") and getattr(groups, "ndim", 1) == 2:
+        return _one_by_one(groups.iloc[:, 0]) if groups.shape[1] == 1 else None
+    if hasattr(groups, "column_names") or hasattr(groups, "columns"):
+        return _only_column(groups)
+    for name in ("to_list", "to_pylist", "tolist"):
+        if hasattr(type(groups), name):
+            return list(getattr(groups, name)())
+    return None
+
+
+def _only_column(table: Any) -> list[Any] | None:
+    names = list(getattr(table, "column_names", None) or table.columns)
+    index = index_columns(table) if hasattr(table, "column_names") else []
+    names = [each for each in names if each not in index]
+    if len(names) != 1 or not isinstance(names[0], str) or not hasattr(table, "__getitem__"):
+        return None
+    return None if hasattr(table, "collect") else _one_by_one(table[names[0]])
+
+
+def _need_names(values: list[Any]) -> bool:
+    numbers = [each for each in values if isinstance(each, Number) and not is_missing(each)]
+    if numbers and any(isinstance(each, str) for each in values):
+        return True
+    others = (each for each in numbers if not isinstance(each, float | complex | np.inexact))
+    return any(_is_rounded(each) for each in others)
+
+
+def _is_rounded(value: Any) -> bool:
+    """Tell whether floating point has another number for a number."""
+    try:
+        return bool(float(value) != value or abs(value) >= 2**53)
+    except OverflowError:
+        return True
+
+
+def _name(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return str(value)
+    if isinstance(value, str):
+        return key(value)
+    if not isinstance(value, Number) or isinstance(value, complex):
+        return value
+    if is_missing(value):
+        return None
+    number: Any = value
+    if abs(number) == inf:
+        # As floating point, which every type has alike.
+        return str(float(number))
+    if _is_rounded(value):
+        return str(Fraction(number))
+    number = float(number)
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def decoded(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels with bytes, as HDF5 has them, as the text that they are."""
+    if values.dtype.kind == "S":
+        return np.char.decode(values, "utf-8", "surrogateescape")
+    if values.dtype.kind != "O" or bytes not in set(map(type, values.tolist())):
+        return values
+    text = np.empty(len(values), dtype=object)
+    text[:] = [
+        each.decode("utf-8", "surrogateescape") if isinstance(each, bytes) else each
+        for each in values.tolist()
+    ]
+    return text
+
+
+def check_present(
+    argument: str, used: npt.NDArray[Any], rows: npt.NDArray[np.intp], held: Held
+) -> None:
+    """Raise if the groups of rows that count say, as text or as a code, that they are missing."""
+    odd = _absent(used)
+    if odd.any():
+        raise bad_value(
+            argument,
+            f"{used[odd].tolist()[0]!r} at {some_rows(held.given(rows[odd]))}",
+            "a group for each row, not what is written for a missing one",
+            "give rows that depend on no others a label of their own, or drop them; rename a group "
+            "that is called so",
+        )
+
+
+def check_not_rounded(
+    argument: str, used: npt.NDArray[Any], rows: npt.NDArray[np.intp], held: Held
+) -> None:
+    """Raise if numbers in floating point are so large that others may have been rounded to them."""
+    most = 2.0 ** (np.finfo(used.dtype).nmant + 1)
+    odd = ~(np.abs(used) < most)
+    if odd.any():
+        raise bad_value(
+            argument,
+            f"{float(used[odd][0])!r} at {some_rows(held.given(rows[odd]))}",
+            f"numbers below {most:.0f}, as {used.dtype} has not all that are larger",
+            "read them as integers or as text, so that different ones stay apart",
+        )
+
+
+def named_alike(
+    argument: str, values: npt.NDArray[Any], used: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Return labels in which equal numbers are written alike, or raise for texts that seem equal.
+
+    `used` are those of rows that count.
+    """
+    texts = {each for each in used.tolist() if isinstance(each, str)}
+    pair = alike(sorted(texts))
+    if pair is not None:
+        raise bad_value(
+            argument,
+            f"groups {pair[0]!r} and {pair[1]!r}, equal but for blanks or the form of letters",
+            "one text for each group",
+            "strip them, and bring them into one form by unicodedata.normalize",
+        )
+    near = nearly_equal(sorted({str(key(each)) for each in texts}))
+    if near is not None:
+        warn(
+            f"{argument} has the groups {near[0]!r} and {near[1]!r}, which are {near[2]}: read as "
+            "two groups. Write them in one way if they are one."
+        )
+    if len({key(each) for each in texts}) == len(texts):
+        return values
+    names = np.empty(len(values), dtype=object)
+    names[:] = [key(each) if isinstance(each, str) else each for each in values.tolist()]
+    return names
+
+
+def _absent(used: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    none = np.zeros(len(used), dtype=bool)
+    if used.dtype.kind in "if":
+        # Codes of categories have −1 for none of them.
+        found = bool(len(used)) and used.min() == -1 < used.max()
+        if used.dtype == np.int64 and not found:
+            # Times that are missing, as integers.
+            return np.asarray(used == np.iinfo(np.int64).min)
+        return used == -1 if found else none
+    if used.dtype.kind not in "OU":
+        return none
+    texts = {each for each in used.tolist() if isinstance(each, str)}
+    empty = {each for each in texts if is_nothing(each)}
+    if "-1" in texts and len(texts) > 1 and all(re.fullmatch(r"-1|\d+", each) for each in texts):
+        empty.add("-1")
+    if not empty:
+        return none
+    return np.array([isinstance(each, str) and each in empty for each in used.tolist()])

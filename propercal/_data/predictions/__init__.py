@@ -1,0 +1,1 @@
+"""Labels, predictions and weights in one order → Predictions → problems of a notion."""

@@ -1,0 +1,109 @@
+"""What no name decides of labels and predictions that were read: looked at, one after the other.
+
+What is said of columns may be why rows seem to stand in another order, so that these are looked at
+last, and only where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import like, namespace, to_numpy
+from propercal._data.classes.from_zero import (
+    are_in_doubt,
+    evidence_of_shift,
+    warn_of_no_zero,
+    warn_of_shift,
+)
+from propercal._data.classes.labels import Classes
+from propercal._data.classes.other_readings import (
+    FLOOR,
+    Doubted,
+    doubt_class,
+    doubt_columns,
+    doubt_marks,
+    some_rows_of,
+)
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.alignment import Aligned
+from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._typing import Array
+
+Used = npt.NDArray[np.bool_] | None
+
+
+def doubt(
+    values: tuple[Array, Array, Array | None],
+    classes: Classes,
+    used: Used,
+    held: Aligned,
+    names: Names,
+) -> None:
+    """Say so if predictions do not go with how labels of rows that count were read.
+
+    `values` are probabilities and their logarithms, and, of columns that are separate, those of
+    what is left of 1.
+    """
+    prob, log_prob, log_rest = values
+    by_place = classes.by_order or classes.listed
+    one_index = have_index_of_one(held.labels, held.proba)
+    if not (classes.in_doubt or by_place or classes.unsaid or one_index):
+        return
+    rows = slice(None) if used is None else used
+    said = False
+    if classes.in_doubt and log_rest is None:
+        said = _doubt_count(to_numpy(prob)[rows], classes, used, names)
+    if by_place and not said:
+        shape = held.labels.values.shape
+        marks = len(shape) == 2 and shape[1] > 1
+        doubted = Doubted(held.proba.columns, classes.listed, marks)
+        said = _doubt_order(log_prob, log_rest, classes, used, doubted, names)
+    if classes.unsaid and log_rest is None and not held.proba.first:
+        assert classes.codes is not None  # noqa: S101  # as its caller has seen
+        occurred = classes.codes[rows] == 1
+        name = held.proba.name
+        said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
+    if one_index and not said:
+        doubt_rows((log_prob, log_rest), classes, used, (held.labels, held.proba), names)
+
+
+def _doubt_count(prob: npt.NDArray[Any], classes: Classes, used: Used, names: Names) -> bool:
+    """Warn, and tell, where labels without a 0 may be counted from 1."""
+    assert classes.codes is not None  # noqa: S101
+    label, k = classes.codes if used is None else classes.codes[used], prob.shape[1]
+    occurring = set(label.tolist())
+    if are_in_doubt(occurring, k):
+        return warn_of_no_zero(float(prob[:, 0].sum()), k, names.labels, names.proba)
+    nats = evidence_of_shift(prob, label)
+    return warn_of_shift(nats, occurring, k, names.labels, names.proba)
+
+
+def _doubt_order(
+    log_prob: Array,
+    log_rest: Array | None,
+    classes: Classes,
+    used: Used,
+    doubted: Doubted,
+    names: Names,
+) -> bool:
+    """Warn, and tell, where columns are rather those of the classes in another order."""
+    marks = classes.indicator
+    n, k = classes.n_samples, int(log_prob.shape[1])
+    some = some_rows_of(n if used is None else int(used.sum()), k)
+    if some is not None or used is not None:
+        all_rows = np.arange(n) if used is None else np.flatnonzero(used)
+        some = all_rows if some is None else all_rows[some]
+        xp, at = namespace(log_prob), like(some, log_prob)
+        log_prob = xp.take(log_prob, at, axis=0)
+        log_rest = None if log_rest is None else xp.take(log_rest, at, axis=0)
+    if log_rest is not None:
+        assert marks is not None  # noqa: S101
+        own, rest = (np.maximum(to_numpy(each), FLOOR) for each in (log_prob, log_rest))
+        marks = marks if some is None else marks[some]
+        return doubt_marks(own - rest, marks, doubted, classes.names, names)
+    assert classes.codes is not None  # noqa: S101
+    label = classes.codes if some is None else classes.codes[some]
+    return doubt_columns(to_numpy(log_prob), label, doubted, classes.names, names)

@@ -1,0 +1,162 @@
+"""Rows of which one side alone has an index: whether they are rather in the order of that.
+
+They stand side by side, unless predictions say that they are to be sorted by the index, by one of
+its levels or by a coordinate: as pandas sorts values; by the numbers in texts, so that row_9 comes
+before row_10; or by the times that texts are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import to_numpy
+from propercal._data.classes.labels import Classes
+from propercal._data.classes.other_readings import FLOOR, evidence_of
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.rows.rows import some_of
+from propercal._data.rows.times import times_of
+from propercal._data.words.messages import warn
+
+Floats = npt.NDArray[np.floating[Any]]
+Order = npt.NDArray[np.intp]
+
+#: Texts that are taken apart.
+_MOST_TEXTS = 1_000_000
+
+
+class Sorted(NamedTuple):
+    """An order that an index says."""
+
+    order: Order
+    """Where each row of it was."""
+    what: str
+    """What rows are sorted by, in words."""
+    how: str
+    """How to sort them."""
+    index: Any
+
+
+def have_index_of_one(labels: Held, proba: Held) -> bool:
+    """Tell whether labels or predictions alone say which row is which."""
+    return _says(labels) != _says(proba)
+
+
+def _says(held: Held) -> bool:
+    return held.rows is not None or bool(held.others)
+
+
+def doubt_rows(
+    both: tuple[Any, Any],
+    classes: Classes,
+    used: npt.NDArray[np.bool_] | None,
+    sides: tuple[Held, Held],
+    called: Names,
+) -> None:
+    """Warn where rows of which one side has an index are rather in the order of that.
+
+    `both` are the logarithms of predictions, and, of columns that are separate, those of what is
+    left of 1.
+    """
+    labels, proba = sides
+    held = labels if _says(labels) else proba
+    log_prob = both[0]
+    found = [each for each in orders_of(held) if len(each.order) == len(log_prob)]
+    if not found:
+        return
+    values = [np.maximum(to_numpy(each), FLOOR) for each in both if each is not None]
+    gains = [(_gain(values, classes, used, each.order, held is proba), each) for each in found]
+    nats, best = max(
+        ((evidence_of(gain, tried=log(len(found))), each) for gain, each in gains),
+        key=lambda pair: pair[0],
+    )
+    if nats:
+        mine, its = called.proba, called.labels
+        mine, its = (mine, its) if held is proba else (its, mine)
+        warn(
+            f"{mine} has the index {some_of(best.index)}, and {its} has none: rows were read side "
+            f"by side, though by {called.proba} labels are e^{nats:.0f} times as probable if "
+            f"{mine} is sorted by {best.what}. {best.how}, or pass .to_numpy() of it if rows stand "
+            "side by side."
+        )
+
+
+def _gain(
+    values: list[Floats],
+    classes: Classes,
+    used: npt.NDArray[np.bool_] | None,
+    order: Order,
+    of_proba: bool,
+) -> Floats:
+    """Return by how much labels are more probable in another order, of rows that count in both."""
+    rows, other = (order, np.arange(len(order))) if of_proba else (np.arange(len(order)), order)
+    if used is not None:
+        both = used[rows] & used[other]
+        rows, other = rows[both], other[both]
+    return _log_likelihood(values, classes, rows, other) - _log_likelihood(
+        values, classes, rows, rows
+    )
+
+
+def _log_likelihood(values: list[Floats], classes: Classes, rows: Order, labels: Order) -> Floats:
+    """Return the logarithm of the probability of some labels by predictions of some rows."""
+    if classes.codes is not None:
+        found: Floats = values[0][rows, classes.codes[labels]]
+        return found
+    assert classes.indicator is not None  # noqa: S101
+    log_prob, log_rest = values
+    marked = np.where(classes.indicator[labels], log_prob[rows], log_rest[rows])
+    return np.asarray(marked.sum(axis=1))
+
+
+def orders_of(held: Held) -> list[Sorted]:
+    """Return each other order of rows that an index, or coordinates of other names, may say."""
+    found: list[Sorted] = []
+    for what, how, index in _parts_of(held):
+        for order, by, fix in _orders_of(index, what, how):
+            known = [np.arange(len(order)), *(each.order for each in found)]
+            if not any(np.array_equal(order, each) for each in known):
+                found.append(Sorted(order, by, fix, index))
+    return found
+
+
+def _parts_of(held: Held) -> Iterator[tuple[str, str, Any]]:
+    """Yield each index of one level, what it is called, and how rows are sorted by it."""
+    index = held.rows
+    if index is not None and index.nlevels == 1:
+        yield "its index", "Call .sort_index() on it", index
+    elif index is not None:
+        for i, name in enumerate(index.names):
+            level = i if name is None else name
+            how = f"Call .sort_index(level={level!r}) on it"
+            yield f"level {level!r} of its index", how, index.get_level_values(i)
+    for name, each in held.others.items():
+        yield f"the coordinate {name!r}", f"Call .sortby({name!r}) on it", each
+
+
+def _orders_of(index: Any, what: str, how: str) -> Iterator[tuple[Order, str, str]]:
+    try:
+        if not index.is_monotonic_increasing:
+            order = np.asarray(index.argsort(kind="stable"))
+            yield order, what, how if index.is_unique else how.replace("()", '(kind="stable")')
+    except (TypeError, ArithmeticError):
+        # Values that have no order, as a Decimal NaN, or are not hashable.
+        return
+    if index.inferred_type != "string" or len(index) > _MOST_TEXTS:
+        return
+    how = "Sort it so"
+    texts = index.tolist()
+    if any(map(re.compile(r"\d").search, texts[:1])):
+        parts = [re.split(r"(\d+)", text) for text in texts]
+        keys = [[int(x) if x.isdecimal() else x for x in each] for each in parts]
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+        yield order, f"the numbers in {what}", how
+    for times in times_of(index):
+        if times is not index:
+            yield np.asarray(times.argsort(kind="stable")), f"the times in {what}", how

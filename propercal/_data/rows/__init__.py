@@ -1,0 +1,1 @@
+"""Which row is which: indexes, coordinates, dimensions, times."""

@@ -1,0 +1,390 @@
+"""The index of rows: which row of one argument is which of another, or an error.
+
+Rows are matched by the values of an index, whatever its dtype, and levels of an index by their
+names. A default range index says nothing, unless the other one has the same numbers in another
+order: then rows were shuffled before or after the one was made, and nobody but the caller knows
+which. So does a range that a table of pyarrow notes, which stays as it is where rows are moved; if
+it is no default one, rows of other numbers are refused as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.inputs.holders import Held
+from propercal._data.inputs.reading import is_hashable
+from propercal._data.words.messages import bad_value
+from propercal._data.words.tokens import key
+
+Order = npt.NDArray[np.intp]
+
+
+class InOrder(NamedTuple):
+    """Data whose rows were brought into an order."""
+
+    held: Held
+    order: Order | None
+    """Where each row was before; None where all stand as they did."""
+
+
+def some_of(index: Any) -> str:
+    """Return the first values of an index in words."""
+    values = [str(value) for value in index[:4]]
+    return ", ".join(values) + (", ..." if len(index) > len(values) else "")
+
+
+def order_of(rows: Any, wanted: Any) -> Order | None:
+    """Return where each of `wanted` is among `rows`; None if not each is there once."""
+    if len(rows) != len(wanted):
+        return None
+    rows, wanted = _in_one_zone(rows, wanted)
+    leveled = _with_levels_of(rows, wanted)
+    if leveled is None:
+        return np.arange(len(rows)) if are_equal(rows, wanted) else None
+    if are_equal(leveled, wanted):
+        return np.arange(len(rows))
+    if not _are_unique(leveled, wanted):
+        return None
+    try:
+        apart = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
+        apart |= not _are_of_one_type(leveled, wanted)
+        order = _places(leveled, wanted) if apart else leveled.get_indexer(wanted)
+    except (TypeError, ValueError):
+        # Of types that pandas does not compare.
+        order = _places(leveled, wanted)
+    return _by_digits(leveled, wanted) if (order < 0).any() else order
+
+
+def _by_digits(rows: Any, wanted: Any) -> Order | None:
+    """Return the same where one has numbers and the other their digits, which are one name."""
+    if {rows.nlevels, wanted.nlevels} != {1} or not {rows.inferred_type, wanted.inferred_type} & {
+        "string",
+        "mixed-integer",
+    }:
+        return None
+    own, others = ([key(value) for value in index.tolist()] for index in (rows, wanted))
+    places = {name: row for row, name in enumerate(own) if is_hashable(name)}
+    if len(places) < len(own) or len({*map(str, others)}) < len(others):
+        return None
+    order = np.array([places.get(name, -1) for name in others], dtype=np.intp)
+    return None if (order < 0).any() else order
+
+
+def _in_one_zone(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return times of two zones in one: where summer time ends, Python compares them with none."""
+    zones = [getattr(each, "tz", None) for each in (first, second)]
+    if None in zones or zones[0] == zones[1]:
+        return first, second
+    return first.tz_convert("UTC"), second.tz_convert("UTC")
+
+
+def are_equal(first: Any, second: Any) -> bool:
+    """Tell whether two indexes have the same values in the same order."""
+    if _are_of_one_type(first, second):
+        return bool(first.equals(second))
+    return bool(first.tolist() == second.tolist())
+
+
+def _are_of_one_type(first: Any, second: Any) -> bool:
+    """Tell whether values are of one type: of several, pandas reads text as times, its way.
+
+    Integers of two types it may compare in floating point, which has not all of them.
+    """
+    own, others = (
+        [getattr(each, "categories", each) for each in (x.levels if x.nlevels > 1 else [x])]
+        for x in (first, second)
+    )
+    return [(x.dtype, x.inferred_type) for x in own] == [(x.dtype, x.inferred_type) for x in others]
+
+
+def _places(rows: Any, wanted: Any) -> Order:
+    try:
+        places = {value: i for i, value in enumerate(rows.tolist())}
+        return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
+    except TypeError:
+        # Of values that are not hashable none is found.
+        return np.full(len(wanted), -1)
+
+
+def _with_levels_of(rows: Any, wanted: Any) -> Any:
+    """Return `rows` with its levels in the order of those of `wanted`; None if names differ."""
+    names, others = list(rows.names), list(wanted.names)
+    if len(names) == len(others) == 1 or names == others:
+        return rows
+    if None in names or len(set(names)) != len(names) or set(names) != set(others):
+        return None
+    return rows.reorder_levels(others)
+
+
+def _are_unique(*indexes: Any) -> bool:
+    try:
+        return all(each.is_unique for each in indexes)
+    except TypeError:
+        # Lists in an index are not hashable.
+        return False
+
+
+def in_place(order: Order) -> bool:
+    """Tell whether rows stand in their order."""
+    return bool(np.array_equal(order, np.arange(len(order))))
+
+
+def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
+    """Tell whether an index does not say another order of the same rows.
+
+    Values that repeat may have that in common by chance, unless both have the `same_name`.
+    """
+    if are_equal(own, wanted):
+        return True
+    own, wanted = own.tolist(), wanted.tolist()
+    try:
+        counted = Counter(own)
+        if counted != Counter(wanted):
+            own, wanted = ([row_key(each) for each in values] for values in (own, wanted))
+            counted = Counter(own)
+        if counted != Counter(wanted):
+            return True
+    except TypeError:
+        # Lists in an index are not hashable.
+        return True
+    return own == wanted or not (same_name or len(counted) == len(own))
+
+
+def row_key(value: Any) -> Any:
+    """Return what values have in common that stand for the same row, such as 7, "7" and "007".
+
+    Times are those of the clock, whatever the zone, from the year on if they are text.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    time = _time(value)
+    if time is not None:
+        return time
+    if isinstance(value, str):
+        value = value.strip()
+        value = value.lstrip("0") or "0" if value.isdecimal() else value
+    return key(value) if isinstance(value, str | int | float) else value
+
+
+def _time(value: Any) -> str | None:
+    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
+    if hasattr(value, "start_time"):
+        value = value.start_time
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip()) if "-" in value else None
+        except ValueError:
+            return None
+    if not isinstance(value, date) or value != value:
+        # What is missing is no time either.
+        return None
+    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
+
+
+def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
+    """Return coordinates of other names as an index, where they are all levels of one; or None."""
+    names = [] if index is None or index.nlevels < 2 else list(index.names)
+    if not names or not set(names) <= set(others):
+        return None
+    return type(index).from_arrays([others[name] for name in names], names=names)
+
+
+def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    """Refuse coordinates that name rows which the other has in another order.
+
+    Beside an index it is that of a dimension that counts, where there is one. What has one name on
+    both sides, coordinates or levels of an index, is the same, also where values repeat.
+    """
+    pairs: list[tuple[str, Any, str, Any]] = []
+    if held.rows is None or other.rows is None:
+        for name, each in held.others.items() if other.rows is not None else ():
+            pairs.append((f"coordinates {name!r}", each, "index", other.rows))
+        for name, each in other.others.items() if held.rows is not None else ():
+            pairs.append(("an index", held.rows, f"coordinates {name!r}", each))
+        own, wanted = (
+            with_levels(one.others, two.rows) if one.rows is None else one.rows
+            for one, two in ((held, other), (other, held))
+        )
+        if own is not None and wanted is not None:
+            pairs.append(("an index", own, "levels", wanted))
+    for own, each, theirs, wanted in pairs:
+        if not agree(each, wanted):
+            raise _in_another_order(argument, own, theirs, other_argument)
+    own_levels, levels = _named_levels(held), _named_levels(other)
+    for name, each in {**own_levels, **held.others}.items():
+        of_index = name not in held.others
+        wanted = other.others.get(name, None if of_index else levels.get(name))
+        if wanted is not None and not agree(each, wanted, same_name=True):
+            own = f"an index {name!r}" if of_index else f"coordinates {name!r}"
+            theirs = f"coordinates {name!r}" if name in other.others else f"index {name!r}"
+            raise _in_another_order(argument, own, theirs, other_argument)
+
+
+def _named_levels(held: Held) -> dict[Hashable, Any]:
+    """Return the levels of an index that have names, or all of it where it has one level."""
+    names = [] if held.rows is None else list(held.rows.names)
+    if len(set(names)) < len(names):
+        return {}
+    return {name: held.rows.get_level_values(name) for name in names if name is not None}
+
+
+def _in_another_order(argument: str, own: str, theirs: str, other_argument: str) -> ValueError:
+    return bad_value(
+        argument,
+        f"{own} in another order than the {theirs} of {other_argument}",
+        "rows in one order",
+        "bring both into one order, or make coordinates the index of their dimension, by "
+        ".swap_dims",
+    )
+
+
+def n_rows(held: Held) -> int:
+    """Return the number of rows."""
+    return int(held.values.shape[0]) if held.values.ndim else 0
+
+
+def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> InOrder:
+    """Return `held` with its rows in the order of those of `other`, or raise."""
+    if n_rows(held) != n_rows(other):
+        # Whoever needs as many rows of both says so.
+        return InOrder(held, None)
+    if held.rows is None or other.rows is None:
+        check_not_shuffled(held, other, argument, other_argument)
+        return InOrder(held, None)
+    order = order_of(held.rows, other.rows)
+    if order is None:
+        raise _other_rows(held.rows, other.rows, argument, other_argument)
+    if in_place(order):
+        return InOrder(held, None)
+    names, others = list(held.rows.names), list(other.rows.names)
+    if len(names) == 1 and None not in (*names, *others) and names != others:
+        raise bad_value(
+            argument,
+            f"rows of the index {names[0]!r}",
+            f"those of {others[0]!r}, as {other_argument} has, or in one order",
+            "name both alike, by .rename_axis(index=...), if they number the same",
+        )
+    return InOrder(replace(held.take(order), rows=other.rows), order)
+
+
+def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> ValueError:
+    if rows.nlevels == wanted.nlevels > 1 and _with_levels_of(rows, wanted) is None:
+        return bad_value(
+            argument,
+            f"rows of an index of levels {list(rows.names)}",
+            f"levels {list(wanted.names)}, as {other_argument} has",
+            "name the levels of both alike, by .rename_axis(index=[...])",
+        )
+    return bad_value(
+        argument,
+        f"rows of the index {some_of(rows)}",
+        f"the rows of {other_argument}, {some_of(wanted)}, each of them once",
+        "select the same rows of both, or call .reset_index(drop=True) on both (xarray: "
+        ".drop_vars) if they are in the same order",
+    )
+
+
+def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: str) -> None:
+    """Refuse an index, or a range, that has the numbers of another one in another order.
+
+    Beside a default index so may a level of an index have, or a coordinate, which was one before
+    rows were put together anew.
+    """
+    if held.counted and other.counted:
+        return
+    own, wanted = _numbered(held), _numbered(other)
+    if own is not None and wanted is not None:
+        noted = not (held.noted is other.noted is None or held.counted or other.counted)
+        if noted and order_of(own, wanted) is None:
+            raise _other_rows(own, wanted, argument, other_argument)
+    for mine, its in _numbered_pairs(held, other):
+        numbers, others = row_numbers(mine), row_numbers(its)
+        if numbers is None or others is None or np.array_equal(numbers, others):
+            continue
+        if not np.array_equal(np.sort(numbers), np.sort(others)):
+            continue
+        raise bad_value(
+            argument,
+            f"rows of the index {some_of(mine)}",
+            f"the order of {other_argument}, whose index is {some_of(its)}",
+            "call .sort_index() on the shuffled one if its rows are to be brought back into "
+            "order, or .reset_index(drop=True) if rows stand side by side as they are (xarray: "
+            ".sortby, .drop_vars)",
+        )
+
+
+def _numbered_pairs(held: Held, other: Held) -> list[tuple[Any, Any]]:
+    """Return what may number the rows of both alike."""
+    own, wanted = _numbered(held), _numbered(other)
+    if other.counted:
+        return [(each, wanted) for each in _parts(own, held.others)]
+    if held.counted:
+        return [(own, each) for each in _parts(wanted, other.others)]
+    return [] if own is None or wanted is None else [(own, wanted)]
+
+
+def _parts(index: Any, others: Mapping[Hashable, Any]) -> list[Any]:
+    """Return an index, or each of its levels, and coordinates."""
+    if index is None or getattr(index, "nlevels", 1) == 1:
+        return [*([] if index is None else [index]), *others.values()]
+    return [*(index.get_level_values(i) for i in range(index.nlevels)), *others.values()]
+
+
+def _numbered(held: Held) -> Any:
+    """Return the index of rows, also one that only numbers them; None for none."""
+    index = held.noted if held.rows is None else held.rows
+    return np.arange(n_rows(held)) if index is None and held.counted else index
+
+
+def row_numbers(index: Any) -> Order | None:
+    """Return the values of an index as whole numbers, whatever their type; None if they are not."""
+    numbers = []
+    for value in _only_level(index).tolist():
+        number = _whole_number(value)
+        if number is None:
+            return None
+        numbers.append(number)
+    return np.array(numbers, dtype=np.intp)
+
+
+def _only_level(index: Any) -> Any:
+    """Return the only level of an index that differs from row to row, where it has several."""
+    if not hasattr(index, "levels"):
+        return index
+    levels = [index.get_level_values(i) for i in range(index.nlevels)]
+    levels = [each for each in levels if each.nunique() > 1]
+    return levels[0] if len(levels) == 1 else index
+
+
+def _whole_number(value: Any) -> int | None:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        value = re.sub(r"\.0+$", "", value.strip())
+        return int(value) if value.isdecimal() and len(value) < 16 else None
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None
+    if isinstance(value, int | float | Decimal) and 0 <= value < 2**53:
+        return int(value) if value == int(value) else None
+    return None
+
+
+def unmatched(argument: str, found: str, between: str) -> ValueError:
+    """Build the error for rows that nothing matches with one of two orders."""
+    return bad_value(
+        argument,
+        f"rows with {found}",
+        f"an index or coordinates: rows of {between} stand in different orders, and nothing says "
+        f"which of them {argument} has",
+        "give it the index of its rows, or bring all into one order first",
+    )

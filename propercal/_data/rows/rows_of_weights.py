@@ -1,0 +1,36 @@
+"""Rows of weights, or of groups, that nothing matches with those of labels and predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from propercal._data.inputs.holders import Held
+from propercal._data.rows.rows import in_place, n_rows, row_numbers, some_of, unmatched
+from propercal._data.words.messages import bad_value
+
+
+def check_weight_follows(weight: Held, labels: Held, argument: str, between: str) -> None:
+    """Refuse weights without an index beside two whose rows stand in different orders."""
+    if weight.rows is not None or n_rows(weight) != n_rows(labels):
+        return
+    raise unmatched(argument, "a default index" if weight.counted else "no index", between)
+
+
+def check_weight_not_shuffled(weight: Held, *others: Held, argument: str, beside: str) -> None:
+    """Refuse weights whose index moves the numbers of rows, where no others say which row is which.
+
+    They may have been taken from a table before or after its rows were shuffled.
+    """
+    says = any(
+        each.counted or not each.rows is each.noted is None or each.others for each in others
+    )
+    numbers = None if says or weight.rows is None else row_numbers(weight.rows)
+    if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
+        return
+    raise bad_value(
+        argument,
+        f"rows of the index {some_of(weight.rows)}",
+        f"0 to {len(numbers) - 1} in order, or an index of {beside} too: rows were shuffled, and "
+        "nothing says whether those of the others were",
+        "call .sort_index() on it if they were not, or pass .to_numpy() of it if they were",
+    )

@@ -1,0 +1,154 @@
+"""Whether rows stand in the order of their time stamps, or of their numbers.
+
+Times may be text, in one of the forms that pandas reads. Where a form has two meanings, as 3/4/2024
+has, rows are in order if either has them so.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from propercal._data.inputs.reading import is_missing
+from propercal._data.rows.rows import row_numbers
+
+#: Numbers that by chance do not fall from each to the next.
+_ENOUGH = 10
+#: What pandas calls an index of times, and one of other values that have an order of their own.
+_TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
+_ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
+#: Text that is in the order of time if it is in that of the alphabet, and other text of times.
+_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_TIME = re.compile(
+    rf"\d+([-/. ])\d+\1\d+|\b\d\d?:\d\d|\b{_MONTH}\W+\d|\d\W*{_MONTH}\b", re.IGNORECASE
+)
+#: Text that says a year too, without which those of two days, or of two years, are not compared.
+_DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
+#: What text that has the year first says of its zone.
+_OFFSET = re.compile(r"(?<=\d)\s*(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
+_ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
+
+
+def times_of(index: Any) -> list[Any]:
+    """Return the times of an index, in each way that it may be read; none for other values."""
+    index = _present(index)
+    if index.inferred_type in _TIMES:
+        return [index]
+    if index.inferred_type != "string":
+        return []
+    texts = index.tolist()
+    if all(map(_YEAR_FIRST.match, texts)):
+        return [_instants(index, texts)]
+    if not all(map(_TIME.search, texts)):
+        return []
+    return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
+
+
+def _instants(index: Any, texts: list[str]) -> Any:
+    """Return text that has the year first, as times where it is of several zones, if it is."""
+    import pandas as pd
+
+    zones = {None if found is None else found[0] for found in map(_OFFSET.search, texts)}
+    if len(zones) == 1 or None in zones:
+        return index
+    found = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    return index if found.hasnans else found
+
+
+def _present(index: Any) -> Any:
+    """Return the values of an index without categories, and without rows that have none.
+
+    Nothing says that these go back.
+    """
+    if index.dtype == object:
+        # pandas compares a value with itself, which not all allow.
+        missing = np.array([is_missing(each) for each in index.tolist()], dtype=bool)
+    else:
+        missing = index.isna()
+    index = index[~missing] if missing.any() else index
+    categories = getattr(index, "categories", None)
+    return index if categories is None else index.astype(categories.dtype)
+
+
+def _read(texts: list[str], day_first: bool) -> Any:
+    """Return text as times, without a zone where none has one."""
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        # That a form was not found, or has two meanings.
+        warnings.simplefilter("ignore")
+        found = pd.to_datetime(texts, errors="coerce", dayfirst=day_first, utc=True)
+    return found if any(map(_ZONE.search, texts)) else found.tz_localize(None)
+
+
+def kept(index: Any) -> Any:
+    """Return the times of rows that are in order, to compare with those of other rows; or None.
+
+    Text is read where one way has rows in order; else it remains, to be read beside the other.
+    """
+    index = _present(index)
+    times = times_of(index)
+    if not times or any(each is index for each in times):
+        return index if times else None
+    if not all(map(_DATED.search, index.tolist())):
+        return None
+    forward = [each for each in times if each.is_monotonic_increasing]
+    alike = bool(forward) and all(each.equals(forward[0]) for each in forward)
+    return forward[0] if alike else index
+
+
+def read_alike(first: Any, second: Any) -> list[tuple[Any, Any]]:
+    """Return two times in each way that both may be read, where they are text."""
+    if not (isinstance(first, str) or isinstance(second, str)):
+        return [(first, second)]
+    pairs = [tuple(_one(each, way) for each in (first, second)) for way in (False, True)]
+    found = [(one, other) for one, other in pairs if one == one and other == other]
+    if not found and all(isinstance(x, str) and _YEAR_FIRST.match(x) for x in (first, second)):
+        # What pandas does not read, such as weeks, is in the order of the alphabet.
+        return [(first, second)]
+    return found
+
+
+def _one(time: Any, day_first: bool) -> Any:
+    if not isinstance(time, str):
+        return time
+    return _read([time], day_first and not _YEAR_FIRST.match(time))[0]
+
+
+def is_ordered(index: Any) -> bool | None:
+    """Tell whether an index goes up, or down, all the way; None if it has no order of its own."""
+    index = _present(index)
+    times = times_of(index)
+    if times or index.inferred_type in _ORDERED:
+        found = times or [index]
+        return any(each.is_monotonic_increasing or each.is_monotonic_decreasing for each in found)
+    numbers = row_numbers(index) if index.inferred_type == "string" else None
+    if numbers is None:
+        return None
+    steps = np.diff(numbers)
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def run_back(index: Any, series: Any = None) -> bool:
+    """Tell whether an index is of times, and some are before the ones that they follow.
+
+    `series` say of which of several series each row is: within one they must not.
+    """
+    times = times_of(index)
+    if series is not None and any(len(each) == len(series) for each in times):
+        number = series.factorize()[0]
+        order = np.argsort(number, kind="stable")
+        same = np.diff(number[order]) == 0
+        parts = [each.take(order) for each in times]
+        return not any((~same | (each[1:] >= each[:-1])).all() for each in parts)
+    return bool(times) and not any(each.is_monotonic_increasing for each in times)
+
+
+def fall(index: Any) -> bool:
+    """Tell whether an index is of numbers of rows, of which the newest is the first."""
+    numbers = None if len(index) < _ENOUGH or times_of(index) else row_numbers(index)
+    return numbers is not None and bool((np.diff(numbers) < 0).all())

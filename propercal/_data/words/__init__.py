@@ -1,0 +1,1 @@
+"""The form of errors and warnings; what names say: words, numbers, opposites."""
