@@ -51,7 +51,8 @@ def check_order(
         _refuse(called if alphabetical else names, generators, by)
     if classes.turned and not classes.order:
         check_turned(called, classes.turned, generators, notion, by=by)
-    _check_middle(called, generators)
+    if not classes.order:
+        _check_middle(called, generators)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))

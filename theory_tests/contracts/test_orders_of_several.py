@@ -28,11 +28,11 @@ N = 60
 RNG = np.random.default_rng(0)
 P = RNG.dirichlet(np.full(3, 0.6), N)
 Y = np.array([RNG.choice(3, p=each) for each in P])
-NAMES = np.array(["slow", "medium", "fast"])
+NAMES = np.array(["bronze", "silver", "gold"])
 WORDS = NAMES[Y]
 TABLE = pd.DataFrame(P, columns=NAMES)
-TURNED = TABLE[["medium", "slow", "fast"]]
-REFUSED = r"columns in one order, that of their classes, not \['slow', 'medium', 'fast'\] and then \['medium', 'slow', 'fast'\]"
+TURNED = TABLE[["silver", "bronze", "gold"]]
+REFUSED = r"columns in one order, that of their classes, not \['bronze', 'silver', 'gold'\] and then \['silver', 'bronze', 'gold'\]"
 RISK: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}
 COSTS = Quadratic(np.diag([1.0, 2.0, 3.0]))
 
@@ -103,7 +103,7 @@ def test_columns_may_have_a_type_that_orders_them() -> None:
     def typed(table: Any) -> Any:
         return table.set_axis(pd.CategoricalIndex(table.columns, NAMES, ordered=True), axis=1)
 
-    with pytest.raises(ValueError, match=r"columns in the order of their classes, \['slow', 'medium', 'fast'\], not \['medium'"):
+    with pytest.raises(ValueError, match=r"columns in the order of their classes, \['bronze', 'silver', 'gold'\], not \['silver'"):
         propercal.decompose(WORDS, typed(TURNED), generator="rps", **RISK)
     found = propercal.decompose(WORDS, typed(TABLE), generator="rps", **RISK)
     assert found.risk == propercal.decompose(Y, P, generator="rps", **RISK).risk
@@ -113,7 +113,7 @@ def test_columns_may_have_a_type_that_orders_them() -> None:
 def test_costs_in_a_mapping_are_refused() -> None:
     names = NAMES.tolist()
     costs = {a: {b: float(a == b) for b in names} for a in names}
-    with pytest.raises(ValueError, match=r"matrix = a dict of \['slow', 'medium', 'fast'\]: expected .*pandas\.DataFrame"):
+    with pytest.raises(ValueError, match=r"matrix = a dict of \['bronze', 'silver', 'gold'\]: expected .*pandas\.DataFrame"):
         Quadratic(costs)
     assert Quadratic(pd.DataFrame(costs)) == Quadratic(np.eye(3))
 

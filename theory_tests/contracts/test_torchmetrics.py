@@ -239,7 +239,7 @@ P, Y = rows(30)
     (P.log(), Y, "from_logits"),
     (torch.where(P[4, 1] == P, torch.nan, P), Y, "preds = .*row 4"),
     (P, torch.where(Y[3] == Y, 0.5, Y.double()), "target = 0.5 at rows"),
-    (P.to("meta"), Y, "target = a tensor on cpu: expected one on meta"),
+    (P.to("meta"), Y, "preds = a tensor of layout torch.strided on meta: expected a dense tensor with values"),
     (P + 0j, Y, "real numbers"),
     (P, torch.full((30, 3), 0.3), "soft labels"),
 ])
