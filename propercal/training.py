@@ -374,6 +374,7 @@ class LeastRefinement:
         labels = None if self.labels is None else names_given(self.labels).tolist()
         return {
             "generator": repr(self.generator),
+            "method": as_method(self.method).name,
             "from_logits": self.from_logits,
             "labels": labels,
             "pos_label": self.pos_label,

@@ -46,9 +46,11 @@ def _named(name: Hashable, arrays: Mapping[str, xr.DataArray], division: Divisio
     """Return the coordinate of a name, or the places along a dimension that has none."""
     import xarray as xr
 
-    for values in arrays.values():
-        if name in values.coords:
-            return _as_names(name, values.coords[name])
+    having = {argument: values for argument, values in arrays.items() if name in values.coords}
+    for argument in having:
+        _check_same(name, next(iter(having)), argument, having)
+    for values in having.values():
+        return _as_names(name, values.coords[name])
     for values in arrays.values():
         if name in values.dims:
             return xr.DataArray(np.arange(values.sizes[name]), dims=[name])
@@ -62,6 +64,29 @@ def _named(name: Hashable, arrays: Mapping[str, xr.DataArray], division: Divisio
         f"{', '.join(map(repr, known))}",
         "name one of these, or pass a DataArray",
     )
+
+
+def _check_same(
+    name: Hashable, first: str, argument: str, arrays: Mapping[str, xr.DataArray]
+) -> None:
+    """Raise if a coordinate that is not the names of a dimension has other values elsewhere."""
+    import xarray as xr
+
+    found, values = arrays[first].coords[name], arrays[argument].coords[name]
+    if name in found.dims or set(found.dims) != set(values.dims):
+        return
+    if any(
+        dim not in found.indexes and found.sizes[dim] != values.sizes[dim] for dim in found.dims
+    ):
+        return
+    own, others = xr.align(found, values, join="inner")
+    if not own.variable.equals(others.transpose(*own.dims).variable):
+        raise bad_value(
+            "groups",
+            f"{name!r}, whose values in {argument} are others than in {first}",
+            "one group for each row",
+            f"correct one of them, or drop it by .drop_vars({name!r})",
+        )
 
 
 def _as_names(name: Hashable, values: xr.DataArray) -> xr.DataArray:

@@ -16,6 +16,17 @@ from theory_tests.contracts.labelled_data import CLASSES, DATA, QUICK, TIME, N, 
 #: The function, for arguments of other types than it is made for.
 tried: Any = propercal.xarray.decompose
 
+
+
+def at(values: Any, later: int) -> Any:
+    """Rows with a time beside that of their dimension."""
+    return values.assign_coords(valid=("time", np.datetime64("2024-01-01", "ns") + np.arange(N) + np.timedelta64(later, "D")))
+
+
+def weeks(values: Any, days: int) -> Any:
+    return values.assign_coords(week=("time", np.arange(N) // days))
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "another station": (
         lambda: propercal.xarray.decompose(Y.assign_coords(station=list("abz")), P, **TIME),
@@ -26,6 +37,14 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "other times": (
         lambda: propercal.xarray.decompose(Y.assign_coords(time=np.arange(N)), P, **TIME),
         r"^y_true = coordinates .* of 'time': expected those of y_proba",
+    ),
+    "another time of the same name": (
+        lambda: propercal.xarray.decompose(at(Y, 0), at(P, 1), **TIME),
+        r"^y_true = coordinates 2024-01-01 00:00:00, .* of 'valid': expected those of y_proba, 2024-01-02 00:00:00, .*, row by row; shift",
+    ),
+    "other groups of the same name": (
+        lambda: propercal.xarray.decompose(weeks(Y, 7), weeks(P, 6), class_dim="class", groups="week", dim=["time", "station"]),
+        r"^groups = 'week', whose values in y_true are others than in y_proba: expected one group for each row",
     ),
     "no such dimension": (
         lambda: propercal.xarray.decompose(Y, P, class_dim="class", dim="tim"),
@@ -120,6 +139,18 @@ def test_what_cannot_be_used_is_refused(case: str) -> None:
         pytest.importorskip("dask")
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_times_and_groups_of_one_name_that_agree_are_read() -> None:
+    settings: dict[str, Any] = {**TIME, **QUICK}
+    wanted = propercal.xarray.decompose(Y, P, **settings)
+    turned = at(Y, 0).isel(time=slice(None, None, -1))
+    np.testing.assert_allclose(propercal.xarray.decompose(turned, at(P, 0), **settings).risk, wanted.risk)
+    grouped = [
+        propercal.xarray.decompose(weeks(Y, 1), other, class_dim="class", groups="week", dim=["time", "station"], generator="brier")
+        for other in (weeks(P, 1), P)
+    ]
+    np.testing.assert_allclose(grouped[0].risk_interval, grouped[1].risk_interval)
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ def test_training_for_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"from_logits": False}, {"generator": "brier"}, {"labels": ["c", "a", "b"]}, {"pos_label": 1}], ids=str
+    "other", [{"from_logits": False}, {"generator": "brier"}, {"labels": ["c", "a", "b"]}, {"pos_label": 1}, {"method": "risk"}], ids=str
 )
 def test_a_state_is_of_the_arguments_of_its_training(other: dict[str, Any]) -> None:
     state = LeastRefinement(labels=["a", "b", "c"] if "labels" in other else None).state_dict()

@@ -9,7 +9,15 @@ import numpy as np
 
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
-from propercal._data.rows.rows import Order, agree, in_place, order_of, some_of, with_levels
+from propercal._data.rows.rows import (
+    Order,
+    agree,
+    check_same_times,
+    in_place,
+    order_of,
+    some_of,
+    with_levels,
+)
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import content, is_number, key, named, of_class_0
 
@@ -325,8 +333,11 @@ def order_along(
             continue
         if not told:
             order, told = _order(argument, each, theirs[name], name, other), True
-        elif not agree(each if order is None else each[order], theirs[name], same_name=True):
+            continue
+        ordered = each if order is None else each[order]
+        if not agree(ordered, theirs[name], same_name=True):
             raise _contradiction(argument, dim, name, other)
+        check_same_times(argument, ordered, theirs[name], name, other)
     if not told:
         _check_other_names(argument, values, reference, dim, other)
     return order

@@ -222,12 +222,26 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
             raise _in_another_order(argument, own, theirs, other_argument)
     own_levels, levels = _named_levels(held), _named_levels(other)
     for name, each in {**own_levels, **held.others}.items():
+        if name in held.others and name in other.others:
+            check_same_times(argument, each, other.others[name], name, other_argument)
         of_index = name not in held.others
         wanted = other.others.get(name, None if of_index else levels.get(name))
         if wanted is not None and not agree(each, wanted, same_name=True):
             own = f"an index {name!r}" if of_index else f"coordinates {name!r}"
             theirs = f"coordinates {name!r}" if name in other.others else f"index {name!r}"
             raise _in_another_order(argument, own, theirs, other_argument)
+
+
+def check_same_times(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> None:
+    """Refuse rows that have another time than those of another array under the same name."""
+    kinds = {getattr(each.dtype, "kind", "O") for each in (own, wanted)}
+    if kinds == {"M"} and not are_equal(own, wanted):
+        raise bad_value(
+            argument,
+            f"coordinates {some_of(own)} of {name!r}",
+            f"those of {other}, {some_of(wanted)}, row by row",
+            f"shift one of them, or drop what is no time of the rows by .drop_vars({name!r})",
+        )
 
 
 def _named_levels(held: Held) -> dict[Hashable, Any]:
