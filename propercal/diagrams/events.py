@@ -16,9 +16,9 @@ from propercal._data.dependence.group_names import exact
 from propercal._data.dependence.groups import check_groups, validate_groups
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.reading import Names, check_scalar
-from propercal._data.predictions.alignment import align_models
 from propercal._data.predictions.notions import Notion, as_notion
 from propercal._data.predictions.predictions import Predictions, Reading
+from propercal._data.predictions.several_models import align_models
 from propercal._data.rows.layout import Layout
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.tokens import key

@@ -14,7 +14,8 @@ from propercal._data.dependence.groups import check_groups
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.reading import Names
-from propercal._data.predictions.alignment import Aligned, align_all
+from propercal._data.predictions.alignment import Aligned
+from propercal._data.predictions.several_models import align_all
 from propercal._data.rows.layout import some_dims
 from propercal._data.words.messages import bad_value, in_any_order, warn
 from propercal.forecasts.reading import (

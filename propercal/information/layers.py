@@ -17,8 +17,8 @@ from propercal._data.inputs.holders import Held, hold
 from propercal._data.inputs.reading import Names, is_missing
 from propercal._data.inputs.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.inputs.texts import check_classes, check_columns
-from propercal._data.predictions.alignment import align_all
 from propercal._data.predictions.notions import Problem
+from propercal._data.predictions.several_models import align_all
 from propercal._data.predictions.weights import read_weights
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, some_rows

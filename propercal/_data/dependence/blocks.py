@@ -10,7 +10,8 @@ import numpy as np
 
 from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
-from propercal._data.predictions.alignment import align, align_in_order, layout_for
+from propercal._data.predictions.alignment import align, align_in_order
+from propercal._data.predictions.several_models import layout_for
 from propercal._data.rows.dimensions import Dimensions
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.rows.rows import some_of

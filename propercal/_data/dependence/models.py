@@ -12,8 +12,8 @@ from propercal._data.dependence.groups import check_groups, validate_groups
 from propercal._data.dependence.repetitions import look_for_repetitions
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.reading import Names
-from propercal._data.predictions.alignment import align_models
 from propercal._data.predictions.predictions import Predictions
+from propercal._data.predictions.several_models import align_models
 from propercal._data.rows.layout import Layout
 from propercal._data.words.messages import bad_value, in_any_order
 
