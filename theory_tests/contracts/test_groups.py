@@ -108,7 +108,8 @@ def test_groups_may_be_in_any_holder(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["series", "array", "frame", "index", "polars", "pyarrow", "xarray", "list", "spans"])
 def test_groups_may_be_times(kind: str) -> None:
     pd = pytest.importorskip("pandas")
-    day = pd.Series(np.datetime64("2024-01-01") + GROUPS.astype("m8[D]"))
+    # The oldest xarray has times in nanoseconds alone.
+    day = pd.Series(np.datetime64("2024-01-01") + GROUPS.astype("m8[D]")).astype("M8[ns]")
     groups: Any = {"series": day, "array": day.to_numpy(), "frame": day.to_frame("day"), "index": pd.Index(day), "list": list(day), "spans": day - day.min()}.get(kind)
     if kind == "polars":
         groups = pytest.importorskip("polars").Series("g", day.dt.date)
