@@ -42,6 +42,7 @@ def test_one_column_is_of_the_label_that_is_named(kind: str, tmp_path: Path, cap
     np.testing.assert_allclose(risk_of([str(path), "--pos-label", "ant"], capsys), other)
     assert main(["monitor", str(path), "--pos-label", "bee"]) in (0, 3)
     assert main(["decompose", str(path), *RISK, "--pos-label", "cat"]) == 1
+    pytest.importorskip("jinja2")
     assert propercal.report(path, pos_label="bee").summary
 
 

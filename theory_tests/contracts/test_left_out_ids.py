@@ -94,6 +94,8 @@ def test_an_archive_and_a_table_are_compared_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["decompose", "test", "monitor", "report"])
 def test_ids_that_repeat_are_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if command == "report":
+        pytest.importorskip("jinja2")
     frame = binary(FIRST, case=np.arange(N) // 2)
     path = written(tmp_path, "a.csv", frame)
     assert main([command, str(path), "--id-column", "case"]) == 1
@@ -210,6 +212,7 @@ def test_weights_of_single_precision_are_the_same(tmp_path: Path) -> None:
 
 
 def test_subgroups_of_several_files_are_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     sites = np.resize(["x", "y", "z"], N)
     a = written(tmp_path, "a.csv", binary(FIRST, s=sites))
     for name, other in (("b", sites[::-1]), ("c", None)):
