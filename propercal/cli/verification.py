@@ -32,17 +32,19 @@ def verify(spec: str, timeout: float, given: dict[str, Any]) -> Verdict:
     """Check the generator that `spec` names, with `timeout` seconds for each law."""
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_check, args=(sender, spec, given), daemon=True)
-    with warnings.catch_warnings():
-        # Nothing of this process runs in another thread, but for those of BLAS, which sleep.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    sender.close()
+    process = context.Process(target=_check, args=(receiver, sender, spec, given), daemon=True)
     try:
+        with warnings.catch_warnings():
+            # Nothing of this process runs in another thread, but for those of BLAS, which sleep.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        sender.close()
         return _followed(receiver, process, timeout)
     finally:
-        process.kill()
-        process.join()
+        # It was not started if an interruption came first.
+        if process.is_alive():
+            process.kill()
+            process.join()
 
 
 def _followed(receiver: Connection, process: Any, timeout: float) -> Verdict:
@@ -67,8 +69,10 @@ def _unfinished(step: str, what: str) -> Verdict:
     return Verdict("failed", f"FAIL  {step}  the generator's code {what}; nothing was proved.")
 
 
-def _check(sender: Connection, spec: str, given: dict[str, Any]) -> None:
+def _check(receiver: Connection, sender: Connection, spec: str, given: dict[str, Any]) -> None:
     """Check the generator, and say which law is at work, and at last what was found."""
+    # Or what is said would wait for ever to be read where the parent process is gone.
+    receiver.close()
 
     def say(kind: Kind, text: object) -> None:
         sender.send(Verdict(kind, str(text)))
