@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from propercal._data.rows.rows import row_key
+from propercal._data.rows.indexes import row_key
 from propercal._files.columns import text_of
 from propercal._files.formats import Npz
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.rows.rows import row_key
+from propercal._data.rows.indexes import row_key
 from propercal._files.columns import text_of
 from propercal._files.names import listed
 

@@ -18,8 +18,9 @@ from propercal._data.classes.columns import keys
 from propercal._data.dependence import blocks as series
 from propercal._data.inputs.holders import Held, is_default
 from propercal._data.inputs.reading import USUAL_NAMES
+from propercal._data.rows.indexes import order_of, row_key
 from propercal._data.rows.layout import USUAL_LAYOUT
-from propercal._data.rows.rows import in_order_of, order_of, row_key, row_numbers
+from propercal._data.rows.rows import in_order_of, row_numbers
 from propercal._data.rows.times import times_of
 from propercal._data.words.advice import known_of
 from propercal._files.columns import text_of

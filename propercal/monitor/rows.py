@@ -18,7 +18,8 @@ from propercal._data.words.messages import bad_value, some_rows
 from propercal.monitor.bets import log_sum
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Rows
-from propercal.sketch.convention import Convention, read_rows
+from propercal.sketch.chunk_reading import read_rows
+from propercal.sketch.convention import Convention
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,8 +9,9 @@ from propercal._array import no_gradient
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value
 from propercal.generators.base import BregmanGenerator
+from propercal.sketch.chunk_reading import read_rows
 from propercal.sketch.contents import ENOUGH, Contents
-from propercal.sketch.convention import Convention, read_rows
+from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, tables_tell
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.state import Frame

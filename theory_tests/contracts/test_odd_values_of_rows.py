@@ -16,7 +16,7 @@ import pytest
 
 from propercal import CalibrationMonitor, decompose
 from propercal._data.inputs.reading import is_missing
-from propercal._data.rows.rows import order_of
+from propercal._data.rows.indexes import order_of
 from propercal.cli.command import main
 from theory_tests.contracts.test_opposed_names import EVENT, RIGHT, SCORE, P, check, refused
 

@@ -13,8 +13,8 @@ from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.alignment import align, align_in_order
 from propercal._data.predictions.several_models import layout_for
 from propercal._data.rows.dimensions import Dimensions
+from propercal._data.rows.indexes import some_of
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
-from propercal._data.rows.rows import some_of
 from propercal._data.rows.rows_of import rows_of
 from propercal._data.rows.times import fall, is_ordered, kept, run_back, times_of
 from propercal._data.words.messages import bad_value

@@ -20,14 +20,9 @@ from propercal._data.inputs.named_rows import check_no_outputs
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.rows.coordinates import in_any_order
 from propercal._data.rows.dimensions import Dimensions
+from propercal._data.rows.indexes import Order, in_place
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
-from propercal._data.rows.rows import (
-    Order,
-    check_others,
-    in_order_of,
-    in_place,
-    n_rows,
-)
+from propercal._data.rows.rows import check_others, in_order_of, n_rows
 from propercal._data.rows.rows_of_weights import check_weight_follows, check_weight_not_shuffled
 from propercal._data.words.messages import bad_value
 from propercal._typing import Array

@@ -20,7 +20,7 @@ from propercal._data.classes.labels import Classes
 from propercal._data.classes.other_readings import FLOOR, evidence_of
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
-from propercal._data.rows.rows import some_of
+from propercal._data.rows.indexes import some_of
 from propercal._data.rows.times import times_of
 from propercal._data.words.messages import warn
 

@@ -26,15 +26,9 @@ from propercal._data.inputs.reading import Names, is_hashable, is_missing
 from propercal._data.inputs.settings import names_given
 from propercal._data.predictions.alignment import Aligned, Placed, align_placed, check_weights
 from propercal._data.rows.dimensions import Dimensions
+from propercal._data.rows.indexes import in_place, some_of
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
-from propercal._data.rows.rows import (
-    check_others,
-    in_order_of,
-    in_place,
-    n_rows,
-    some_of,
-    unmatched,
-)
+from propercal._data.rows.rows import check_others, in_order_of, n_rows, unmatched
 from propercal._data.words.messages import bad_value, columns_said
 
 

@@ -9,15 +9,8 @@ import numpy as np
 
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
-from propercal._data.rows.rows import (
-    Order,
-    agree,
-    check_same_times,
-    in_place,
-    order_of,
-    some_of,
-    with_levels,
-)
+from propercal._data.rows.indexes import Order, agree, in_place, order_of, some_of, with_levels
+from propercal._data.rows.rows import check_same_times
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import content, is_number, key, named, of_class_0
 

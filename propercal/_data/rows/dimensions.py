@@ -27,8 +27,9 @@ from propercal._data.rows.coordinates import (
     tells,
     texts_of,
 )
+from propercal._data.rows.indexes import Order, are_equal, in_place
 from propercal._data.rows.layout import Layout, all_counted, listed, said, some_dims, told
-from propercal._data.rows.rows import Order, are_equal, in_place, unmatched
+from propercal._data.rows.rows import unmatched
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import named, number_otherwise
 

@@ -10,22 +10,25 @@ it is no default one, rows of other numbers are refused as well.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from propercal._data.inputs.holders import Held
-from propercal._data.inputs.reading import is_hashable
+from propercal._data.rows.indexes import (
+    Order,
+    agree,
+    are_equal,
+    in_place,
+    levels_like,
+    order_of,
+    some_of,
+    with_levels,
+)
 from propercal._data.words.messages import bad_value
-from propercal._data.words.tokens import key
-
-Order = npt.NDArray[np.intp]
 
 
 class InOrder(NamedTuple):
@@ -34,169 +37,6 @@ class InOrder(NamedTuple):
     held: Held
     order: Order | None
     """Where each row was before; None where all stand as they did."""
-
-
-def some_of(index: Any) -> str:
-    """Return the first values of an index in words."""
-    values = [str(value) for value in index[:4]]
-    return ", ".join(values) + (", ..." if len(index) > len(values) else "")
-
-
-def order_of(rows: Any, wanted: Any) -> Order | None:
-    """Return where each of `wanted` is among `rows`; None if not each is there once."""
-    if len(rows) != len(wanted):
-        return None
-    rows, wanted = _in_one_zone(rows, wanted)
-    leveled = _with_levels_of(rows, wanted)
-    if leveled is None:
-        return np.arange(len(rows)) if are_equal(rows, wanted) else None
-    if are_equal(leveled, wanted):
-        return np.arange(len(rows))
-    if not _are_unique(leveled, wanted):
-        return None
-    try:
-        apart = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
-        apart |= not _are_of_one_type(leveled, wanted)
-        order = _places(leveled, wanted) if apart else leveled.get_indexer(wanted)
-    except (TypeError, ValueError):
-        # Of types that pandas does not compare.
-        order = _places(leveled, wanted)
-    return _by_digits(leveled, wanted) if (order < 0).any() else order
-
-
-def _by_digits(rows: Any, wanted: Any) -> Order | None:
-    """Return the same where one has numbers and the other their digits, which are one name."""
-    if {rows.nlevels, wanted.nlevels} != {1} or not {rows.inferred_type, wanted.inferred_type} & {
-        "string",
-        "mixed-integer",
-    }:
-        return None
-    own, others = ([key(value) for value in index.tolist()] for index in (rows, wanted))
-    places = {name: row for row, name in enumerate(own) if is_hashable(name)}
-    if len(places) < len(own) or len({*map(str, others)}) < len(others):
-        return None
-    order = np.array([places.get(name, -1) for name in others], dtype=np.intp)
-    return None if (order < 0).any() else order
-
-
-def _in_one_zone(first: Any, second: Any) -> tuple[Any, Any]:
-    """Return times of two zones in one: where summer time ends, Python compares them with none."""
-    zones = [getattr(each, "tz", None) for each in (first, second)]
-    if None in zones or zones[0] == zones[1]:
-        return first, second
-    return first.tz_convert("UTC"), second.tz_convert("UTC")
-
-
-def are_equal(first: Any, second: Any) -> bool:
-    """Tell whether two indexes have the same values in the same order."""
-    if _are_of_one_type(first, second):
-        return bool(first.equals(second))
-    return bool(first.tolist() == second.tolist())
-
-
-def _are_of_one_type(first: Any, second: Any) -> bool:
-    """Tell whether values are of one type: of several, pandas reads text as times, its way.
-
-    Integers of two types it may compare in floating point, which has not all of them.
-    """
-    own, others = (
-        [getattr(each, "categories", each) for each in (x.levels if x.nlevels > 1 else [x])]
-        for x in (first, second)
-    )
-    return [(x.dtype, x.inferred_type) for x in own] == [(x.dtype, x.inferred_type) for x in others]
-
-
-def _places(rows: Any, wanted: Any) -> Order:
-    try:
-        places = {value: i for i, value in enumerate(rows.tolist())}
-        return np.array([places.get(value, -1) for value in wanted.tolist()], dtype=np.intp)
-    except TypeError:
-        # Of values that are not hashable none is found.
-        return np.full(len(wanted), -1)
-
-
-def _with_levels_of(rows: Any, wanted: Any) -> Any:
-    """Return `rows` with its levels in the order of those of `wanted`; None if names differ."""
-    names, others = list(rows.names), list(wanted.names)
-    if len(names) == len(others) == 1 or names == others:
-        return rows
-    if None in names or len(set(names)) != len(names) or set(names) != set(others):
-        return None
-    return rows.reorder_levels(others)
-
-
-def _are_unique(*indexes: Any) -> bool:
-    try:
-        return all(each.is_unique for each in indexes)
-    except TypeError:
-        # Lists in an index are not hashable.
-        return False
-
-
-def in_place(order: Order) -> bool:
-    """Tell whether rows stand in their order."""
-    return bool(np.array_equal(order, np.arange(len(order))))
-
-
-def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
-    """Tell whether an index does not say another order of the same rows.
-
-    Values that repeat may have that in common by chance, unless both have the `same_name`.
-    """
-    if are_equal(own, wanted):
-        return True
-    own, wanted = own.tolist(), wanted.tolist()
-    try:
-        counted = Counter(own)
-        if counted != Counter(wanted):
-            own, wanted = ([row_key(each) for each in values] for values in (own, wanted))
-            counted = Counter(own)
-        if counted != Counter(wanted):
-            return True
-    except TypeError:
-        # Lists in an index are not hashable.
-        return True
-    return own == wanted or not (same_name or len(counted) == len(own))
-
-
-def row_key(value: Any) -> Any:
-    """Return what values have in common that stand for the same row, such as 7, "7" and "007".
-
-    Times are those of the clock, whatever the zone, from the year on if they are text.
-    """
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    time = _time(value)
-    if time is not None:
-        return time
-    if isinstance(value, str):
-        value = value.strip()
-        value = value.lstrip("0") or "0" if value.isdecimal() else value
-    return key(value) if isinstance(value, str | int | float) else value
-
-
-def _time(value: Any) -> str | None:
-    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
-    if hasattr(value, "start_time"):
-        value = value.start_time
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip()) if "-" in value else None
-        except ValueError:
-            return None
-    if not isinstance(value, date) or value != value:
-        # What is missing is no time either.
-        return None
-    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
-    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
-
-
-def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
-    """Return coordinates of other names as an index, where they are all levels of one; or None."""
-    names = [] if index is None or index.nlevels < 2 else list(index.names)
-    if not names or not set(names) <= set(others):
-        return None
-    return type(index).from_arrays([others[name] for name in names], names=names)
 
 
 def check_others(held: Held, other: Held, argument: str, other_argument: str) -> None:
@@ -292,7 +132,7 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
 
 
 def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> ValueError:
-    if rows.nlevels == wanted.nlevels > 1 and _with_levels_of(rows, wanted) is None:
+    if rows.nlevels == wanted.nlevels > 1 and levels_like(rows, wanted) is None:
         return bad_value(
             argument,
             f"rows of an index of levels {list(rows.names)}",
