@@ -81,28 +81,28 @@ def _cells(
     return np.unique(bins, axis=0, return_inverse=True)[1].ravel()
 
 
-def bin_numbers(position: npt.NDArray[Any], n_bins: int) -> npt.NDArray[np.int64]:
+def bin_numbers(
+    position: npt.NDArray[Any], n_bins: int, *, closed_above: bool = False
+) -> npt.NDArray[np.int64]:
     """Return i where i / n ≤ position < (i + 1) / n, and n − 1 at 1.
 
     The product position · n may round to the other side of an edge, 0.29 · 100 to less than 29; the
-    quotient i / n is the double nearest to the edge, which is what 0.29 is.
+    quotient i / n is the double nearest to the edge, which is what 0.29 is. Bins that are
+    `closed_above` have their upper edge in place of the lower one.
     """
-    edges = bin_edges(position, n_bins)
+    single = bool((position == position.astype(np.float32)).all())
+
+    def edge(number: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        edges: npt.NDArray[np.float64] = number / n_bins
+        # In single precision 0.9 is less than the double next to it, which would be the edge.
+        return edges.astype(np.float32).astype(np.float64) if single else edges
+
     number = np.minimum((position * n_bins).astype(np.int64), n_bins - 1)
-    number = np.where(position < edges[number], number - 1, number)
-    number = np.where(position >= edges[number + 1], number + 1, number)
+    number = np.where(position < edge(number), number - 1, number)
+    number = np.where(position >= edge(number + 1), number + 1, number)
+    if closed_above:
+        number = np.where(position == edge(number), number - 1, number)
     return np.clip(number, 0, n_bins - 1)
-
-
-def bin_edges(position: npt.NDArray[Any], n_bins: int) -> npt.NDArray[np.float64]:
-    """Return 0, 1 / n, …, 1 as numbers of single precision where all positions are such.
-
-    In single precision 0.9 is less than the double next to it, which would be the edge.
-    """
-    edges: npt.NDArray[np.float64] = np.arange(n_bins + 1) / n_bins
-    if (position == position.astype(np.float32)).all():
-        return edges.astype(np.float32).astype(np.float64)
-    return edges
 
 
 def _mid_rank(

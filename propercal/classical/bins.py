@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import slices
-from propercal._kernels.bins import bin_edges
+from propercal._kernels import bins as kernel_bins
 from propercal.classical.smooth import Nodes
 from propercal.inference.label_sets import LabelSets
 
@@ -21,7 +21,7 @@ _TOGETHER = 2**20
 
 def bin_numbers(prob: Floats, n_bins: int) -> Numbers:
     """Return the bin (b / B, (b + 1) / B] of each probability; 0 is in the first."""
-    return np.searchsorted(bin_edges(prob, n_bins)[1:-1], prob, side="left")
+    return kernel_bins.bin_numbers(prob, n_bins, closed_above=True)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ grid says, none is heavy, and neither the order of rows nor the array library ma
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -216,3 +217,15 @@ def test_an_edge_in_single_precision_is_an_edge() -> None:
     p = np.array([0.9, 0.95], np.float32)
     found = conditional_mean(np.array([0, 1]), p, kernel="uniform-bins", bandwidth=0.1, exclude_self=False)
     np.testing.assert_allclose(found, 0.5)
+
+
+@pytest.mark.parametrize("closed_above", [False, True])
+def test_memory_does_not_grow_with_the_number_of_bins(closed_above: bool) -> None:
+    position = np.random.default_rng(0).random(100)
+    tracemalloc.start()
+    try:
+        found = bin_numbers(position, 10**9, closed_above=closed_above)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(found / 1e9, position, atol=1e-9)
