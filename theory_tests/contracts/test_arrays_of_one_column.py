@@ -93,6 +93,7 @@ def shown(folder: Path, event: str, **arrays: Any) -> list[bytes]:
     return [] if failed else [out.read_bytes()]
 
 
+@pytest.mark.slow
 def test_events_are_named(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     proba = RNG.dirichlet(np.ones(3), N)

@@ -163,7 +163,7 @@ def test_the_level_of_spiegelhalter_is_kept_under_weights_of_classes() -> None:
     assert 0.4 < np.mean(found) < 0.6
 
 
-@pytest.mark.parametrize(("kind", "k"), [("top-label", 2), ("top-label", 3), ("classwise", 3), ("smooth", 2)])
+@pytest.mark.parametrize(("kind", "k"), [("top-label", 2), ("top-label", 3), ("classwise", 3), pytest.param("smooth", 2, marks=pytest.mark.slow)])
 def test_the_level_of_an_expected_calibration_error_is_kept_under_weights_of_classes(kind: str, k: int) -> None:
     """Labels drawn from g with the weights of the rows gave 30 of 100; at the level, 14 have a probability of 0.0005."""
     found = []

@@ -276,6 +276,7 @@ def test_the_kinds_are_read_as_they_are() -> None:
     assert len(KINDS["bins"]) < 3 * 40_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_numbers_with_any_byte_changed_are_refused_or_of_about_the_same_risk(kind: str, data: st.DataObject) -> None:

@@ -67,6 +67,7 @@ def cuts(draw: st.DrawFn, n: int) -> list[int]:
     return sorted(draw(st.sets(st.integers(1, n - 1))))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:y_proba has rows that sum to")
 @pytest.mark.parametrize("notion", ["classwise", "top-label"])
 @given(data=st.data())

@@ -43,6 +43,7 @@ def check_same(found: CRPSDifference, wanted: CRPSDifference) -> None:
     np.testing.assert_allclose(found.interval(0.8), wanted.interval(0.8), rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 999), weighted=st.booleans(), quantiles=st.booleans())
 def test_it_is_the_difference_of_two_risks(seed: int, weighted: bool, quantiles: bool) -> None:
