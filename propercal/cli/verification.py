@@ -9,10 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any, Literal, NamedTuple
 
 TIMEOUT = 120.0
@@ -34,7 +38,7 @@ def verify(spec: str, timeout: float, given: dict[str, Any]) -> Verdict:
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_check, args=(receiver, sender, spec, given), daemon=True)
     try:
-        with warnings.catch_warnings():
+        with _held_interruption(), warnings.catch_warnings():
             # Nothing of this process runs in another thread, but for those of BLAS, which sleep.
             warnings.simplefilter("ignore", DeprecationWarning)
             process.start()
@@ -45,6 +49,25 @@ def verify(spec: str, timeout: float, given: dict[str, Any]) -> Verdict:
         if process.is_alive():
             process.kill()
             process.join()
+
+
+@contextmanager
+def _held_interruption() -> Iterator[None]:
+    """Let an interruption wait for the end: Python drops one that comes in the midst of a fork.
+
+    A mask would hold it back from this thread alone, and those of BLAS would take it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda *of: came.append(of))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came and callable(before):
+        before(*came[0])
 
 
 def _followed(receiver: Connection, process: Any, timeout: float) -> Verdict:

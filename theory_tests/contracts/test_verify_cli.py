@@ -192,6 +192,18 @@ def test_an_interruption_is_one_line(folder: Path) -> None:
     assert (run.returncode, run.stderr) == (130, "propercal: interrupted\n")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
+def test_an_interruption_in_the_midst_of_a_fork_is_not_lost(folder: Path) -> None:
+    (folder / "hostile.py").write_text(HOSTILE, encoding="utf-8")
+    script = (
+        "import os, signal, sys; from propercal.cli import main;"
+        "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT));"
+        "sys.exit(main(['verify', 'hostile:Ends']))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (130, "propercal: interrupted\n")
+
+
 @pytest.mark.slow
 def test_files_where_the_command_was_started_stand_in_for_no_package(folder: Path) -> None:
     (folder / "pandas.py").write_text("import sys; sys.exit('not pandas')", encoding="utf-8")
