@@ -18,7 +18,7 @@ LARGEST_EXACT = 2000
 SPACING = 0.00625
 #: Bins in use beyond which they are joined two by two, and how often at most: the spacing is a
 #: small part of the narrowest kernel.
-MANY, JOINED = 800, 3
+MANY, JOINED = 1000, 3
 _LINEAR = 2.0
 #: Predictions may all lie in a few bins: one with more than this share of rows is divided into
 #: pieces of at most about the other.
@@ -42,7 +42,7 @@ def bins(
     Where at most `largest_exact` values are distinct these are the points. Else a bin is what has
     one sign and one :math:`\lfloor \operatorname{asinh}(|z| / 2) \cdot 2 / \text{spacing}
     \rfloor`, a grid that does not depend on the data. Bins are joined two by two, up to three
-    times, as long as more than 800 are in use; one that then holds more than 1/20 of the rows is
+    times, as long as more than 1000 are in use; one that then holds more than 1/20 of the rows is
     divided at quantiles.
 
     Parameters

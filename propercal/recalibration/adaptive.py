@@ -14,7 +14,7 @@ from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.families import Scores, vector
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points
+from propercal.recalibration.points import Points, pooled
 from propercal.recalibration.terms import DifferenceTerms, MakeTerms
 
 #: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
@@ -80,11 +80,20 @@ def _waves(train: TrainingSets, low: int = 0, high: int = _BLOCKS[-1]) -> _Waves
     seen = train.reference
 
     def make() -> _Waves:
-        log_odds, each = _values(seen)
-        before = np.cumsum(each)
-        return _Waves(log_odds, (before - each / 2) / before[-1], low, high)
+        return _Waves(*_ranks(seen), low, high)
 
     return seen.once((_waves, low, high), make)
+
+
+def _ranks(seen: TrainingSets) -> tuple[Floats, Floats]:
+    """Return log-odds, ascending, and their ranks: of what stands for nearly equal predictions."""
+
+    def make() -> tuple[Floats, Floats]:
+        log_odds, each = _occurring(*pooled(seen.points, seen.counts))
+        before = np.cumsum(each)
+        return log_odds, (before - each / 2) / before[-1]
+
+    return seen.once(_ranks, make)
 
 
 def wave_terms() -> list[Callable[[TrainingSets], MakeTerms]]:
@@ -139,15 +148,11 @@ def _log_odds(points: Points) -> Floats:
     return to_numpy(points.log_prob[:, 1] - points.log_prob[:, 0])
 
 
-def _values(train: TrainingSets) -> tuple[Floats, Floats]:
+def _occurring(points: Points, counts: Array) -> tuple[Floats, Floats]:
     """Return the log-odds that occur, ascending, and their weights in rows."""
-
-    def make() -> tuple[Floats, Floats]:
-        weight = to_numpy(namespace(train.counts).sum(train.counts, axis=(0, 2)))
-        values, place = np.unique(_log_odds(train.points).round(_DIGITS), return_inverse=True)
-        return values, np.bincount(place, weight).astype(np.float64)
-
-    return train.once(_values, make)
+    weight = to_numpy(namespace(counts).sum(counts, axis=(0, 2)))
+    values, place = np.unique(_log_odds(points).round(_DIGITS), return_inverse=True)
+    return values, np.bincount(place, weight).astype(np.float64)
 
 
 def atoms(train: TrainingSets) -> Recalibration:
@@ -156,7 +161,8 @@ def atoms(train: TrainingSets) -> Recalibration:
     A default for missing inputs is such a value: what happens there tells nothing of its
     neighbours, so that vector scaling is fitted without it.
     """
-    values, each = _values(train.reference)
+    whole = train.reference
+    values, each = _occurring(whole.points, whole.counts)
     shared = _Atoms(values[each >= max(_ATOM * each.sum(), _FEWEST)])
     xp = namespace(train.counts)
     there = shared.one_hot(train.points)
