@@ -14,7 +14,7 @@ from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.families import Scores, vector
 from propercal.recalibration.family import Recalibration, TrainingSets
-from propercal.recalibration.points import Points, pooled
+from propercal.recalibration.points import Points, pooled, standing
 from propercal.recalibration.terms import DifferenceTerms, MakeTerms
 
 #: Frequencies at which blocks of waves end, each block about a fifth longer than the last.
@@ -112,7 +112,7 @@ class _Waves:
     high: int
 
     def __call__(self, points: Points) -> DifferenceTerms:
-        rank = np.interp(_log_odds(points), self.log_odds, self.rank)
+        rank = np.interp(_log_odds(standing(points)), self.log_odds, self.rank)
         number = np.arange(self.low + 1, self.high + 1)
         values = like(np.cos(np.pi * number[:, None] * rank), points.prob)
         return DifferenceTerms(values) if self.low else _AllWaves(values)

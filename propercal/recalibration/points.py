@@ -91,3 +91,10 @@ def pooled(points: Points, counts: Array) -> tuple[Points, Array]:
     groups = Segments(points.group, points.nodes.prob.shape[0])
     sums = [groups.sums(counts[b, ...]) for b in range(counts.shape[0])]
     return points.nodes, namespace(counts).stack(sums)
+
+
+def standing(points: Points) -> Points:
+    """Return for each point what stands for it."""
+    if points.nodes is None or points.group is None:
+        return points
+    return points.nodes.take(points.group)
