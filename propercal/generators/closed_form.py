@@ -294,7 +294,8 @@ class Quadratic(BregmanGenerator):
     matrix : array of float, shape (k, k)
         Symmetric, and positive semi-definite on the vectors that sum to 0. A table, or a labelled
         array, may name the classes: predictions then have to be in this order. Without names it is
-        of the columns as they stand, or as labels are sorted if these have no names.
+        of the columns as they stand, or as labels are sorted if these have no names, and refused
+        beside columns of words in another order that nobody says.
 
     Raises
     ------
