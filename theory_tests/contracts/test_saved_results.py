@@ -235,7 +235,7 @@ def test_what_is_missed_widens_two_intervals_on_one_side() -> None:
 # ---------------------------------------------------------------- what xarray made of several
 
 
-ONE, OTHER = (lambda: RESULTS["log"](), lambda: RESULTS["brier, class by class"]())
+ONE, OTHER = RESULTS["log"], RESULTS["brier, class by class"]
 MIXED = "^saved = a dataset with other numbers than its settings are of: expected one result as to_xarray"
 PUT_TOGETHER: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "not selected": (lambda a, b: xr.concat([a, b], "model"), r"^saved = a dataset of terms along \['model'\]: expected one result as"),
