@@ -73,7 +73,7 @@ def test_rows_of_one_source_that_are_moved_on_one_side_are_refused(kind: str, so
         risk(one(source).select("y"), one(source).select("p"), sample_weight=other(source).select("id"))
 
 
-SAME = {
+SAME: dict[str, tuple[Any, Any]] = {
     "as it is": (lambda q: q, slice(None)),
     "sorted": (lambda q: q.sort("s"), slice(None)),
     "reversed": (lambda q: q.reverse(), slice(None)),
