@@ -58,8 +58,8 @@ _OF_TWO_CLASSES = [
             for wrong in re.findall(
                 r"\w+",
                 "error errors wrong mistake mistakes mistaken fault faults faulty fail fails "
-                "failed failure failures miss misses missed misclassified misclassification uncertainty "
-                "hallucination hallucinated",
+                "failed failure failures miss misses missed misclassified misclassification "
+                "uncertainty hallucination hallucinated",
             )
         ),
     )
