@@ -318,7 +318,12 @@ class Quadratic(BregmanGenerator):
 
     def __init__(self, matrix: Any) -> None:
         matrix, names = named_matrix(matrix)
-        array = np.array(to_numpy(matrix), dtype=np.float64)
+        given = np.asarray(to_numpy(matrix))
+        if any(isinstance(each, complex) for each in given.ravel().tolist()):
+            raise bad_value(
+                "matrix", "an array of complex numbers", "real numbers", "pass its real part"
+            )
+        array = np.array(given, dtype=np.float64)
         _check_quadratic(array)
         object.__setattr__(self, "of_classes", names)
         object.__setattr__(self, "matrix", tuple(map(tuple, array.tolist())))

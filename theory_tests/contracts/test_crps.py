@@ -62,6 +62,7 @@ def test_order_statistics_may_be_quantiles() -> None:
 
 
 def test_the_weight_of_rows_is_no_member() -> None:
+    pd, pl = (pytest.importorskip(name) for name in ("pandas", "polars"))
     weight = pd.Series(np.linspace(1, 2, 60), name="exposure")
     members = pd.DataFrame(X, columns=[f"m{i}" for i in range(5)])
     for given in (weight, weight.to_frame(), pl.Series("exposure", weight.to_numpy())):
