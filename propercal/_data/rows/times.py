@@ -20,6 +20,12 @@ _ENOUGH = 10
 #: What pandas calls an index of times, and one of other values that have an order of their own.
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
+#: Names of numbers that are times, such as seconds since 1970, or 20240131.
+_OF_TIMES = re.compile(
+    r"(?:.*[\W_])?(?:time_?stamps?|date_?time|date|ts|unix(?:[\W_]?time)?)", re.IGNORECASE
+)
+#: Of what may begin anew with each day too.
+_OF_CLOCK = re.compile(r"(?:.*[\W_])?time", re.IGNORECASE)
 #: Text that is in the order of time if it is in that of the alphabet, and other text of times.
 _YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -42,7 +48,7 @@ _ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECA
 def times_of(index: Any) -> list[Any]:
     """Return the times of an index, in each way that it may be read; none for other values."""
     index = _present(index)
-    if index.inferred_type in _TIMES:
+    if index.inferred_type in _TIMES or _is_called(index, _OF_TIMES, _OF_CLOCK):
         return [index]
     if index.inferred_type != "string":
         return []
@@ -52,6 +58,13 @@ def times_of(index: Any) -> list[Any]:
     if not all(map(_TIME.search, texts)):
         return []
     return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
+
+
+def _is_called(index: Any, *names: re.Pattern[str]) -> bool:
+    """Tell whether an index of numbers has one of these names."""
+    if index.inferred_type not in _ORDERED - {"interval"} or not isinstance(index.name, str):
+        return False
+    return any(each.fullmatch(index.name.strip()) for each in names)
 
 
 def _instants(index: Any, texts: list[str]) -> Any:
@@ -127,6 +140,8 @@ def kept(index: Any) -> Any:
     """
     index = _present(index)
     times = times_of(index)
+    if _is_called(index, _OF_CLOCK) and not _is_called(index, _OF_TIMES):
+        return None
     in_words = all(each.inferred_type == "string" for each in times)
     if not times or in_words or any(each is index for each in times):
         return index if times else None
