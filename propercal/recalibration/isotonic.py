@@ -134,7 +134,7 @@ class ClasswiseIsotonic(Recalibrator):
         for i in range(predictions.n_classes):
             target = self._target(label == i, weight)
             self.functions_.append(IsotonicFunction.fitted(prob[:, i], target, weight))
-        self.classes_ = np.array(predictions.classes.names)
+        self._note_classes(predictions.classes.names)
         return self
 
     def _target(self, occurred: NDArray[np.bool_], weight: Floats) -> Floats:

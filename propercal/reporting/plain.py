@@ -61,6 +61,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"takes the classes of an array in sorted order",
+        (
+            "Columns of predictions stand in an order of their own. What expects the classes in "
+            "alphabetical order reads them wrongly: sort the columns for it."
+        ),
+    ),
+    (
         r", read as the probability of .*though by",
         (
             "Nothing says of which of the two outcomes the predictions are the probability, and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 import sys
@@ -264,7 +265,9 @@ def test_the_columns_of_fit_are_recalibrated_or_refused(kind: Any, case: str) ->
     fitted_to, names, y, applied_to, new_names, settings, same = APPLIED[case]
     noisy = y.copy()
     noisy[:2] = y[1::-1]
-    fitted = kind(**settings).fit(held(fitted_to, names), noisy)
+    # One column of the class that comes first in the alphabet stands second.
+    with pytest.warns(UserWarning, match="sorted order") if settings else contextlib.nullcontext():
+        fitted = kind(**settings).fit(held(fitted_to, names), noisy)
     if not same:
         with pytest.raises(ValueError, match=r"^X = "):
             fitted.predict_proba(held(applied_to, new_names))
@@ -293,6 +296,23 @@ def test_the_dimension_of_classes_is_that_of_fit(kind: Any, coordinates: bool) -
     np.testing.assert_allclose(unlabelled.predict_proba(X), right, rtol=1e-9)
     with pytest.raises(ValueError, match=r"X = dimensions .*to know which of them"):
         unlabelled.predict_proba(X[:, :3])
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_columns_in_another_order_than_the_sorted_one_are_told(kind: Any, recwarn: pytest.WarningsRecorder) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    names = np.array(["low", "mid", "high"])
+    X, order = pd.DataFrame(G, columns=names), ["high", "low", "mid"]
+    kind().fit(X[order], names[Y])
+    kind(labels=order).fit(X[order].to_numpy(), names[Y])
+    assert not len(recwarn)
+    for labels, given in ((None, X), (names.tolist(), G)):
+        said = r"classes \['low', 'mid', 'high'\], in this order.*in the order \['high', 'low', 'mid'\]\.$"
+        with pytest.warns(UserWarning, match=said):
+            assert kind(labels=labels).fit(given, names[Y]).classes_.tolist() == names.tolist()
+    # What a single column is of is told too: classes_ are the other one, and this.
+    with pytest.warns(UserWarning, match=r"in the order \['fraud', 'legit'\]"):
+        kind(pos_label="fraud").fit(np.where(HIT, 0.8, 0.3), np.roll(WORDS, 1))
 
 
 class InOrder:
