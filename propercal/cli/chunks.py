@@ -112,8 +112,8 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         part = slice(start, start + size)
         rows = None if index is None else index[part]
         proba = _table(y_proba[part], names, rows)
-        # The columns of marks are those of predictions.
-        own = names if labels.ndim == 2 and data.names_of_labels else []
+        # The columns of marks are those of predictions, or stand as these do.
+        own = names if labels.ndim == 2 and data.labels is not None else []
         said = () if data.ids is None else data.ids[part].tolist()
         y_true = _table(labels[part], own, rows)
         yield Chunk(y_true, proba, data.from_logits, data.is_counted, ids=said)

@@ -25,19 +25,13 @@ _LOWER, _UPPER = {"lo", "low", "lower"}, {"hi", "high", "up", "upper"}
 
 
 def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
-    """Raise if names say that columns are quantiles, which are no equally likely members.
-
-    Per cent without a sign may number members, unless these mostly ascend as it does.
-    """
+    """Raise if names say that columns are quantiles, which are no equally likely members."""
     names = held.columns or ()
     along = _QUANTILES.intersection(tokens(held.along)) if values.shape[1] > 1 else ()
-    said = named_levels(held) if len(names) > 1 else None
-    if along or said is not None or _in_per_cent(names) or _are_ends(names):
-        ascend = True
-    else:
-        said = per_cent_beside(held, np.empty(0)) if len(names) > 1 else None
-        ascend = said is not None and np.mean(np.diff(values[:, np.argsort(said)]) < 0) < 1 / 4
-    if ascend:
+    if len(names) < 2 and not along:
+        return
+    said = along or named_levels(held) is not None or _are_ends(names)
+    if said or any(_are_per_cent(each, names, values) for each in _numbers(names)):
         found = f"columns named {some_names(names)}" if names else f"values along {held.along!r}"
         raise bad_value(
             argument,
@@ -48,17 +42,26 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
         )
 
 
-def _in_per_cent(names: Sequence[Any]) -> bool:
-    """Tell whether names speak of quantiles, and number them in per cent, not by their places."""
-    words = set.intersection(*(set(tokens(each)) for each in names)) if names else set()
-    for numbers in _numbers(names) if len(names) > 1 else ():
-        found = np.sort([float(cast("float", each)) for each in numbers if each is not None])
-        fine = len(found) == len(names) and ((found > 0) & (found < 100)).all()
-        if fine and (np.diff(found) > 0).all() and (np.diff(found) > 1).any():
-            symmetric = np.allclose(found + found[::-1], 100)
-            if words & _OF_QUANTILES or (symmetric and words & _BESIDE_PER_CENT):
-                return True
-    return False
+def _are_per_cent(numbers: Sequence[float | None], names: Sequence[Any], values: Floats) -> bool:
+    """Tell whether numbers in names are levels in per cent, not those of members.
+
+    Members have them one after the other, and do not rise with them. Quantiles that are each fitted
+    by themselves do not in all rows.
+    """
+    found = np.array([np.nan if each is None else float(each) for each in numbers])
+    order = np.argsort(found)
+    steps = np.diff(found[order])
+    if not (((found >= 0) & (found <= 100)).all() and (steps > 0).all()):
+        return False
+    has_gaps, symmetric = (
+        bool((steps > 1).any()),
+        np.allclose(found[order] + found[order[::-1]], 100),
+    )
+    words = set.intersection(*(set(tokens(each)) for each in names))
+    if has_gaps and words & (_OF_QUANTILES | (_BESIDE_PER_CENT if symmetric else set())):
+        return True
+    falls = np.diff(values[:, order], axis=1) < 0
+    return (has_gaps or symmetric) and bool(falls.mean() < 1 / 4)
 
 
 def _are_ends(names: Sequence[Any]) -> bool:

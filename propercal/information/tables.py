@@ -28,8 +28,20 @@ _NOBODYS = re.compile(r"(?:dim|row|col)_\d+")
 #: What an axis is called that is the labels, and that of classes, or of predictions, may be.
 _OF_LABELS = LABELS | {"y"}
 _OF_CLASSES = _OF_LABELS | {"class", "classes", "category", "species"}
-_OF_PREDICTIONS = set("prediction predictions predicted pred score scores prob probs proba".split())
-_OF_PREDICTIONS |= set("probability probabilities forecast y_proba y_pred bin g x z".split())
+_OF_PREDICTIONS = {
+    *(
+        "prediction",
+        "predictions",
+        "predicted",
+        "pred",
+        "score",
+        "scores",
+        "prob",
+        "probs",
+        "proba",
+    ),
+    *("probability", "probabilities", "forecast", "y_proba", "y_pred", "bin", "g", "x", "z"),
+}
 #: What sums of a table are called.
 _OF_SUMS = {"all", "total", "totals", "sum", "sums", "margin", "margins"}
 

@@ -162,7 +162,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"taken for logits of classes, though no row has such a label",
+        r"taken for (?:logits of )?classes, though no row has such a label",
         (
             "Some columns were read as classes though no row has such a label. If they are no "
             "classes, every number on this page is wrong: leave them out."

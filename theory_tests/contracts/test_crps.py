@@ -104,10 +104,11 @@ def test_quantiles_that_cross_in_some_rows_are_no_members() -> None:
     """Each fitted by itself, they do; of members in any order half descend."""
     pd = pytest.importorskip("pandas")
     crossing = np.where(np.arange(len(Q))[:, None] % 4 == 0, Q[:, [0, 2, 1, 3, 4]], Q)
-    for names in ([10, 30, 50, 70, 90], ["b10", "b30", "b50", "b70", "b90"]):
+    for names in ([10, 30, 50, 70, 90], ["b10", "b30", "b50", "b70", "b90"], ["p50", "p75", "p90", "p95", "p99"]):
         with pytest.raises(ValueError, match=QUANTILES_ALONE):
             crps_decomposition(Y, pd.DataFrame(crossing, columns=names))
-    # Places, and numbers of members.
+    # Places, ranks, and numbers of members.
+    assert same(crps_decomposition(Y, pd.DataFrame(Q, columns=[f"m{i}" for i in range(1, 6)])))
     for names in ([f"q{i}" for i in range(1, 6)], [f"p{i}" for i in range(48, 53)], ["m5", "m20", "m50", "m80", "m95"]):
         assert same(crps_decomposition(Y, pd.DataFrame(X, columns=names)))
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, read_only
-from propercal._data.classes.columns import check_logits
+from propercal._data.classes.columns import check_logits, warn_of_zeros
 from propercal._data.classes.labels import Classes, check_beside, read_labels
 from propercal._data.inputs.holders import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names
@@ -236,6 +236,8 @@ def validate(
         names=names,
         **_where(held),
     )
+    if smallest > 1 and labels is None and not from_logits:
+        warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
     if smallest > 1 and (multilabel or classes.codes is not None):
         doubt((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
