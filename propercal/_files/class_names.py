@@ -61,7 +61,7 @@ class Read(NamedTuple):
         return cls(labels, known=known, is_counted=is_counted, classes=tuple(found.names))
 
     def in_said_order(self) -> Self:
-        """Return the same where a caller names the columns that labels count, and thereby says it."""
+        """Return the same where a caller names the columns that numbers count."""
         counts = self.is_counted and self.labels.ndim == 1
         return self._replace(known=True, is_counted=False) if counts else self
 
