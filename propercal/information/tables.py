@@ -16,7 +16,7 @@ from propercal._data.inputs.reading import not_real, read_array, read_numpy
 from propercal._data.predictions.notions import as_notion
 from propercal._data.rows.coordinates import axis_names
 from propercal._data.words.messages import bad_value, some_names
-from propercal._data.words.tokens import is_permutation, named
+from propercal._data.words.tokens import is_permutation, named, number_otherwise
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order
@@ -204,6 +204,15 @@ def check_same_names(
 ) -> None:
     """Raise if what the same values are called in each of two arguments differs."""
     names, others = first[1], second[1]
+    for (argument, own), (other, its) in ((first, second), (second, first)):
+        if its is None and own is not None and number_otherwise(own):
+            # As value_counts() has them, by how often they occur.
+            raise bad_value(
+                argument,
+                f"values named {some_names(own)}",
+                f"names of {other} too, or the order of its values, which have none",
+                "call .sort_index() on it if they are numbers of these values, or pass .to_numpy()",
+            )
     if names is None or others is None or keys(names) == keys(others):
         return
     # Names that are counted say nothing beside others than numbers in another order.

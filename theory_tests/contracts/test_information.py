@@ -445,3 +445,19 @@ def test_advice_on_sums_of_each_row_or_column() -> None:
             with pytest.raises(ValueError, match=said):
                 call(joint / marginal)
         assert sharpness_divergence("log", joint / marginal * marginal) == pytest.approx(sharpness_divergence("log", joint))
+
+
+def test_shares_by_how_often_values_occur_are_not_set_beside_arrays() -> None:
+    """value_counts() has the most frequent value first, under its number."""
+    pd = pytest.importorskip("pandas")
+    joint = np.array([[0.15, 0.03, 0.02], [0.05, 0.35, 0.1], [0.02, 0.08, 0.2]])
+    prior, reference = joint.sum(axis=0), joint.sum(axis=1)
+    p = (joint / prior).T
+    right = sharpness_divergence("brier", joint)
+    counts = [pd.Series(each).sort_values(ascending=False) for each in (prior, reference)]
+    with pytest.raises(ValueError, match=r"prior = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+        f_divergence(sharpness_function("brier", counts[0]), p, reference)
+    with pytest.raises(ValueError, match=r"reference = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+        f_divergence(sharpness_function("brier", prior), p, counts[1])
+    found = f_divergence(sharpness_function("brier", counts[0].sort_index()), p, counts[1].sort_index())
+    assert found == pytest.approx(right, rel=1e-12)
