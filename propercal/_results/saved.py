@@ -82,6 +82,7 @@ def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
             "the flat numbers of to_dict(), which are for logs",
             "what json.loads makes of to_json(), which has all that intervals are made from",
         )
+    _check_kind(saved)
     _check_version(saved.get("format_version"))
     rows = _field(saved, "infinite_loss_rows")
     if not isinstance(rows, list | tuple):
@@ -147,6 +148,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
     if not hasattr(saved, "data_vars"):
         raise _no_result(f"a {type(saved).__name__}", "an xarray.Dataset that to_xarray() made")
     settings = {str(name): _python(value) for name, value in saved.attrs.items()}
+    _check_kind(settings, saved.sizes)
     _check_version(settings.get("format_version"))
     values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
     errors = {
@@ -226,6 +228,21 @@ def _no_result(found: str, expected: str, name: str | None = None) -> ValueError
 def _python(value: Any) -> Any:
     """Return an attribute as it was before a file made it a scalar of NumPy."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _check_kind(saved: Mapping[str, Any], sizes: Mapping[Any, int] | None = None) -> None:
+    """Raise where what was written is a result of another kind, which is not read again.
+
+    Objects say it by name; datasets by that they have no version, or dimensions of several results.
+    """
+    kind = saved.get("result")
+    several = [str(each) for each in sizes or () if each != "bound"]
+    if kind is None and "format_version" in saved and not several:
+        return
+    found = f"a {kind}" if kind is not None else "what another result wrote"
+    if kind is None and several:
+        found = f"a dataset along {', '.join(map(repr, several))}"
+    raise _no_result(found, "what to_json() or to_xarray() of one Decomposition wrote")
 
 
 def _check_version(found: object) -> None:

@@ -277,11 +277,13 @@ def _of_quantiles(
     taus, values = taus[order], values[:, order]
     crossing = (np.diff(values[keep], axis=1) < 0).any(axis=1)
     if crossing.any():
+        ascending = np.array_equal(order, np.arange(len(order)))
+        first = "" if ascending else "select columns in ascending order of their levels, then "
         raise bad_value(
             argument,
             f"values that fall as the level rises, at {some_rows(held.given(keep[crossing]))}",
             "quantiles of one distribution, which do not cross",
-            f"sort each row: numpy.sort({argument}, axis=1)",
+            f"{first}sort each row: numpy.sort({argument}, axis=1)",
         )
     between = (taus[1:] + taus[:-1]) / 2
     return values, np.concatenate([[0.0], between, [1.0]])

@@ -52,15 +52,22 @@ class Recalibrator(Parameters, ABC):
         found = to_numpy(self.predict_proba(X))
         return np.asarray(self.classes_[found.argmax(axis=1)])
 
-    def _note_classes(self, names: Sequence[Any]) -> None:
-        """Note the classes of the columns, and warn where scikit-learn takes them in its order."""
+    def _note_classes(self, names: Sequence[Any], columns: Sequence[Any] | None = None) -> None:
+        """Note the classes of the columns, and warn where scikit-learn takes them in its order.
+
+        `columns` are what these are called, which labels may count.
+        """
         self.classes_ = np.array(names)
-        usual = _sorted(self.classes_)
-        if self.classes_.tolist() != usual and are_callers():
+        counted = columns is not None and all(isinstance(each, str) for each in columns)
+        if not counted or self.classes_.tolist() != list(range(len(self.classes_))):
+            columns = self.classes_.tolist()
+        assert columns is not None  # noqa: S101  # as it is of counted ones
+        usual = _sorted(columns)
+        if list(columns) != usual and are_callers():
             warn(
-                f"X has columns of the classes {some_names(self.classes_.tolist())}, in this "
-                "order, and so have classes_ and what predict_proba returns. What takes the "
-                "classes of an array in sorted order, as metrics and scorers of scikit-learn, its "
+                f"X has columns of the classes {some_names(list(columns))}, in this order, and so "
+                "have classes_ and what predict_proba returns. What takes the classes of an array, "
+                "or their codes, in sorted order, as metrics and scorers of scikit-learn, its "
                 "VotingClassifier and cross_val_predict do, reads that wrongly: for it, fit and "
                 f"apply it to a column for each class, in the order {some_names(usual)}."
             )

@@ -61,7 +61,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"takes the classes of an array in sorted order",
+        r"takes the classes of an array, or their codes, in sorted order",
         (
             "Columns of predictions stand in an order of their own. What expects the classes in "
             "alphabetical order reads them wrongly: sort the columns for it."

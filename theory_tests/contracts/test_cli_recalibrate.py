@@ -388,7 +388,7 @@ def test_one_column_of_the_other_class_is_refused(fitted: str, other: str, same:
     np.testing.assert_allclose(pd.read_csv("out.csv")[same], wanted, rtol=1e-9)
 
 
-def test_a_map_of_arrays_knows_the_classes_that_labels_are_in_words(capsys: Captured) -> None:
+def test_a_map_of_arrays_knows_the_classes_that_labels_are_in_words() -> None:
     np.savez("words.npz", labels=np.array(NAMES)[Y[:N]], probs=P[:N])
     done("words.npz", "--recalibrator", "isotonic", "--smoothed", "--save-map", "map.json")
     wanted = ClasswiseIsotonic(smoothed=True).fit(P[:N], Y[:N]).predict_proba(P[N:])

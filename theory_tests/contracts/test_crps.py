@@ -113,6 +113,14 @@ def test_quantiles_that_cross_in_some_rows_are_no_members() -> None:
         assert same(crps_decomposition(Y, pd.DataFrame(X, columns=names)))
 
 
+def test_advice_on_quantiles_that_cross_under_levels_that_descend() -> None:
+    crossing = np.where(np.arange(len(Q))[:, None] < 3, Q[:, [1, 0, 2, 3, 4]], Q)
+    with pytest.raises(ValueError, match=r"; select columns in ascending order of their levels, then sort each row: numpy\.sort"):
+        crps_decomposition(Y, quantiles=crossing[:, ::-1], levels=LEVELS[::-1])
+    # As advised.
+    crps_decomposition(Y, quantiles=np.sort(crossing, axis=1), levels=LEVELS)
+
+
 @pytest.mark.parametrize("along", ["quantile", "percentile"])
 def test_an_axis_that_is_called_after_quantiles_has_no_members(along: str) -> None:
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")

@@ -427,7 +427,7 @@ def test_sums_of_rows_and_columns_are_no_probabilities() -> None:
     for normalize in ("all", False):
         margins = pd.crosstab(score, y, margins=True, normalize=normalize)
         for given in (margins, margins / margins.to_numpy().sum(), margins.to_numpy()):
-            with pytest.raises(ValueError, match="whose last row and column hold the sums of the others.*leave these sums out"):
+            with pytest.raises(ValueError, match=r"whose last row and column hold the sums of the others.*leave these sums out"):
                 sharpness_divergence("log", given)
         probabilities = margins.iloc[:-1, :-1] / margins.iloc[:-1, :-1].to_numpy().sum()
         assert sharpness_divergence("log", probabilities) == pytest.approx(right, rel=1e-12)

@@ -310,6 +310,9 @@ def test_columns_in_another_order_than_the_sorted_one_are_told(kind: Any, recwar
         said = r"classes \['low', 'mid', 'high'\], in this order.*in the order \['high', 'low', 'mid'\]\.$"
         with pytest.warns(UserWarning, match=said):
             assert kind(labels=labels).fit(given, names[Y]).classes_.tolist() == names.tolist()
+    # Codes count columns here, and classes in sorted order there.
+    with pytest.warns(UserWarning, match=r"or their codes, in sorted order"):
+        kind().fit(X, Y)
     # What a single column is of is told too: classes_ are the other one, and this.
     with pytest.warns(UserWarning, match=r"in the order \['fraud', 'legit'\]"):
         kind(pos_label="fraud").fit(np.where(HIT, 0.8, 0.3), np.roll(WORDS, 1))
@@ -345,3 +348,22 @@ def test_classes_of_a_recalibrator_within_an_estimate_are_those_of_its_columns()
         for kind in BOTH:
             with pytest.raises(ValueError, match=rf"recalibrator = {kind.__name__} with (labels|pos_label) = "):
                 decompose(y, g, labels=[2, 1, 0], recalibrator=kind(**settings), **options)
+
+
+class Weightless:
+    """One that takes no weights, and is no estimator of scikit-learn."""
+
+    def fit(self, X: Any, y: Any) -> Weightless:
+        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)
+
+
+def test_a_recalibrator_that_takes_no_weights_is_refused_beside_some() -> None:
+    options: dict[str, Any] = {"generator": "brier", "n_folds": 4, "recalibrator": Weightless()}
+    with pytest.raises(ValueError, match="^recalibrator = Weightless, whose fit takes no sample_weight: .*pass no sample_weight"):
+        decompose(Y, G, sample_weight=np.arange(200) + 1.0, **options)
+    same = decompose(Y, G, sample_weight=np.ones(200), **options)
+    assert same.calibration_error == decompose(Y, G, **options).calibration_error

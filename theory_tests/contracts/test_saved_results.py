@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from propercal import CalibrationSketch, Decomposition, decompose
+from propercal import CalibrationSketch, Decomposition, calibration_test, crps_decomposition, decompose, decompose_groups, paired_difference
 from propercal.cli.command import main
 from propercal.generators import Brier, Log
 from propercal.simulation import TemperatureScaledSimplex
@@ -230,3 +230,17 @@ def test_what_is_missed_widens_two_intervals_on_one_side() -> None:
         (low, high), (lower, higher) = result.interval(term), wider.interval(term)
         assert lower == pytest.approx(low - 0.25 * (term == "refinement"))
         assert higher == pytest.approx(high + 0.25 * (term in {"calibration_error", "sharpness"}))
+
+
+def test_results_of_other_kinds_are_named() -> None:
+    """They are of this version, and have no form to be read again."""
+    outcome = np.random.default_rng(0).normal(size=40)
+    others = [crps_decomposition(outcome, outcome[:, None] + [-1.0, 1.0]), calibration_test(Y, P, n_resamples=19), paired_difference(Y, P, P[:, ::-1], term="risk", generator="brier")]
+    for other in others:
+        with pytest.raises(ValueError, match=f"^saved = a {type(other).__name__}: expected what to_json"):
+            Decomposition.from_json(other.to_json())
+        with pytest.raises(ValueError, match="^saved = what another result wrote: expected what to_json"):
+            Decomposition.from_xarray(other.to_xarray())
+    grouped = decompose_groups(Y, P, groups=np.arange(80) // 40, generator="brier", method="risk", bandwidth=0.1, n_resamples=9)
+    with pytest.raises(ValueError, match="^saved = a dataset along 'group'"):
+        Decomposition.from_xarray(grouped.to_xarray())

@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -245,3 +246,28 @@ def test_scikit_learn_is_refused_two_classes_that_are_not_sorted(kind: Any) -> N
     given = X[["0", "1"]]
     assert get_scorer("roc_auc")(kind().fit(given, y), given, y) == pytest.approx(right, abs=0.03)
     CalibratedClassifierCV(kind(), cv=2).fit(given, y)
+
+
+class Copied:
+    """A recalibrator that takes no weights, and no estimator of scikit-learn, which copies none of these."""
+
+    def fit(self, X: Any, y: Any) -> Copied:
+        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)
+
+
+def test_weights_go_to_whichever_takes_some() -> None:
+    X, y = make_classification(200, random_state=0)
+    weight = 1.0 + (np.arange(200) % 5)
+    for recalibrator, name in ((Copied(), "Copied"), (KNeighborsClassifier(), "KNeighborsClassifier")):
+        with pytest.warns(UserWarning, match=f"sample_weight goes to the classifier alone: {name} takes none"):
+            found = RecalibratedClassifier(GaussianNB(), recalibrator, cv=2).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(found.estimator_.class_prior_, GaussianNB().fit(X, y, weight).class_prior_)
+        assert not hasattr(recalibrator, "fitted")
+        for classifier, cv in ((KNeighborsClassifier(), 2), (GaussianNB().fit(X, y), "prefit")):
+            with pytest.raises(ValueError, match=f"recalibrator = {name}, whose fit takes no sample_weight"), warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "sample_weight goes to the recalibrator alone")
+                RecalibratedClassifier(classifier, recalibrator, cv=cv).fit(X, y, sample_weight=weight)

@@ -71,8 +71,8 @@ def _in_steps(names: Sequence[Any]) -> tuple[float, ...] | None:
     """Return places of letters with numbers, such as A1, A2, B1."""
     said = [tuple(each) for each in distinct(names)]
     pairs = all(len(e) == 2 and len(str(e[0])) == 1 and not isinstance(e[1], str) for e in said)
-    letters = {each[0] for each in said}
-    if not pairs or not all(isinstance(each, str) for each in letters) or len(letters) == len(said):
+    letters = {each[0] for each in said} if pairs else set()
+    if not all(isinstance(each, str) for each in letters) or len(letters) in (0, len(said)):
         return None
     return tuple(float(sorted(said).index(each)) for each in said)
 
