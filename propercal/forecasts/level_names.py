@@ -19,7 +19,7 @@ _PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 #: Words of quantiles, and others that stand beside per cent.
 _QUANTILES = {"quantile", "quantiles", "percentile", "percentiles"}
 _OF_QUANTILES = _QUANTILES | {"q", "quant", "pct", "pctl", "perc"}
-_BESIDE_PER_CENT = {"p", "th", "st", "nd", "rd"}
+_BESIDE_PER_CENT = {"p", "th", "st", "rd"}
 #: Words of the two ends of an interval.
 _LOWER, _UPPER = {"lo", "low", "lower"}, {"hi", "high", "up", "upper"}
 

@@ -52,12 +52,13 @@ class Recalibrator(Parameters, ABC):
         found = to_numpy(self.predict_proba(X))
         return np.asarray(self.classes_[found.argmax(axis=1)])
 
-    def _note_classes(self, names: Sequence[Any], columns: Sequence[Any] | None = None) -> None:
+    def _note_classes(self, names: Sequence[Any]) -> None:
         """Note the classes of the columns, and warn where scikit-learn takes them in its order.
 
-        `columns` are what these are called, which labels may count.
+        Labels may count columns that have other names.
         """
         self.classes_ = np.array(names)
+        columns = vars(self)["columns_"].names
         counted = columns is not None and all(isinstance(each, str) for each in columns)
         if not counted or self.classes_.tolist() != list(range(len(self.classes_))):
             columns = self.classes_.tolist()

@@ -134,7 +134,7 @@ class ClasswiseIsotonic(Recalibrator):
         for i in range(predictions.n_classes):
             target = self._target(label == i, weight)
             self.functions_.append(IsotonicFunction.fitted(prob[:, i], target, weight))
-        self._note_classes(predictions.classes.names, self.columns_.names)
+        self._note_classes(predictions.classes.names)
         return self
 
     def _target(self, occurred: NDArray[np.bool_], weight: Floats) -> Floats:

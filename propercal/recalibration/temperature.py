@@ -128,7 +128,7 @@ class TemperatureScaling(Recalibrator):
         margins, weight = _margins(predictions)
         slope = _best_slope(margins, weight, predictions.names)
         self.temperature_ = 1 / slope if slope else math.inf
-        self._note_classes(predictions.classes.names, self.columns_.names)
+        self._note_classes(predictions.classes.names)
         return self
 
     @ignore_underflow

@@ -83,12 +83,11 @@ def read_rows(
     None is returned where there are no rows, or none of positive weight. `labels` are the classes
     that the caller lists.
     """
-    held = _aligned(y_true, y_proba, sample_weight)
+    held = _by_number(_aligned(y_true, y_proba, sample_weight), reading)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
     n_columns = _columns_in(shape, n_classes)
-    held = _by_number(held, reading)
     weight = weights_given(held.weight, held.proba.values.shape[0], smallest=0)
     if weight is not None and not weight.any():
         return None
@@ -124,8 +123,7 @@ def read_rows(
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    # A matrix without names has those of the columns that it stands beside.
-    by_order = marked is not held.labels and labels is None and not held.labels.numbered
+    by_order = labels is None and _is_set_beside(held.labels, marked)
     doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first, by_order=by_order)
     settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
@@ -135,8 +133,7 @@ def read_rows(
     settled = _with_names(settled, held, names, reading)
     if n_classes == 2:
         own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
-        called = reading.called.joined(own, names[-1], said)
-        settled = settled._replace(called=called)
+        settled = settled._replace(called=reading.called.joined(own, names[-1], said))
     return rows, settled, None if weight is None else weight[rows.rows]
 
 
@@ -145,6 +142,11 @@ def _aligned(y_true: object, y_proba: object, sample_weight: object) -> Aligned:
     held = align(y_true, y_proba, sample_weight)
     labels, proba = under_plain_names(held.labels), under_plain_names(held.proba)
     return held._replace(labels=labels, proba=proba)
+
+
+def _is_set_beside(labels: Held, marked: Held) -> bool:
+    """Tell whether a matrix without names got those of the columns that it stands beside."""
+    return marked is not labels and not labels.numbered
 
 
 def _by_number(held: Aligned, reading: Convention) -> Aligned:

@@ -45,8 +45,8 @@ def test_marks_are_doubted_beside_names_in_words_as_in_memory(tmp_path: Path, ca
     """Nothing says that their columns stand as those of predictions do; --class names the latter alone."""
     marks = np.tile(np.eye(3)[CODES], (4, 1))
     for proba, names in ((MOVED, ["c", "a", "b"]), (PROBA, ["a", "b", "c"])):
-        for arrays, given in (({"classes": names}, []), ({}, [f"--class={each}" for each in names])):
-            np.savez(tmp_path / "p.npz", labels=marks, probs=np.tile(proba, (4, 1)), **arrays)
+        for key, given in (("classes", []), ("others", [f"--class={each}" for each in names])):
+            write(tmp_path / "p.npz", labels=marks, probs=np.tile(proba, (4, 1)), **{key: names if key == "classes" else [0.0]})
             for command in ("decompose", "monitor"):
                 main([command, str(tmp_path / "p.npz"), "--generator", "brier", *given])
                 assert ("times as probable if it is" in capsys.readouterr().err) == (proba is MOVED)

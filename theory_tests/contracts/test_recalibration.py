@@ -363,7 +363,7 @@ class Weightless:
 
 def test_a_recalibrator_that_takes_no_weights_is_refused_beside_some() -> None:
     options: dict[str, Any] = {"generator": "brier", "n_folds": 4, "recalibrator": Weightless()}
-    with pytest.raises(ValueError, match="^recalibrator = Weightless, whose fit takes no sample_weight: .*pass no sample_weight"):
+    with pytest.raises(ValueError, match=r"^recalibrator = Weightless, whose fit takes no sample_weight: .*pass no sample_weight"):
         decompose(Y, G, sample_weight=np.arange(200) + 1.0, **options)
     same = decompose(Y, G, sample_weight=np.ones(200), **options)
     assert same.calibration_error == decompose(Y, G, **options).calibration_error

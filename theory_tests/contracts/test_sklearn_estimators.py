@@ -259,6 +259,7 @@ class Copied:
         return self.fitted.predict_proba(X)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight goes to the recalibrator alone")
 def test_weights_go_to_whichever_takes_some() -> None:
     X, y = make_classification(200, random_state=0)
     weight = 1.0 + (np.arange(200) % 5)
@@ -268,6 +269,5 @@ def test_weights_go_to_whichever_takes_some() -> None:
         np.testing.assert_allclose(found.estimator_.class_prior_, GaussianNB().fit(X, y, weight).class_prior_)
         assert not hasattr(recalibrator, "fitted")
         for classifier, cv in ((KNeighborsClassifier(), 2), (GaussianNB().fit(X, y), "prefit")):
-            with pytest.raises(ValueError, match=f"recalibrator = {name}, whose fit takes no sample_weight"), warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "sample_weight goes to the recalibrator alone")
+            with pytest.raises(ValueError, match=f"recalibrator = {name}, whose fit takes no sample_weight"):
                 RecalibratedClassifier(classifier, recalibrator, cv=cv).fit(X, y, sample_weight=weight)
