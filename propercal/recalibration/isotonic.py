@@ -45,7 +45,8 @@ class ClasswiseIsotonic(Recalibrator):
     Attributes
     ----------
     classes_ : numpy.ndarray of shape (k,)
-        The class of each column.
+        The class of each column, in the order of those of X. Sort these, or the names of classes,
+        for tools of scikit-learn, which take them in sorted order.
     functions_ : list of IsotonicFunction
         m_i of each class, before normalisation: ``predict(g_i)``, and the points between which it
         is linear, ``X_thresholds_`` and ``y_thresholds_``.
