@@ -123,6 +123,11 @@ class ClasswiseIsotonic(Recalibrator):
         ------
         ValueError
             If an argument cannot be used.
+
+        Warns
+        -----
+        UserWarning
+            If columns are not in sorted order.
         """
         check_flag("smoothed", self.smoothed)
         predictions = read_training(X, y, sample_weight, self)
