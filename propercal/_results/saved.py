@@ -148,7 +148,6 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
     if not hasattr(saved, "data_vars"):
         raise _no_result(f"a {type(saved).__name__}", "an xarray.Dataset that to_xarray() made")
     settings = {str(name): _python(value) for name, value in saved.attrs.items()}
-    _check_kind(settings, saved.sizes)
     _check_version(settings.get("format_version"))
     values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
     errors = {
@@ -230,19 +229,11 @@ def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _check_kind(saved: Mapping[str, Any], sizes: Mapping[Any, int] | None = None) -> None:
-    """Raise where what was written is a result of another kind, which is not read again.
-
-    Objects say it by name; datasets by that they have no version, or dimensions of several results.
-    """
+def _check_kind(saved: Mapping[str, Any]) -> None:
+    """Raise where what was written says that it is a result of another kind."""
     kind = saved.get("result")
-    several = [str(each) for each in sizes or () if each != "bound"]
-    if kind is None and "format_version" in saved and not several:
-        return
-    found = f"a {kind}" if kind is not None else "what another result wrote"
-    if kind is None and several:
-        found = f"a dataset along {', '.join(map(repr, several))}"
-    raise _no_result(found, "what to_json() or to_xarray() of one Decomposition wrote")
+    if kind is not None:
+        raise _no_result(f"a {kind}", "what to_json() of a Decomposition wrote")
 
 
 def _check_version(found: object) -> None:
@@ -251,7 +242,9 @@ def _check_version(found: object) -> None:
             "format_version",
             repr(found),
             f"{FORMAT_VERSION}, of a result that this version of propercal wrote",
-            "read it with the version that wrote it, or decompose the data again",
+            "read it with the version that wrote it, or decompose the data again"
+            if found is not None
+            else "pass what to_json() or to_xarray() of a Decomposition returned, with its settings",
         )
 
 
