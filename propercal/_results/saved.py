@@ -244,7 +244,7 @@ def _check_version(found: object) -> None:
             f"{FORMAT_VERSION}, of a result that this version of propercal wrote",
             "read it with the version that wrote it, or decompose the data again"
             if found is not None
-            else "pass what to_json() or to_xarray() of a Decomposition returned, with its settings",
+            else "pass what to_json() or to_xarray() of a Decomposition returned, with settings",
         )
 
 
