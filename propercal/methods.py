@@ -23,7 +23,7 @@ from propercal._data.inputs.settings import check_bandwidth, check_flag
 from propercal._data.predictions.notions import Problems
 from propercal._data.words.messages import bad_value, unknown_name
 from propercal._kernels.algorithm import check_algorithm
-from propercal._kernels.kernels import as_kernel
+from propercal._kernels.kernels import as_kernel, check_width
 from propercal._methods.debiased import debiased_terms
 from propercal._methods.method import Method, is_default
 from propercal._methods.published import (
@@ -128,8 +128,9 @@ class _Published(Method):
     algorithm: str = "auto"
 
     def __post_init__(self) -> None:
-        as_kernel(self.kernel)
-        _fixed(self.bandwidth)
+        kernel, bandwidth = as_kernel(self.kernel), _fixed(self.bandwidth)
+        if bandwidth is not None:
+            check_width(kernel, bandwidth)
         check_flag("exclude_self", self.exclude_self)
         check_algorithm(self.algorithm)
 

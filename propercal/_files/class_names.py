@@ -13,7 +13,7 @@ from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.inputs.settings import Known
-from propercal._data.words.tokens import is_number, key
+from propercal._data.words.tokens import is_number, is_permutation, key
 from propercal._files.formats import Npz
 from propercal._files.names import listed
 
@@ -53,15 +53,17 @@ class Read(NamedTuple):
     @classmethod
     def of(cls, labels: npt.NDArray[Any], found: Classes) -> Self:
         """Return labels that were read beside names of columns."""
-        # Columns of marks are those of predictions.
-        by_order = found.by_order and found.indicator is None
+        # Columns of marks count those that numbers name, and stand beside others.
+        matched = found.indicator is not None and is_permutation(found.names)
+        by_order = found.by_order and not matched
         is_counted = by_order and not found.in_doubt
         known = not (by_order or found.in_doubt)
         return cls(labels, known=known, is_counted=is_counted, classes=tuple(found.names))
 
     def in_said_order(self) -> Self:
-        """Return the same where a caller names the columns, and thereby says their order."""
-        return self._replace(known=True, is_counted=False) if self.is_counted else self
+        """Return the same where a caller names the columns that numbers count."""
+        counts = self.is_counted and self.labels.ndim == 1
+        return self._replace(known=True, is_counted=False) if counts else self
 
     @property
     def to_pass_on(self) -> tuple[int, ...] | None:

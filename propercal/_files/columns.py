@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.classes.columns import no_classes
+from propercal._data.classes.columns import absent_and_0, no_classes
 from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.inputs.holders import Held, hold
 from propercal._data.inputs.reading import Names
@@ -195,6 +195,7 @@ def codes_of(
     column: pd.Series[Any] | None = None,
     in_order: bool = True,
     weights: npt.NDArray[np.float64] | None = None,
+    scores: npt.NDArray[Any] | None = None,
 ) -> Read:
     """Return the place of each row's class column, as labels beside a table of predictions have.
 
@@ -218,7 +219,7 @@ def codes_of(
         )
     codes = found.codes
     assert codes is not None  # noqa: S101  # labels of one column
-    _warn_of_absent(path, codes, class_names, columns)
+    _warn_of_absent(path, codes, class_names, columns, scores)
     read = Read.of(codes, found)._replace(names=tuple(class_names))
     return read.in_said_order() if columns.classes else read
 
@@ -309,16 +310,29 @@ def _are_counted(held: Held, class_names: Sequence[str], columns: Columns, found
 
 
 def _warn_of_absent(
-    path: Path, codes: npt.NDArray[np.int64], class_names: Sequence[str], columns: Columns
+    path: Path,
+    codes: npt.NDArray[np.int64],
+    class_names: Sequence[str],
+    columns: Columns,
+    scores: npt.NDArray[Any] | None,
 ) -> None:
-    """Say which columns of logits no row has the label of: no sum of 1 tells that they are none."""
-    if not columns.from_logits or len(class_names) == 1:
+    """Say which columns no row has the label of: of logits no sum of 1 tells that they are none.
+
+    Nor does it of zeros.
+    """
+    if len(class_names) == 1:
         return
-    absent = [class_names[i] for i in sorted({*range(len(class_names))} - {*codes.tolist()})]
-    if absent:
+    if columns.from_logits:
+        odd = [class_names[i] for i in sorted({*range(len(class_names))} - {*codes.tolist()})]
+        found, why = "logits of classes, though no row has such a label", ""
+    else:
+        unsaid = scores is not None and not columns.classes
+        odd = absent_and_0(class_names, codes, scores) if unsaid else []
+        found, why = "classes, though no row has such a label", ", and all are 0"
+    if odd:
         warn(
-            f"{path}: columns {listed(absent)} are taken for logits of classes, though no row has "
-            "such a label: name them with drop (--drop on the command line) if they are none."
+            f"{path}: columns {listed(odd)} are taken for {found}{why}: name them with drop "
+            "(--drop on the command line) if they are none."
         )
 
 

@@ -56,9 +56,9 @@ class PredictionFile:
         Groups of rows, the same.
     labels : tuple or None
         0 to k − 1, to be passed on, where the file says of which column each label is; None where
-        labels count columns, in an order that no name says, perhaps from 1.
+        labels count columns, or mark them, in an order that no name says, perhaps from 1.
     is_counted : bool
-        Whether labels are numbers of columns that have other names.
+        Whether labels are numbers, or marks, of columns that have other names.
     subgroups : numpy.ndarray or None
         Groups of rows that are to be compared with each other, where a column or array was named.
     classes : tuple

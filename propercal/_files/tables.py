@@ -71,6 +71,7 @@ def of_table(
         column=table[label],
         in_order=in_order,
         weights=weights,
+        scores=y_proba,
     )
     return PredictionFile(
         path=path,

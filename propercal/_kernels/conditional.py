@@ -24,7 +24,7 @@ from propercal._data.words.messages import bad_value
 from propercal._kernels import linear, tiles
 from propercal._kernels.algorithm import check_algorithm
 from propercal._kernels.bins import cell_means
-from propercal._kernels.kernels import Kernel, as_kernel, has_features
+from propercal._kernels.kernels import Kernel, as_kernel, check_width, has_features
 from propercal._typing import Array
 
 
@@ -176,6 +176,7 @@ def conditional_mean(
     check_algorithm(algorithm)
     chosen, reduction = as_kernel(kernel), as_notion(notion)
     gamma = check_bandwidth(bandwidth)
+    check_width(chosen, gamma)
     allowed = _check_tolerance(tolerance)
     check_flag("exclude_self", exclude_self)
     check_ordered("y_proba", y_proba, FOR_EACH_ROW)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from propercal._array import LOG_ZERO, by_rows, gammaln, namespace, sum_last, xlogx
-from propercal._data.words.messages import unknown_name
+from propercal._data.words.messages import bad_value, unknown_name
 from propercal._typing import Array
 
 if TYPE_CHECKING:
@@ -203,3 +203,14 @@ def as_kernel(kernel: object) -> Kernel:
     if not isinstance(kernel, str) or kernel not in _KERNELS:
         raise unknown_name("kernel", kernel, _KERNELS)
     return _KERNELS[kernel]
+
+
+def check_width(kernel: Kernel, bandwidth: float) -> None:
+    """Raise if bins are wider than the simplex, as their number in place of their width says."""
+    if isinstance(kernel, BinningKernel) and bandwidth > 1:
+        raise bad_value(
+            "bandwidth",
+            f"{bandwidth:g}",
+            "the width of the bins, at most 1",
+            f"pass 1/{round(bandwidth)} for {round(bandwidth)} bins",
+        )

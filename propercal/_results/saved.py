@@ -89,6 +89,7 @@ def of_mapping(saved: Mapping[str, Any], generator: object) -> dict[str, Any]:
             "the flat numbers of to_dict(), which are for logs",
             "what json.loads makes of to_json(), which has all that intervals are made from",
         )
+    _check_kind(saved)
     _check_version(saved.get("format_version"))
     rows = _field(saved, "infinite_loss_rows")
     if not isinstance(rows, list | tuple):
@@ -265,13 +266,22 @@ def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _check_kind(saved: Mapping[str, Any]) -> None:
+    """Raise where what was written says that it is a result of another kind."""
+    kind = saved.get("result")
+    if kind is not None:
+        raise _no_result(f"a {kind}", "what to_json() of a Decomposition wrote")
+
+
 def _check_version(found: object) -> None:
     if found != FORMAT_VERSION:
         raise bad_value(
             "format_version",
             repr(found),
             f"{FORMAT_VERSION}, of a result that this version of propercal wrote",
-            "read it with the version that wrote it, or decompose the data again",
+            "read it with the version that wrote it, or decompose the data again"
+            if found is not None
+            else "pass what to_json() or to_xarray() of a Decomposition returned, with settings",
         )
 
 

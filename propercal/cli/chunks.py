@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.inputs.holders import is_default
-from propercal._data.rows.times import fall, times_of
+from propercal._data.rows.times import fall, newest_first, times_of
 from propercal._files import formats
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (
@@ -187,6 +187,19 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
             )
 
 
+def _check_left_out(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Raise if a column that is left out says that the newest rows come first."""
+    import pandas as pd
+
+    for name in names:
+        if newest_first(pd.Index(table[name])):
+            raise ValueError(
+                f"{path}: column {name!r}, which is left out, goes back in time from "
+                f"{table[name].iloc[0]} to {table[name].iloc[-1]}: expected rows in the order of "
+                "time; sort them, or remove that column if it says nothing of their order."
+            )
+
+
 def _chunk(
     path: Path,
     table: pd.DataFrame,
@@ -226,6 +239,7 @@ def _chunk(
     apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
     check_classes(path, classes, labels)
+    _check_left_out(path, table, [name for name in names if name not in {label, own, *classes}])
     if label in lost:
         check_categories(path, label, labels, classes)
     found = {name: numbers_of(path, table, name) for name in classes}

@@ -65,7 +65,8 @@ class RecalibrationMap:
             **({"smoothed": smoothed} if functions else {}),
         }
         temperature = getattr(scaling, "temperature_", None)
-        return cls(kind, data.class_names, k, temperature, functions, fitted)
+        names = data.class_names or _words(data.y_true, k)
+        return cls(kind, names, k, temperature, functions, fitted)
 
     def to_json(self) -> str:
         """Return all there is to know of it."""
@@ -170,6 +171,12 @@ def _fitted(kind: str, data: PredictionFile, smoothed: bool) -> Any:
     }
     with calling(USUAL_NAMES):
         return made[kind]().fit(data.y_proba, data.y_true, sample_weight=data.sample_weight)
+
+
+def _words(labels: npt.NDArray[Any], k: int) -> tuple[str, ...]:
+    """Return the classes of columns without names beside labels in words, if all occur."""
+    words = np.unique(labels).tolist() if labels.ndim == 1 and labels.dtype.kind == "U" else []
+    return tuple(words) if len(words) == k > 1 else ()
 
 
 def _steps(found: Mapping[str, Any]) -> Steps:

@@ -13,6 +13,9 @@ import numpy.typing as npt
 
 from propercal._data.classes.columns import OtherColumnsError, is_shuffled, keys, order_of_columns
 from propercal._data.inputs.holders import is_default
+from propercal._data.words.opposed import are_opposed
+from propercal._data.words.other_words import contradict
+from propercal._data.words.tokens import of_class_0
 from propercal._files import formats
 from propercal._files.class_names import KEYS, names_of_columns, words_of
 from propercal._files.columns import LABEL_COLUMNS
@@ -316,6 +319,15 @@ def _names_of_table(path: Path, said: Sequence[str], class_names: Sequence[str])
         return tuple(said[own.index(each)] for each in known)
     if set(own) & set(known):
         raise _others(path, said, class_names)
+    one = len(own) == len(known) == 1 and (
+        are_opposed(known[0], own[0]) or of_class_0(known[0]) != of_class_0(own[0])
+    )
+    if one or (len(own) == len(known) > 1 and contradict(said, class_names)):
+        raise ValueError(
+            f"{path}: classes = {listed(said)}: expected the columns of {listed(class_names)}, in "
+            "this order, which the map was fitted to; name them in that order, or rename columns "
+            "whose names say otherwise."
+        )
     return tuple(said or class_names)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -27,13 +26,11 @@ from propercal._data.predictions.alignment import align
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
-from propercal._data.words.tokens import numberings
+from propercal.forecasts.level_names import check_no_quantiles, named_levels, per_cent_beside
 
 Floats = npt.NDArray[np.float64]
 
 ENSEMBLE, QUANTILES = "ensemble", "quantiles"
-
-_PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ def _read(
     if kind == QUANTILES:
         members, cumulated = _of_quantiles(members, held.proba, levels, keep, argument)
     else:
-        _check_no_levels(members[keep], argument, held.proba)
+        check_no_quantiles(members[keep], argument, held.proba)
         members, cumulated = np.sort(members, axis=1), np.linspace(0.0, 1.0, members.shape[1] + 1)
     return Forecasts(
         members[keep],
@@ -267,27 +264,6 @@ def _warn_of_outcomes(
         )
 
 
-def _check_no_levels(values: Floats, argument: str, held: Held) -> None:
-    """Raise if names say that columns are quantiles, which are no equally likely members.
-
-    Per cent without a sign may number members, unless these ascend in every row as it does.
-    """
-    if held.columns is None or len(held.columns) < 2:
-        return
-    said = _named_levels(held)
-    if said is None:
-        said = _per_cent_beside(held, np.empty(0))
-        if said is None or (np.diff(values[:, np.argsort(said)], axis=1) < 0).any():
-            return
-    raise bad_value(
-        argument,
-        f"columns named {some_names(held.columns)}, as quantiles of these levels are",
-        "members, which are equally likely",
-        f"pass them as {argument.replace('ensemble', 'quantiles')}=..., or rename them if they "
-        "are members",
-    )
-
-
 def _of_quantiles(
     values: Floats,
     held: Held,
@@ -301,11 +277,13 @@ def _of_quantiles(
     taus, values = taus[order], values[:, order]
     crossing = (np.diff(values[keep], axis=1) < 0).any(axis=1)
     if crossing.any():
+        ascending = np.array_equal(order, np.arange(len(order)))
+        first = "" if ascending else "select columns in ascending order of their levels, then "
         raise bad_value(
             argument,
             f"values that fall as the level rises, at {some_rows(held.given(keep[crossing]))}",
             "quantiles of one distribution, which do not cross",
-            f"sort each row: numpy.sort({argument}, axis=1)",
+            f"{first}sort each row: numpy.sort({argument}, axis=1)",
         )
     between = (taus[1:] + taus[:-1]) / 2
     return values, np.concatenate([[0.0], between, [1.0]])
@@ -313,7 +291,7 @@ def _of_quantiles(
 
 def _levels(held: Held, levels: Sequence[float] | None, m: int, argument: str) -> Floats:
     """Return the level of each column, as the caller or the names of columns say."""
-    named = _named_levels(held)
+    named = named_levels(held)
     if levels is None:
         if named is None:
             raise bad_value(
@@ -333,7 +311,7 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int, argument: str) -
             "list the level of every column, in the order of the columns",
         )
     taus = taus.astype(np.float64)
-    named = _per_cent_beside(held, taus) if named is None else named
+    named = per_cent_beside(held, taus) if named is None else named
     if named is not None and not np.allclose(named, taus, rtol=0, atol=1e-6):
         found = some_names(held.columns or ())
         raise bad_value(
@@ -343,49 +321,3 @@ def _levels(held: Held, levels: Sequence[float] | None, m: int, argument: str) -
             "leave levels out, or rename the columns",
         )
     return taus
-
-
-def _named_levels(held: Held) -> Floats | None:
-    """Return the levels that names of columns say, all between 0 and 1; None if they do not."""
-    if held.columns is None:
-        return None
-    per_cent = [_PER_CENT.search(str(each)) for each in held.columns]
-    said = [None if each is None else float(each[1]) / 100 for each in per_cent]
-    for numbers in (said, *_numbers(held.columns)):
-        if all(each is not None and 0 < each < 1 for each in numbers):
-            found = np.array([float(cast("float", each)) for each in numbers])
-            if len(np.unique(found)) == len(found):
-                return found
-    return None
-
-
-def _per_cent_beside(held: Held, taus: Floats) -> Floats | None:
-    """Return levels that names say in per cent without a sign; None where they may say others.
-
-    They do if they are those of the caller in some order, or as far below 50 as above.
-    """
-    for numbers in () if held.columns is None else _numbers(held.columns):
-        if None in numbers or len(numbers) < 2:
-            continue
-        found = np.array([float(cast("float", each)) for each in numbers]) / 100
-        ascending = np.sort(found)
-        usual = [(ascending, 1 - ascending[::-1])]
-        usual += [(ascending, np.sort(taus))] if len(taus) else []
-        if any(np.allclose(*pair, rtol=0, atol=1e-6) for pair in usual):
-            return found
-    return None
-
-
-def _numbers(columns: Sequence[Any]) -> list[Sequence[float | None]]:
-    """Return the numbers that names may say, in each way."""
-    return [[_number(each) for each in columns], *numberings(columns)]
-
-
-def _number(name: Any) -> float | None:
-    if isinstance(name, str) and "_" in name:
-        # Python reads 0.1_2 as 0.12.
-        return None
-    try:
-        return float(name)
-    except (TypeError, ValueError):
-        return None

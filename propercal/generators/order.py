@@ -14,15 +14,20 @@ from propercal._data.predictions.notions import Notion
 from propercal._data.rows.coordinates import axis_names
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.other_words import spelt
-from propercal._data.words.tokens import is_number, key, named, numberings, plain
+from propercal._data.words.quantities import quantities
+from propercal._data.words.tokens import distinct, is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
 
 #: Words of what is between two opposites.
-_MIDDLE = ("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged")
+_MIDDLE = (
+    *("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged", "normal", "average"),
+    *("moderate", "near", "same", "stable", "neither", "mild", "intermediate"),
+)
 _OPPOSITES = (
     *(("low", "high"), ("small", "large"), ("slow", "fast"), ("negative", "positive")),
     *(("home", "away"), ("loss", "win"), ("lose", "win"), ("disagree", "agree")),
     *(("down", "up"), ("bad", "good"), ("short", "long"), ("cold", "hot"), ("worse", "better")),
+    *(("below", "above"), ("dry", "wet"), ("mild", "severe"), ("weak", "strong")),
 )
 
 
@@ -251,13 +256,22 @@ def _in_disorder(names: Sequence[object]) -> bool:
 
 
 def _are_numbered(names: Sequence[object]) -> bool:
-    """Tell whether names are numbers, or have some, that rise, as those of classes do."""
+    """Tell whether names are numbers, or have some, that rise, as those of classes do.
+
+    What names measure may fall too.
+    """
+    measured = quantities(names)
+    if measured is not None:
+        return not _turns(measured)
     found = _numbers_of(names)
     return bool(found) and all(list(each) == sorted(set(each)) for each in found)
 
 
 def _numbers_of(names: Sequence[object]) -> list[Sequence[Any]]:
     """Return each way in which all names are numbered."""
+    measured = quantities(names)
+    if measured is not None:
+        return [measured]
     try:
         return [[float(each) for each in names]]  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -272,9 +286,12 @@ def _turns(numbers: Sequence[Any]) -> bool:
 def _check_middle(names: Sequence[object], generators: Sequence[BregmanGenerator]) -> None:
     """Raise if what is between two opposites by its name does not stand between them."""
     place = {str(name).lower(): i for i, name in enumerate(names)}
-    middle = next((word for word in _MIDDLE if word in place), None)
-    ends = next((pair for pair in _OPPOSITES if set(pair) <= set(place)), None)
-    if middle is None or ends is None:
+    # Of below_average, average, above_average the words that not all have.
+    own = enumerate(zip(distinct(names), names, strict=True))
+    place |= {" ".join(map(str, said)) or str(name).lower(): i for i, (said, name) in own}
+    ends = next((pair for pair in _OPPOSITES if set(pair) <= set(place)), ())
+    middle = next((word for word in _MIDDLE if word in place and word not in ends), None)
+    if middle is None or not ends:
         return
     first, last = sorted(ends, key=place.__getitem__)
     if place[first] < place[middle] < place[last]:

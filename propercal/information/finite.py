@@ -20,6 +20,7 @@ from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
 from propercal.information.tables import (
     check_classes,
+    check_joint,
     check_same_names,
     check_same_order,
     check_sums,
@@ -275,7 +276,7 @@ def apply_markov_map(joint: object, kernel: object) -> Array:
     """
     (table, m), dtype = read_tables(("joint", joint, 2), ("kernel", kernel, 2))
     xp = namespace(table)
-    check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
+    check_joint(joint, table, dtype)
     if m.shape[0] != table.shape[0]:
         raise bad_value(
             "kernel",

@@ -9,19 +9,41 @@ import numpy as np
 
 from propercal._array import is_array, is_numpy, like, namespace, to_numpy
 from propercal._data.classes.columns import keys
+from propercal._data.classes.members import LABELS
 from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.reading import not_real, read_array, read_numpy
 from propercal._data.predictions.notions import as_notion
 from propercal._data.rows.coordinates import axis_names
 from propercal._data.words.messages import bad_value, some_names
-from propercal._data.words.tokens import is_permutation, named
+from propercal._data.words.tokens import is_permutation, named, number_otherwise
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order
 
 #: What libraries call axes that nobody has named: xarray, and pandas.crosstab.
 _NOBODYS = re.compile(r"(?:dim|row|col)_\d+")
+
+
+#: What an axis is called that is the labels, and that of classes, or of predictions, may be.
+_OF_LABELS = LABELS | {"y"}
+_OF_CLASSES = _OF_LABELS | {"class", "classes", "category", "species"}
+_OF_PREDICTIONS = {
+    *(
+        "prediction",
+        "predictions",
+        "predicted",
+        "pred",
+        "score",
+        "scores",
+        "prob",
+        "probs",
+        "proba",
+    ),
+    *("probability", "probabilities", "forecast", "y_proba", "y_pred", "bin", "g", "x", "z"),
+}
+#: What sums of a table are called.
+_OF_SUMS = {"all", "total", "totals", "sum", "sums", "margin", "margins"}
 
 
 def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
@@ -67,9 +89,57 @@ def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
 def joint_table(joint: object) -> tuple[Array, Any]:
     """Return the table of a variable and the classes, of sum 1, with the dtype that it had."""
     (table,), dtype = read_tables(("joint", joint, 2))
-    xp = namespace(table)
-    check_sums("joint", xp.sum(table), dtype, "divide the table by its sum")
+    check_joint(joint, table, dtype)
     return table, dtype
+
+
+def check_joint(joint: object, table: Array, dtype: Any) -> None:
+    """Raise unless a table has one distribution, of a variable by rows and of classes by columns.
+
+    Names of axes may say that it lies the other way round, and names of the last ones, or sums
+    where the whole is not 1, that it holds the sums of the others too.
+    """
+    rows, columns = map(_bare, _called(joint))
+    if columns not in _OF_CLASSES and (
+        rows in _OF_LABELS or (rows in _OF_CLASSES and columns in _OF_PREDICTIONS)
+    ):
+        raise bad_value(
+            "joint",
+            f"a table whose rows are called {rows!r}",
+            "one row for each value of the prediction, and one column for each class",
+            "transpose it, or pass it without names",
+        )
+    values = to_numpy(table)
+    last = [None if each is None else _bare(each[-1]) for each in _names_along(joint)]
+    has_sums = [
+        bool(len(each) > 1 and np.allclose(each[-1], each[:-1].sum(axis=0)))
+        for each in (values, values.T)
+    ]
+    named_sums = any(one and name in _OF_SUMS for one, name in zip(has_sums, last, strict=True))
+    # Two equal rows are the sums of one another.
+    likely = any(one and n > 2 for one, n in zip(has_sums, values.shape, strict=True))
+    if named_sums or (likely and not np.isclose(values.sum(), 1)):
+        raise bad_value(
+            "joint",
+            f"a table of sum {values.sum():.6g}, whose last "
+            f"{' and '.join(w for w, one in zip(('row', 'column'), has_sums, strict=True) if one)} "
+            "hold the sums of the others",
+            "the probabilities alone",
+            "leave these sums out, then divide the table by its sum",
+        )
+    fix = "divide the table by its sum"
+    for what, axis, each in (("row", 1, "prediction"), ("column", 0, "class")):
+        if min(values.shape) > 1 and np.allclose(values.sum(axis=axis), 1):
+            fix = f"multiply each {what}, which has a sum of 1, by the probability of its {each}"
+    check_sums("joint", namespace(table).sum(table), dtype, fix)
+
+
+def _names_along(joint: object) -> list[tuple[Any, ...] | None]:
+    return [axis_names(joint, axis) or None for axis in (0, -1)]
+
+
+def _bare(name: object) -> str | None:
+    return re.sub(r"[\W_]+", "_", name.lower()).strip("_") if isinstance(name, str) else None
 
 
 def _plain(name: str, values: object, ndim: int) -> Array:
@@ -138,6 +208,15 @@ def check_same_names(
 ) -> None:
     """Raise if what the same values are called in each of two arguments differs."""
     names, others = first[1], second[1]
+    for (argument, own), (other, its) in ((first, second), (second, first)):
+        if its is None and own is not None and number_otherwise(own):
+            # As value_counts() has them, by how often they occur.
+            raise bad_value(
+                argument,
+                f"values named {some_names(own)}",
+                f"names of {other} too, or the order of its values, which have none",
+                "call .sort_index() on it if they are numbers of these values, or pass .to_numpy()",
+            )
     if names is None or others is None or keys(names) == keys(others):
         return
     # Names that are counted say nothing beside others than numbers in another order.

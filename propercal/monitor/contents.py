@@ -15,8 +15,10 @@ from propercal.monitor.state import Limits, State
 from propercal.monitor.times import Times
 from propercal.monitor.times import joined as joined_times
 from propercal.sketch.class_order import listed_names
-from propercal.sketch.convention import Convention, joined
+from propercal.sketch.convention import Convention, Joined, joined
 from propercal.sketch.first_class import check_doubts
+
+_LATER = Joined("later", "a monitor")
 
 
 class Contents(NamedTuple):
@@ -63,7 +65,7 @@ class Contents(NamedTuple):
         said = own.labels is not None or own.pos_label is not None
         return Contents(
             self.state.plus(later.state, limits),
-            joined(self.reading, later.reading, n_classes=own.n_classes, said=said),
+            joined(self.reading, later.reading, n_classes=own.n_classes, said=said, by=_LATER),
             self.occurred + later.occurred,
             self.expected + later.expected,
             joined_times(self.times, later.times),

@@ -17,6 +17,11 @@ def names_said() -> Names:
     return _names.get() or _USUAL
 
 
+def are_callers() -> bool:
+    """Tell whether a user calls the recalibrator, and gets what it returns, without names."""
+    return _names.get() is None
+
+
 @contextmanager
 def calling(names: Names) -> Iterator[None]:
     """Let recalibrators call the data by these names, which the caller of the caller knows."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import to_numpy
+from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._typing import Array
+from propercal.recalibration.called import are_callers
 from propercal.recalibration.parameters import Parameters
 
 
@@ -49,9 +52,40 @@ class Recalibrator(Parameters, ABC):
         found = to_numpy(self.predict_proba(X))
         return np.asarray(self.classes_[found.argmax(axis=1)])
 
+    def _note_classes(self, names: Sequence[Any]) -> None:
+        """Note the classes of the columns, and warn where scikit-learn takes them in its order.
+
+        Labels may count columns that have other names.
+        """
+        self.classes_ = np.array(names)
+        columns = vars(self)["columns_"].names
+        counted = columns is not None and all(isinstance(each, str) for each in columns)
+        if not counted or self.classes_.tolist() != list(range(len(self.classes_))):
+            columns = self.classes_.tolist()
+        assert columns is not None  # noqa: S101  # as it is of counted ones
+        usual = _sorted(columns)
+        if list(columns) != usual and are_callers():
+            warn(
+                f"X has columns of the classes {some_names(list(columns))}, in this order, and so "
+                "have classes_ and what predict_proba returns. What takes the classes of an array, "
+                "or their codes, in sorted order, as metrics and scorers of scikit-learn, its "
+                "VotingClassifier and cross_val_predict do, reads that wrongly: for it, fit and "
+                f"apply it to a column for each class, in the order {some_names(usual)}."
+            )
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
+        classes = getattr(self, "classes_", np.array([])).tolist()
+        usual = _sorted(classes)
+        if len(classes) == 2 and classes != usual:
+            # What asks a fitted classifier of two classes holds the last one for the positive one.
+            raise bad_value(
+                "estimator",
+                f"{type(self).__name__}, fitted to columns of the classes {classes}",
+                f"the sorted order, {usual}, in which scikit-learn takes classes",
+                "fit and apply it to a column for each class, in that order",
+            )
         # Columns are classes, not features: what scikit-learn checks estimators with does not fit,
         # as it does not its own calibrators.
         return Tags(
@@ -60,6 +94,14 @@ class Recalibrator(Parameters, ABC):
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(one_d_array=True, two_d_array=False),
         )
+
+
+def _sorted(classes: Any) -> list[Any]:
+    """Return the classes in the order that scikit-learn gives them, if they have one."""
+    try:
+        return list(np.unique(np.asarray(classes)).tolist())
+    except TypeError:
+        return list(classes)
 
 
 def not_fitted(message: str) -> ValueError:

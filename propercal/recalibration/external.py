@@ -58,7 +58,16 @@ def _fit(argument: str, recalibrator: Any, rows: TrainingRows, *, uniform: bool)
     options = {} if uniform else {"sample_weight": rows.weight}
     try:
         result = fitted.fit(rows.prob, rows.label, **options)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        if options and "sample_weight" in str(error):
+            raise bad_value(
+                argument,
+                f"{type(fitted).__name__}, whose fit takes no sample_weight",
+                "one that takes weights, since those of the rows differ",
+                "leave it out for the built-in ones, or pass no sample_weight",
+            ) from error
+        if isinstance(error, TypeError):
+            raise
         raise bad_value(
             argument,
             f"{type(fitted).__name__}, whose fit failed without some folds ({error})",

@@ -45,7 +45,8 @@ class ClasswiseIsotonic(Recalibrator):
     Attributes
     ----------
     classes_ : numpy.ndarray of shape (k,)
-        The class of each column.
+        The class of each column, in the order of those of X. Sort these, or the names of classes,
+        for tools of scikit-learn, which take them in sorted order.
     functions_ : list of IsotonicFunction
         m_i of each class, before normalisation: ``predict(g_i)``, and the points between which it
         is linear, ``X_thresholds_`` and ``y_thresholds_``.
@@ -122,6 +123,11 @@ class ClasswiseIsotonic(Recalibrator):
         ------
         ValueError
             If an argument cannot be used.
+
+        Warns
+        -----
+        UserWarning
+            If columns are not in sorted order.
         """
         check_flag("smoothed", self.smoothed)
         predictions = read_training(X, y, sample_weight, self)
@@ -134,7 +140,7 @@ class ClasswiseIsotonic(Recalibrator):
         for i in range(predictions.n_classes):
             target = self._target(label == i, weight)
             self.functions_.append(IsotonicFunction.fitted(prob[:, i], target, weight))
-        self.classes_ = np.array(predictions.classes.names)
+        self._note_classes(predictions.classes.names)
         return self
 
     def _target(self, occurred: NDArray[np.bool_], weight: Floats) -> Floats:

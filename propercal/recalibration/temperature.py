@@ -47,7 +47,8 @@ class TemperatureScaling(Recalibrator):
         T > 0, without a unit; above 1 for over-confident predictions, and infinite if none
         improves on giving all possible classes the same probability.
     classes_ : numpy.ndarray of shape (k,)
-        The class of each column.
+        The class of each column, in the order of those of X. Sort these, or the names of classes,
+        for tools of scikit-learn, which take them in sorted order.
     n_features_in_ : int
         Number of columns in `fit`, 1 for the positive class of two.
     feature_names_in_ : numpy.ndarray of str
@@ -122,13 +123,14 @@ class TemperatureScaling(Recalibrator):
         Warns
         -----
         UserWarning
-            If rows give their class a probability of 0, or the best T is 0 or infinite.
+            If rows give their class a probability of 0, the best T is 0 or infinite, or columns are
+            not in sorted order.
         """
         predictions = read_training(X, y, sample_weight, self)
         margins, weight = _margins(predictions)
         slope = _best_slope(margins, weight, predictions.names)
         self.temperature_ = 1 / slope if slope else math.inf
-        self.classes_ = np.array(predictions.classes.names)
+        self._note_classes(predictions.classes.names)
         return self
 
     @ignore_underflow

@@ -61,6 +61,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"takes the classes of an array, or their codes, in sorted order",
+        (
+            "Columns of predictions stand in an order of their own. What expects the classes in "
+            "alphabetical order reads them wrongly: sort the columns for it."
+        ),
+    ),
+    (
         r", read as the probability of .*though by",
         (
             "Nothing says of which of the two outcomes the predictions are the probability, and "
@@ -162,7 +169,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"taken for logits of classes, though no row has such a label",
+        r"taken for (?:logits of )?classes, though no row has such a label",
         (
             "Some columns were read as classes though no row has such a label. If they are no "
             "classes, every number on this page is wrong: leave them out."

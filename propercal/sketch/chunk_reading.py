@@ -83,7 +83,7 @@ def read_rows(
     None is returned where there are no rows, or none of positive weight. `labels` are the classes
     that the caller lists.
     """
-    held = _aligned(y_true, y_proba, sample_weight)
+    held = _by_number(_aligned(y_true, y_proba, sample_weight), reading)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
@@ -123,7 +123,8 @@ def read_rows(
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
     known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
-    doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first)
+    by_order = labels is None and _is_set_beside(held.labels, marked)
+    doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first, by_order=by_order)
     settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
@@ -132,8 +133,7 @@ def read_rows(
     settled = _with_names(settled, held, names, reading)
     if n_classes == 2:
         own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
-        called = reading.called.joined(own, names[-1], said)
-        settled = settled._replace(called=called)
+        settled = settled._replace(called=reading.called.joined(own, names[-1], said))
     return rows, settled, None if weight is None else weight[rows.rows]
 
 
@@ -142,6 +142,22 @@ def _aligned(y_true: object, y_proba: object, sample_weight: object) -> Aligned:
     held = align(y_true, y_proba, sample_weight)
     labels, proba = under_plain_names(held.labels), under_plain_names(held.proba)
     return held._replace(labels=labels, proba=proba)
+
+
+def _is_set_beside(labels: Held, marked: Held) -> bool:
+    """Tell whether a matrix without names got those of the columns that it stands beside."""
+    return marked is not labels and not labels.numbered
+
+
+def _by_number(held: Aligned, reading: Convention) -> Aligned:
+    """Return predictions under the numbers that name columns, where those before had them too.
+
+    Else numbers in their usual order are no names, as they are in memory.
+    """
+    known = reading.columns
+    if known is None or not held.proba.numbered or not is_permutation(known):
+        return held
+    return held._replace(proba=replace(held.proba, columns=tuple(range(len(known)))))
 
 
 def _with_names(
@@ -240,11 +256,12 @@ def _in_order(proba: Held, reading: Convention, labels: Held) -> tuple[Held, lis
     if order is None:
         return replace(proba, columns=tuple(known)), list(known)
     if not (counted or name_columns(labels, columns)):
+        first = reading.columns is None and not reading.unnamed
         raise bad_value(
             "y_proba",
             f"columns {columns}",
-            f"the order of rows before, {list(known)}, since y_true names none of them, but "
-            "counts columns",
+            f"the order of {'labels' if first else 'rows before'}, {list(known)}, since y_true "
+            "names none of them, but counts columns",
             "select them in one order for each update",
         )
     values = namespace(proba.values).take(proba.values, like(order, proba.values), axis=1)

@@ -60,7 +60,21 @@ class Convention(NamedTuple):
         return self._replace(separate=separate) if self.separate in (None, separate) else None
 
 
-def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -> Convention:
+class Joined(NamedTuple):
+    """What the caller knows the other one of two by."""
+
+    argument: str = "other"
+    what: str = "a sketch"
+
+
+def joined(
+    mine: Convention,
+    other: Convention,
+    *,
+    n_classes: int,
+    said: bool,
+    by: Joined = Joined(),  # noqa: B008  # which nothing can change
+) -> Convention:
     """Return what the rows of two sketches settle together, or raise.
 
     `said` says that the caller named the classes.
@@ -68,15 +82,15 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     names = names_of_both(mine.names, other.names)
     if names is None and None not in (mine.names, other.names):
         raise bad_value(
-            "other",
-            f"a sketch that read classes as {other.classes}",
+            by.argument,
+            f"{by.what} that read classes as {other.classes}",
             f"{mine.classes}",
             "pass labels=[...] to both",
         )
     if None not in (mine.columns, other.columns) and mine.columns != other.columns:
         raise bad_value(
-            "other",
-            f"a sketch of columns {other.columns}",
+            by.argument,
+            f"{by.what} of columns {other.columns}",
             f"{mine.columns}",
             "pass labels=[...] to both, or the same columns in the same order",
         )
@@ -84,8 +98,8 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     if joined is None:
         kinds = "one class in each row", "columns that are separate problems"
         raise bad_value(
-            "other",
-            f"a sketch that read {kinds[bool(other.separate)]}",
+            by.argument,
+            f"{by.what} that read {kinds[bool(other.separate)]}",
             f"{kinds[bool(mine.separate)]}",
             "let the first update of both hold a row that marks several classes; where one class "
             "occurs in each row, pass class numbers",
@@ -95,15 +109,15 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     unnamed = (mine.unnamed or other.unnamed) and not listed
     if unnamed and either is not None and is_shuffled(either):
         raise bad_value(
-            "other",
-            f"a sketch of {columns_said(other.columns)}",
+            by.argument,
+            f"{by.what} of {columns_said(other.columns)}",
             columns_said(mine.columns, ""),
             "pass columns with names to both, or to none",
         )
-    _check_order(mine, other)
+    _check_order(mine, other, by)
     called = mine.called
     if n_classes == 2:
-        called = called.joined(other.called, (names or [0, 1])[-1], said, "other")
+        called = called.joined(other.called, (names or [0, 1])[-1], said, by.argument)
     return joined._replace(
         called=called,
         occurred=mine.occurred.plus(other.occurred),
@@ -114,7 +128,7 @@ def joined(mine: Convention, other: Convention, *, n_classes: int, said: bool) -
     )
 
 
-def _check_order(mine: Convention, other: Convention) -> None:
+def _check_order(mine: Convention, other: Convention, by: Joined) -> None:
     """Raise if one of two sketches names classes in another order than the other has columns."""
     named, unnamed = (other, mine) if mine.names is None else (mine, other)
     if (
@@ -123,8 +137,8 @@ def _check_order(mine: Convention, other: Convention) -> None:
         and not same_order(named.classes, unnamed.columns)
     ):
         raise bad_value(
-            "other",
-            f"a sketch of classes {other.classes or other.columns or 'without names'}",
+            by.argument,
+            f"{by.what} of classes {other.classes or other.columns or 'without names'}",
             f"{mine.classes or mine.columns or 'classes without names'}, in this order",
             "pass labels=[...] to both",
         )

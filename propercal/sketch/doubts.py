@@ -207,14 +207,16 @@ def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
 
 
 def doubts_after(
-    before: Doubts | None, rows: Predictions, *, known: bool, first: bool
+    before: Doubts | None, rows: Predictions, *, known: bool, first: bool, by_order: bool = False
 ) -> Doubts | None:
     """Return doubts after rows.
 
     `known` says that classes of columns are known, `first` that a single column is numbered 0 and
     may be the first of several. Of which class it is, labels that are listed or rows before say.
+    `by_order` says that labels have names that are those of the columns in the same places.
     """
     classes = rows.classes
-    if before is None and ((classes.unsaid and not first) or (not known and classes.by_order)):
+    by_order = not known and (by_order or classes.by_order)
+    if before is None and ((classes.unsaid and not first) or by_order):
         before = Doubts.empty(rows.n_classes)
     return None if before is None else before.after(rows)

@@ -35,7 +35,7 @@ def check_doubts(
     """Warn, and tell, as memory does of the order of columns, unless something was said."""
     if said or reading.doubts is None or reading.separate is True:
         return said
-    names = list(range(n_classes)) if reading.classes is None else reading.classes
+    names = reading.classes or reading.columns or list(range(n_classes))
     if reading.single(n_classes):
         name, of_labels = reading.called
         if OneColumn(None, None, name, called).is_said(of_labels):

@@ -177,7 +177,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if isinstance(recalibrator, Recalibrator):
             # Some classes may be absent from these rows, which is no doubt about their numbers.
             recalibrator.set_params(labels=Known(range(len(self.classes_))))
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        weight = self._of_recalibrator(recalibrator, sample_weight)
         with calling(_of_scores(self.estimator_, recalibrator)):
             self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -186,12 +186,28 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
+    def _of_recalibrator(self, recalibrator: Any, sample_weight: Any) -> dict[str, Any]:
+        """Return the weights if the recalibrator takes some; where neither does, raise."""
+        if sample_weight is None or has_fit_parameter(recalibrator, "sample_weight"):
+            return {} if sample_weight is None else {"sample_weight": sample_weight}
+        name = type(recalibrator).__name__
+        if self.cv == "prefit" or not has_fit_parameter(self.estimator, "sample_weight"):
+            raise bad_value(
+                _ARGUMENT,
+                f"{name}, whose fit takes no sample_weight",
+                "a recalibrator that takes weights, or a classifier that does",
+                "pass no sample_weight, or a TemperatureScaling()",
+            )
+        warn(f"sample_weight goes to the classifier alone: {name} takes none.")
+        return {}
+
     def _new_recalibrator(self) -> Any:
         given = TemperatureScaling() if self.recalibrator is None else self.recalibrator
         _check_instance("estimator", self.estimator, ("fit",), "LogisticRegression()")
         _check_instance(_ARGUMENT, given, ("fit", "predict_proba"), "TemperatureScaling()")
         check_unnamed(_ARGUMENT, given)
-        return clone(given)
+        # What is none of scikit-learn is copied.
+        return clone(given, safe=False)
 
     def _of_fitted(self, X: Any, y: Any, recalibrator: Any) -> tuple[Floats, NDArray[Any]]:
         """Return what the fitted classifier predicts, and numbers of classes."""

@@ -101,7 +101,7 @@ def test_each_function_names_it() -> None:
     with pytest.raises(ValueError, match=r"^y_proba_b = columns \['a', 'b', 'c', 'block'\]"):
         paired_difference(WORDS, LOGITS, table, from_logits=True)
     with pytest.warns(UserWarning, match=r"^X has columns \['block'\], taken for logits of classes, though no row has such a label in y:"):
-        TemperatureScaling(from_logits=True).fit(table, WORDS)
+        TemperatureScaling(from_logits=True).fit(table[["a", "b", "block", "c"]], WORDS)
 
 
 def test_bytes_hold_classes_of_a_top_label_sketch() -> None:

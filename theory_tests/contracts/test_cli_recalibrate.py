@@ -357,3 +357,48 @@ def test_arrays_without_names_stand_in_no_order_of_words(kind: str, tmp_path: Pa
     for name, out in (("n.jsonl", "o.jsonl"), ("probs.npy", "o.npy")):
         code = main([*arguments[:3], "-o", str(tmp_path / out), "--force", "--apply", str(tmp_path / name)])
         assert code == (kind == "isotonic")
+
+
+@pytest.mark.parametrize("form", ["p_{}", "{}_prob", "P({})"])
+def test_names_that_say_another_class_than_that_of_their_place_are_refused(form: str, capsys: Captured) -> None:
+    done("fit.csv", "--recalibrator", "isotonic", "--smoothed", "--save-map", "map.json")
+    wanted = ClasswiseIsotonic(smoothed=True).fit(P[:N], Y[:N]).predict_proba(P[N:])
+    columns = {each: form.format(each) for each in ("emu", "cat", "dog")}
+    new_table().rename(columns=columns).to_csv("new.csv", index=False)
+    flags = {order: [flag for each in order for flag in ("--class", columns[each])] for order in (("emu", "cat", "dog"), ("cat", "dog", "emu"))}
+    wrong, right = flags.values()
+    assert "expected the columns of 'cat', 'dog', 'emu', in this order" in refused(capsys, "--map", "map.json", "--apply", "new.csv", *wrong)
+    done("--map", "map.json", "--apply", "new.csv", "-o", "out.csv", *right)
+    found = pd.read_csv("out.csv")[[columns[each] for each in ("cat", "dog", "emu")]]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("fitted", "other", "same"), [("fraud", "legit", "fraud_score"), ("p", "p_0", "score"), ("p_1", "p_0", "p")])
+def test_one_column_of_the_other_class_is_refused(fitted: str, other: str, same: str, capsys: Captured) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(100)
+    y = (rng.random(100) < p**2).astype(int)
+    pd.DataFrame({"label": y, fitted: p}).to_csv("two.csv", index=False)
+    done("two.csv", "--save-map", "map.json", "--recalibrator", "isotonic", "--smoothed", *(["--pos-label", "1"] if fitted == "fraud" else []))
+    for name, column in ((other, 1 - p), (same, p)):
+        pd.DataFrame({name: column}).to_csv(f"{name}.csv", index=False)
+    assert f"expected the columns of '{fitted}'" in refused(capsys, "--map", "map.json", "--apply", f"{other}.csv", "--class", other)
+    done("--map", "map.json", "--apply", f"{same}.csv", "--class", same, "-o", "out.csv")
+    wanted = ClasswiseIsotonic(smoothed=True).fit(p, y).predict_proba(p)[:, 1]
+    np.testing.assert_allclose(pd.read_csv("out.csv")[same], wanted, rtol=1e-9)
+
+
+def test_a_map_of_arrays_knows_the_classes_that_labels_are_in_words() -> None:
+    np.savez("words.npz", labels=np.array(NAMES)[Y[:N]], probs=P[:N])
+    done("words.npz", "--recalibrator", "isotonic", "--smoothed", "--save-map", "map.json")
+    wanted = ClasswiseIsotonic(smoothed=True).fit(P[:N], Y[:N]).predict_proba(P[N:])
+    new_table()[["emu", "cat", "dog"]].to_csv("new.csv", index=False)
+    moved = [2, 0, 1]
+    np.savez("new.npz", probs=P[N:][:, moved], classes=np.array(NAMES)[moved])
+    np.savez("bare.npz", probs=P[N:])
+    done("--map", "map.json", "--apply", "new.csv", "-o", "out.csv")
+    done("--map", "map.json", "--apply", "new.npz", "-o", "out.npz")
+    done("--map", "map.json", "--apply", "bare.npz", "-o", "bare_out.npz")
+    np.testing.assert_allclose(pd.read_csv("out.csv")[list(NAMES)], wanted, rtol=1e-9)
+    np.testing.assert_allclose(np.load("out.npz")["probs"], wanted[:, moved], rtol=1e-9)
+    np.testing.assert_allclose(np.load("bare_out.npz")["probs"], wanted, rtol=1e-9)

@@ -16,6 +16,9 @@ from propercal.cli.files import read_predictions
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from theory_tests.instances import unrelated
 
+#: Recalibrators say so where columns are not sorted.
+pytestmark = pytest.mark.filterwarnings("ignore:X has columns of the classes")
+
 Y, P = unrelated(200)
 NAMES: dict[str, list[Any]] = {
     "default": [0, 1, 2],
@@ -344,3 +347,23 @@ def test_words_in_no_alphabetical_order_stand_beside_no_columns_without_names(la
         table = pd.DataFrame(P, columns=names)
         assert propercal.paired_difference(labels, P, table, **settings).difference == pytest.approx(0, abs=1e-12)
         assert sketch_of((labels[:100], P[:100]), (labels[100:], table[100:])).result(method="risk").risk == pytest.approx(RIGHT, rel=1e-12)
+
+
+def test_a_column_of_zeros_that_no_label_is_of_is_told() -> None:
+    """Three classes and a flag: class-wise numbers are 3/4 of those of three."""
+    names = np.array(["cat", "dog", "emu"])
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 60)
+    y = names[[rng.choice(3, p=each) for each in proba]]
+    options: dict[str, Any] = {"generator": "brier", "notion": "classwise", "method": "risk", "bandwidth": 0.1}
+    table = pd.DataFrame(proba, columns=names)
+    right = propercal.decompose(y, table, **options).risk
+    flagged = table.assign(is_test=0)
+    with pytest.warns(UserWarning, match=r"columns \['is_test'\], taken for classes, though no row has such a label .*all of their probabilities are 0"):
+        assert propercal.decompose(y, flagged, **options).risk == pytest.approx(0.75 * right)
+    # A class that is listed, that occurs, or that has some probability is one.
+    listed = pd.Categorical(y, categories=[*names, "is_test"])
+    assert propercal.decompose(pd.Series(listed), flagged, **options).risk == pytest.approx(0.75 * right)
+    propercal.decompose(y, flagged, labels=[*names, "is_test"], **options)
+    propercal.decompose(y, table.assign(is_test=1e-9), **options)
+    propercal.decompose(np.arange(60) % 3, np.c_[proba, np.zeros(60)], **options)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import CRPSDecomposition, crps_decomposition
+from propercal import CRPSDecomposition, crps_decomposition, crps_difference
 from propercal.result import TERMS
 
 RNG = np.random.default_rng(0)
@@ -94,6 +94,53 @@ def test_quantiles_are_no_members(form: str) -> None:
         crps_decomposition(xr.DataArray(Y, dims="t"), xr.DataArray(Q, dims=("t", "quantile"), coords={"quantile": LEVELS}))
     # Every twentieth member of a hundred: per cent without a sign are numbers of members that do not ascend.
     assert same(crps_decomposition(Y, pd.DataFrame(X, columns=[10, 30, 50, 70, 90])))
+
+
+QUANTILES_ALONE = r"ensemble = .*as quantiles.* are: expected members, which are equally likely; pass them as quantiles="
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["q10 q30 q50 q70 q90", "t_q05 t_q10 t_q50 t_q90 t_q95", "p5 p25 p50 p75 p95", "5th 20th 50th 80th 95th",
+     "lo95 lo50 mid hi50 hi95", "lower_80 lower_20 fcst upper_20 upper_80"],
+)  # fmt: skip
+def test_names_of_quantiles_are_heeded_whatever_the_values(names: str) -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=QUANTILES_ALONE):
+        crps_decomposition(Y, pd.DataFrame(X, columns=names.split()))
+
+
+def test_quantiles_that_cross_in_some_rows_are_no_members() -> None:
+    """Each fitted by itself, they do; of members in any order half descend."""
+    pd = pytest.importorskip("pandas")
+    crossing = np.where(np.arange(len(Q))[:, None] % 4 == 0, Q[:, [0, 2, 1, 3, 4]], Q)
+    for names in ([10, 30, 50, 70, 90], ["b10", "b30", "b50", "b70", "b90"], ["p50", "p75", "p90", "p95", "p99"]):
+        with pytest.raises(ValueError, match=QUANTILES_ALONE):
+            crps_decomposition(Y, pd.DataFrame(crossing, columns=names))
+    # Places, ranks, and numbers of members.
+    assert same(crps_decomposition(Y, pd.DataFrame(Q, columns=[f"m{i}" for i in range(1, 6)])))
+    for names in ([f"q{i}" for i in range(1, 6)], [f"p{i}" for i in range(48, 53)], ["m5", "m20", "m50", "m80", "m95"]):
+        assert same(crps_decomposition(Y, pd.DataFrame(X, columns=names)))
+
+
+def test_advice_on_quantiles_that_cross_under_levels_that_descend() -> None:
+    crossing = np.where(np.arange(len(Q))[:, None] < 3, Q[:, [1, 0, 2, 3, 4]], Q)
+    with pytest.raises(ValueError, match=r"; select columns in ascending order of their levels, then sort each row: numpy\.sort"):
+        crps_decomposition(Y, quantiles=crossing[:, ::-1], levels=LEVELS[::-1])
+    # As advised.
+    crps_decomposition(Y, quantiles=np.sort(crossing, axis=1), levels=LEVELS)
+
+
+@pytest.mark.parametrize("along", ["quantile", "percentile"])
+def test_an_axis_that_is_called_after_quantiles_has_no_members(along: str) -> None:
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    for given in (xr.DataArray(X, dims=("t", along)), xr.DataArray(X, {along: range(5)}, ("t", along))):
+        with pytest.raises(ValueError, match=QUANTILES_ALONE):
+            crps_decomposition(xr.DataArray(Y, dims="t"), given)
+    with pytest.raises(ValueError, match=QUANTILES_ALONE):
+        crps_decomposition(Y, pd.DataFrame(X, columns=pd.RangeIndex(5, name=along)))
+    with pytest.raises(ValueError, match=r"ensemble_b = .*pass them as quantiles_b="):
+        crps_difference(Y, X, pd.DataFrame(X, columns=pd.RangeIndex(5, name=along)))
 
 
 @pytest.mark.parametrize("form", ["{}_1", "{}_2020", "1_{}", "q{}", "{}", "q_{}_m1"])

@@ -177,7 +177,7 @@ def test_what_is_in_memory_keeps_its_index() -> None:
         (array(DRAWN[MIXED]), pd.DataFrame(FAR).iloc[MIXED], parts(numbers)),
         (parts(y), array(FAR), w.iloc[MIXED]),
     ]:
-        with pytest.raises(ValueError, match=r"^(sample_weight|y_proba|y_true) = (partitions of the )?rows .*expected the (rows|order) of"):
+        with pytest.raises(ValueError, match=r"^(sample_weight|y_proba|y_true) = (partitions of the )?rows .*expected (the (rows|order) of|0 to 119 in order)"):
             weighted(*given)
 
 
@@ -189,3 +189,16 @@ def test_coordinates_in_memory_are_compared_beside_an_array() -> None:
     other = xr.DataArray(DRAWN, dims="s", coords={"id": ("s", IDS)})
     with pytest.raises(ValueError, match="sample_weight = an index in another order than the coordinates 'id' of y_true"):
         weighted(other, array(FAR), pd.Series(WEIGHT, IDS).iloc[MIXED])
+
+
+def test_an_index_in_memory_that_moves_rows_beside_an_array_of_dask_is_refused() -> None:
+    moved = pd.Series(CODES).iloc[::-1]
+    for labels, options in ((moved, {}), (CODES, {"sample_weight": moved + 1.0, "method": "debiased", "bandwidth": "auto"})):
+        with pytest.raises(ValueError, match=r"= rows of the index .*: expected 0 to 119 in order.*\.sort_index\(\)"):
+            risk(labels, array(PROBA), **options)
+    # As advised beside a table, whose partitions are of unknown sizes: rows and columns are matched by name.
+    table = dd.from_pandas(FRAME[COLUMNS[::-1]], npartitions=3)
+    words = pd.Series(np.array(COLUMNS)[CODES]).iloc[::-1]
+    with pytest.raises(ValueError, match=r"pass y_proba\.compute\(\), in memory too"):
+        risk(words, table)
+    assert risk(words.sort_index(), table.compute()) == RISK

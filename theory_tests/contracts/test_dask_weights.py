@@ -164,7 +164,7 @@ def test_data_frames() -> None:
     y_true, y_proba = lazy(CLASS_NAMES[Y_TRUE], Y_PROBA, chunks=100)
     check_same(propercal.decompose(y_true, y_proba, sample_weight=parts.w, **options), wanted, rel=1e-12)
     check_same(propercal.decompose(y_true, parts[list(CLASS_NAMES)], sample_weight=parts.w, **options), wanted, rel=1e-12)
-    with pytest.raises(ValueError, match=r"^sample_weight = a ndarray in memory beside a Dask .* of unknown sizes: .*to_dask_array"):
+    with pytest.raises(ValueError, match=r"^sample_weight = a ndarray in memory beside a Dask .* of unknown sizes: .*pass y_proba\.compute\(\), in memory too"):
         propercal.decompose(parts.y, parts[list(CLASS_NAMES)], sample_weight=WEIGHT, **options)
     with pytest.raises(ValueError, match=r"^sample_weight = a Dask DataFrame of 2 dimensions: expected one weight for each row"):
         propercal.decompose(parts.y, parts[list(CLASS_NAMES)], sample_weight=parts[["w"]], **options)

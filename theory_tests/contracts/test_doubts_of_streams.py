@@ -110,6 +110,21 @@ def test_words_beside_columns_without_names(stream: Stream) -> None:
     assert not said(lambda: stream(WORDS, PROBA))
 
 
+@pytest.mark.parametrize("stream", [in_a_sketch, in_merged_sketches, in_a_monitor])
+def test_a_one_hot_without_names_is_doubted_beside_columns_with_names(stream: Stream) -> None:
+    """Its columns are taken to stand as these do, which no name says; memory asks so too."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    marks, names = np.eye(K)[CODES], list("abc")
+    turned = pd.DataFrame(TURNED, columns=np.array(names)[ORDER])
+    (wanted,) = said(lambda: validate(marks, turned))
+    (found,) = said(lambda: stream(marks, turned))
+    order = r"classes (\[.*?\]), in this order.* if it is (\[.*?\])\."
+    assert re.findall(order, found) == re.findall(order, wanted) == [("['c', 'a', 'b']", "['b', 'c', 'a']")]
+    assert not said(lambda: stream(marks, pd.DataFrame(PROBA, columns=names)))
+    # With names of its own it is matched.
+    assert not said(lambda: stream(pd.DataFrame(marks, columns=names), turned))
+
+
 @pytest.mark.parametrize("stream", OF_WORDS)
 def test_names_of_columns_decide(stream: Stream) -> None:
     if stream is in_partitions:

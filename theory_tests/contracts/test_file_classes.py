@@ -41,6 +41,17 @@ def of_arrays(folder: Path, **arrays: Any) -> float:
 
 # ---------------------------------------------------------------- names of classes in an npz file
 
+def test_marks_are_doubted_beside_names_in_words_as_in_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing says that their columns stand as those of predictions do; --class names the latter alone."""
+    marks = np.tile(np.eye(3)[CODES], (4, 1))
+    for proba, names in ((MOVED, ["c", "a", "b"]), (PROBA, ["a", "b", "c"])):
+        for key, given in (("classes", []), ("others", [f"--class={each}" for each in names])):
+            write(tmp_path / "p.npz", labels=marks, probs=np.tile(proba, (4, 1)), **{key: names if key == "classes" else [0.0]})
+            for command in ("decompose", "monitor"):
+                main([command, str(tmp_path / "p.npz"), "--generator", "brier", *given])
+                assert ("times as probable if it is" in capsys.readouterr().err) == (proba is MOVED)
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_an_array_of_class_names_says_the_order_of_columns(tmp_path: Path, key: str) -> None:
     for scores in ({"probs": MOVED}, {"logits": np.log(MOVED)}):

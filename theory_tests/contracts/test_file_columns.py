@@ -113,5 +113,8 @@ def test_columns_of_logits_that_no_row_has_the_label_of_are_named(tmp_path: Path
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         risk(tmp_path, LOGITS.assign(label=LABELS), from_logits=True)
-        # Sums of 1 tell of probabilities.
+        # Sums of 1 tell of probabilities, but for zeros.
+        risk(tmp_path, P.assign(extra=1e-9, label=LABELS))
+        risk(tmp_path, P.assign(extra=0.0, label=LABELS), classes=["a", "b", "c", "extra"])
+    with pytest.warns(UserWarning, match=r"p\.csv: columns 'extra' are taken for classes, though no row has such a label, and all are 0: .*--drop"):
         risk(tmp_path, P.assign(extra=0.0, label=LABELS))

@@ -104,7 +104,9 @@ def test_what_reads_a_file_passes_on_what_it_knows() -> None:
     assert from_1.names_of_labels == ("c", "a", "b")
     marks = np.eye(3, dtype=int)[CODES]
     np.savez("marks.npz", probs=PROBA, labels=marks, classes=list("cab"))
-    assert read_predictions("marks.npz").labels == (0, 1, 2)
+    beside = read_predictions("marks.npz")
+    assert beside.labels is None
+    assert beside.names_of_labels == ("c", "a", "b")
 
 
 def test_figures_show_a_class_by_its_name_beside_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -401,3 +401,70 @@ def test_words_among_digits_are_sorted_as_words() -> None:
     code = np.random.default_rng(1).integers(0, 3, 30)
     assert a_layer(np.array(["10", "9", "a"])[code]) == a_layer(np.array(["x", "y", "z"])[code])
     assert a_layer(np.array(["9", "10", "11"])[code]) == a_layer(code)
+
+
+#: Of two predictions and two classes; the sharpness of its transpose is another one.
+TURNABLE = np.array([[0.05, 0.55], [0.25, 0.15]])
+
+
+@pytest.mark.parametrize("measure", [sharpness_divergence, statistical_information])
+@pytest.mark.parametrize(("rows", "columns"), [("score", "label"), ("prediction", "class"), ("x", "y"), ("g", "y_true")])
+def test_axes_that_are_named_the_other_way_round_are_refused(measure: Callable[..., Any], rows: str, columns: str) -> None:
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    right = measure("brier", TURNABLE)
+    assert measure("brier", TURNABLE.T) != pytest.approx(right, rel=0.1)
+    table = pd.DataFrame(TURNABLE).rename_axis(rows).rename_axis(columns, axis=1)
+    for given in (table, xr.DataArray(TURNABLE, dims=(rows, columns))):
+        assert measure("brier", given) == right
+        with pytest.raises(ValueError, match=f"joint = a table whose rows are called '{columns}'.*transpose it"):
+            measure("brier", given.T)
+    # Any variable may stand beside a class, such as one of first, second and third class.
+    other = table.rename_axis("class").rename_axis("survived", axis=1)
+    assert measure("brier", other) == right
+
+
+def test_sums_of_rows_and_columns_are_no_probabilities() -> None:
+    """Divided by its sum, a table with them is another distribution: .0192 for .0769 in one of two classes."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y, score = pd.Series(rng.integers(0, 2, 100), name="label"), pd.Series(rng.integers(0, 3, 100), name="score")
+    counts = pd.crosstab(score, y)
+    right = sharpness_divergence("log", counts / 100)
+    for normalize in ("all", False):
+        margins = pd.crosstab(score, y, margins=True, normalize=normalize)
+        for given in (margins, margins / margins.to_numpy().sum(), margins.to_numpy()):
+            with pytest.raises(ValueError, match=r"whose last row and column hold the sums of the others.*leave these sums out"):
+                sharpness_divergence("log", given)
+        probabilities = margins.iloc[:-1, :-1] / margins.iloc[:-1, :-1].to_numpy().sum()
+        assert sharpness_divergence("log", probabilities) == pytest.approx(right, rel=1e-12)
+    # Equal rows are not sums of each other.
+    assert sharpness_divergence("log", np.full((2, 2), 0.25)) == 0
+    with pytest.raises(ValueError, match="a sum of 4: expected a sum of 1; divide the table by its sum"):
+        sharpness_divergence("log", np.ones((2, 2)))
+
+
+def test_advice_on_sums_of_each_row_or_column() -> None:
+    joint = np.array([[0.1, 0.3], [0.4, 0.2]])
+    for axis, said in ((1, "multiply each row, .*probability of its prediction"), (0, "multiply each column, .*of its class")):
+        marginal = joint.sum(axis=axis, keepdims=True)
+        with pytest.raises(ValueError, match=said):
+            sharpness_divergence("log", joint / marginal)
+        with pytest.raises(ValueError, match=said):
+            apply_markov_map(joint / marginal, np.eye(2))
+        assert sharpness_divergence("log", joint / marginal * marginal) == pytest.approx(sharpness_divergence("log", joint))
+
+
+def test_shares_by_how_often_values_occur_are_not_set_beside_arrays() -> None:
+    """value_counts() has the most frequent value first, under its number."""
+    pd = pytest.importorskip("pandas")
+    joint = np.array([[0.15, 0.03, 0.02], [0.05, 0.35, 0.1], [0.02, 0.08, 0.2]])
+    prior, reference = joint.sum(axis=0), joint.sum(axis=1)
+    p = (joint / prior).T
+    right = sharpness_divergence("brier", joint)
+    counts = [pd.Series(each).sort_values(ascending=False) for each in (prior, reference)]
+    with pytest.raises(ValueError, match=r"prior = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+        f_divergence(sharpness_function("brier", counts[0]), p, reference)
+    with pytest.raises(ValueError, match=r"reference = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+        f_divergence(sharpness_function("brier", prior), p, counts[1])
+    found = f_divergence(sharpness_function("brier", counts[0].sort_index()), p, counts[1].sort_index())
+    assert found == pytest.approx(right, rel=1e-12)

@@ -163,6 +163,7 @@ def test_subgroups_are_computed_with_the_data_they_stand_beside() -> None:
     assert_calibrated(y_true, p_true, subgroups=kinds.select("kind"), n_resamples=99)
 
 
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_answers_that_depend_on_an_order_that_nobody_knows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from propercal.recalibration import TemperatureScaling
     from propercal.subgroups import quantile_groups

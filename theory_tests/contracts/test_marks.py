@@ -57,12 +57,13 @@ def test_whether_an_event_occurred_is_not_which_of_three_classes(event: str) -> 
         TemperatureScaling().fit(PROBA, labels)
 
 
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_whether_an_event_occurred_is_read_beside_its_probability() -> None:
     right = risk(RIGHT.astype(int), PROBA.max(axis=1))
     check(right, RIGHT, PROBA.max(axis=1))
     check(TWO, FRAUD == 1, F[["legit", "fraud"]])
     # Or where classes are named by it.
-    three = pd.DataFrame({"unknown": 0.0, "True": SCORE, "False": 1 - SCORE})
+    three = pd.DataFrame({"unknown": 1e-9, "True": SCORE, "False": 1 - SCORE})
     check(TWO, FRAUD == 1, three)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import propercal
-from propercal import CalibrationSketch, decompose, paired_difference
+from propercal import CalibrationSketch, conditional_mean, decompose, paired_difference
 from propercal._array import namespace
 from propercal._data.dependence import groups
 from propercal._data.predictions.notions import Notion, Problems, as_notion
@@ -264,3 +264,19 @@ def test_the_uncertainty_of_the_brier_score_is_unbiased(notion: str) -> None:
     assert published.uncertainty == pytest.approx(plain, rel=1e-12)
     for result in (debiased, published):
         assert result.centres["uncertainty"] == pytest.approx(unbiased, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["uniform-bins", "quantile-bins"])
+def test_a_number_of_bins_is_no_width(kernel: str) -> None:
+    """Of 15 as a width, all rows would be one bin."""
+    y, p = [0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9]
+    for call in (
+        lambda: decompose(y, p, method="risk", kernel=kernel, bandwidth=15),
+        lambda: Direct(kernel=kernel, bandwidth=15.0),
+        lambda: conditional_mean(y, p, kernel=kernel, bandwidth=15),
+    ):
+        with pytest.raises(ValueError, match="bandwidth = 15: expected the width of the bins, at most 1; pass 1/15 for 15 bins"):
+            call()
+    # One bin, and a smooth kernel of any width.
+    assert Direct(kernel=kernel, bandwidth=1).bandwidth == 1
+    assert Direct(bandwidth=15).bandwidth == 15

@@ -192,3 +192,17 @@ def test_ids_that_are_times_do_not_go_back(suffix: str, capsys: Captured) -> Non
     numbers = np.random.default_rng(0).permutation(N)
     ran = log_e_value(capsys, file("c", first, numbers), file("d", later, numbers), *flags)
     assert ran == pytest.approx(of_one_column(1), rel=1e-9)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("flags", [("--drop", "timestamp"), tuple(flag for name in CLASS_NAMES for flag in ("--class", name))])
+def test_a_column_of_times_that_is_left_out_says_that_the_newest_rows_come_first(suffix: str, flags: tuple[str, ...], capsys: Captured) -> None:
+    frame = pd.DataFrame(P, columns=list(CLASS_NAMES)).assign(label=np.array(CLASS_NAMES)[Y])
+    stamps = STAMPS.astype(str) if suffix != ".parquet" else STAMPS
+    wanted = log_e_value(capsys, written(f"bare{suffix}", frame))
+    stamped = frame.assign(timestamp=stamps)
+    assert log_e_value(capsys, written(f"old{suffix}", stamped), *flags) == pytest.approx(wanted, rel=1e-9)
+    assert "column 'timestamp', which is left out, goes back in time" in refused(capsys, written(f"new{suffix}", stamped[::-1]), *flags)
+    # Dates of birth may come in any order.
+    born = frame.assign(timestamp=RNG.permutation(stamps))
+    assert log_e_value(capsys, written(f"born{suffix}", born), *flags) == pytest.approx(wanted, rel=1e-9)

@@ -50,6 +50,7 @@ ORDER = rng.permutation(60)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_every_function_matches_names_and_rows(name: str) -> None:
     function = FUNCTIONS[name]
     right = function(Y.to_numpy(), Q.to_numpy())
@@ -155,6 +156,7 @@ def test_a_sketch_of_one_column_keeps_to_its_class() -> None:
 
 
 @pytest.mark.parametrize("make", [TemperatureScaling, ClasswiseIsotonic])
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_a_recalibrator_is_applied_to_the_columns_it_was_fitted_to(make: Any) -> None:
     fitted = make().fit(Q[list("cab")].iloc[ORDER], Y)
     assert fitted.classes_.tolist() == list("cab")
@@ -180,6 +182,7 @@ def test_a_recalibrator_is_applied_to_the_columns_it_was_fitted_to(make: Any) ->
         make().fit(Q["a"].to_numpy(), hit)
 
 
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_a_map_of_named_columns_is_not_applied_to_columns_without_names_in_an_order_of_their_own() -> None:
     fitted = ClasswiseIsotonic().fit(P[["c", "a", "b"]], LABELS)
     right = fitted.predict_proba(P[["c", "a", "b"]])

@@ -323,3 +323,32 @@ def test_columns_without_names_are_those_of_labels(way: Way) -> None:
         assert found.result(method="risk").risk == pytest.approx(float(wanted), rel=1e-9)
     with pytest.raises(ValueError, match=r"pass labels=\[\.\.\.\]"):
         way((marks[:20], table[:20]), (marks[20:], proba[20:]), **settings)
+
+
+@pytest.mark.parametrize("kind", [str, int, float])
+@pytest.mark.parametrize("order", [[2, 0, 1], [0, 1, 2]])
+def test_columns_named_by_numbers_are_matched_in_any_order_of_chunks(kind: Any, order: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 40)
+    y = np.array([rng.choice(3, p=each) for each in proba])
+    wanted = decompose(y, proba, generator="brier", notion="classwise", method="risk", bandwidth=0.1).risk
+    table = pd.DataFrame(proba, columns=pd.Index([kind(i) for i in range(3)]))
+    first, second = table.iloc[:, order], table.iloc[:, order[::-1]]
+    for way in (updated, written):
+        for labels in (y, y.astype(str)) if kind is str else (y,):
+            found = way((labels[:20], first[:20]), (labels[20:], second[20:]), n_classes=3, notion="classwise")
+            assert found.result(method="risk").risk == pytest.approx(float(wanted), rel=1e-9)
+            found = way((labels[:20], first[:20]), (labels[20:], table[20:]), n_classes=3, notion="classwise")
+            assert found.result(method="risk").risk == pytest.approx(float(wanted), rel=1e-9)
+
+
+def test_messages_speak_of_what_there_is() -> None:
+    table = pd.DataFrame(np.full((20, 3), 1 / 3), columns=["emu", "cat", "dog"])
+    codes, names = np.arange(20) % 3, ["cat", "dog", "emu"]
+    with pytest.raises(ValueError, match=r"expected the order of labels, \['cat', 'dog', 'emu'\]"):
+        CalibrationSketch(3, generator="brier", notion="classwise", labels=names).update(codes, table)
+    monitors = [CalibrationMonitor(3, first_row=20 * i) for i in range(2)]
+    monitors[0].update(np.array(names)[codes], table)
+    monitors[1].update(np.array(names)[codes], table[names])
+    with pytest.raises(ValueError, match=r"^later = a monitor that read classes as \['cat', "):
+        monitors[0].merge(monitors[1])

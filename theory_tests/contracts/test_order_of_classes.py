@@ -11,6 +11,7 @@ import pytest
 
 from propercal._data.classes.labels import Classes
 from propercal._data.predictions.notions import as_notion
+from propercal._data.words.quantities import quantities
 from propercal.generators import BregmanGenerator, Brier, Quadratic, RankedProbability
 from propercal.generators.order import check_columns_order, check_names_order, check_order
 
@@ -233,3 +234,29 @@ def test_what_is_between_two_opposites_stands_between_them(names: list[str]) -> 
 def test_a_word_of_the_middle_may_be_the_last_of_others() -> None:
     check(["none", "low", "medium"])
     check(["home", "draw"])
+
+
+#: In the order that they have.
+MEASURED = [
+    ["30 min", "1 hour", "2 hours"], ["90 days", "6 months", "1 year"], ["500g", "1kg", "2kg"], ["10", "100", "1k"],
+    ["under 18", "18-25", "26+"], ["under 30", "30 to 40", "over 40"], ["<5", "5", ">5"], ["A1", "A2", "B1", "B2"],
+    ["S", "M", "L"], ["size_xs", "size_m", "size_xl"], ["mon", "tue", "wed"], ["Sunday", "Monday", "Tuesday"], ["v1.9", "v1.10", "v1.11"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", MEASURED, ids=str)
+def test_what_names_measure_is_their_order(names: list[str]) -> None:
+    """500g is less than 1kg, and not more than 1 and 2."""
+    for order in (names, names[::-1]):
+        check_columns_order(order, [RANKED], CANONICAL)
+    for turned in ([*names[1:], names[0]], [names[1], names[0], *names[2:]]):
+        if turned[0] == "Monday":
+            # A week begins on one of both.
+            continue
+        with pytest.raises(ValueError, match=r"columns in the order of their classes, which have the numbers .*ascending order"):
+            check_columns_order(turned, [RANKED], CANONICAL)
+
+
+@pytest.mark.parametrize("names", [["300 g", "2 m", "1 h"], ["min", "30 max", "2 s"], ["s", "t", "r"], ["mild", "severe", "hot"], ["v2", "v1 beta", "k"]], ids=str)
+def test_other_names_measure_nothing(names: list[str]) -> None:
+    assert quantities(names) is None

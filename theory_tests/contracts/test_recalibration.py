@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 import sys
@@ -264,7 +265,9 @@ def test_the_columns_of_fit_are_recalibrated_or_refused(kind: Any, case: str) ->
     fitted_to, names, y, applied_to, new_names, settings, same = APPLIED[case]
     noisy = y.copy()
     noisy[:2] = y[1::-1]
-    fitted = kind(**settings).fit(held(fitted_to, names), noisy)
+    # One column of the class that comes first in the alphabet stands second.
+    with pytest.warns(UserWarning, match="sorted order") if settings else contextlib.nullcontext():
+        fitted = kind(**settings).fit(held(fitted_to, names), noisy)
     if not same:
         with pytest.raises(ValueError, match=r"^X = "):
             fitted.predict_proba(held(applied_to, new_names))
@@ -293,6 +296,26 @@ def test_the_dimension_of_classes_is_that_of_fit(kind: Any, coordinates: bool) -
     np.testing.assert_allclose(unlabelled.predict_proba(X), right, rtol=1e-9)
     with pytest.raises(ValueError, match=r"X = dimensions .*to know which of them"):
         unlabelled.predict_proba(X[:, :3])
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_columns_in_another_order_than_the_sorted_one_are_told(kind: Any, recwarn: pytest.WarningsRecorder) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    names = np.array(["low", "mid", "high"])
+    X, order = pd.DataFrame(G, columns=names), ["high", "low", "mid"]
+    kind().fit(X[order], names[Y])
+    kind(labels=order).fit(X[order].to_numpy(), names[Y])
+    assert not len(recwarn)
+    for labels, given in ((None, X), (names.tolist(), G)):
+        said = r"classes \['low', 'mid', 'high'\], in this order.*in the order \['high', 'low', 'mid'\]\.$"
+        with pytest.warns(UserWarning, match=said):
+            assert kind(labels=labels).fit(given, names[Y]).classes_.tolist() == names.tolist()
+    # Codes count columns here, and classes in sorted order there.
+    with pytest.warns(UserWarning, match=r"or their codes, in sorted order"):
+        kind().fit(X, Y)
+    # What a single column is of is told too: classes_ are the other one, and this.
+    with pytest.warns(UserWarning, match=r"in the order \['fraud', 'legit'\]"):
+        kind(pos_label="fraud").fit(np.where(HIT, 0.8, 0.3), np.roll(WORDS, 1))
 
 
 class InOrder:
@@ -325,3 +348,22 @@ def test_classes_of_a_recalibrator_within_an_estimate_are_those_of_its_columns()
         for kind in BOTH:
             with pytest.raises(ValueError, match=rf"recalibrator = {kind.__name__} with (labels|pos_label) = "):
                 decompose(y, g, labels=[2, 1, 0], recalibrator=kind(**settings), **options)
+
+
+class Weightless:
+    """One that takes no weights, and is no estimator of scikit-learn."""
+
+    def fit(self, X: Any, y: Any) -> Weightless:
+        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)
+
+
+def test_a_recalibrator_that_takes_no_weights_is_refused_beside_some() -> None:
+    options: dict[str, Any] = {"generator": "brier", "n_folds": 4, "recalibrator": Weightless()}
+    with pytest.raises(ValueError, match=r"^recalibrator = Weightless, whose fit takes no sample_weight: .*pass no sample_weight"):
+        decompose(Y, G, sample_weight=np.arange(200) + 1.0, **options)
+    same = decompose(Y, G, sample_weight=np.ones(200), **options)
+    assert same.calibration_error == decompose(Y, G, **options).calibration_error

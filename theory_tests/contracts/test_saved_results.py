@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from propercal import CalibrationSketch, Decomposition, decompose
+from propercal import (
+    CalibrationSketch,
+    Decomposition,
+    calibration_test,
+    crps_decomposition,
+    decompose,
+    paired_difference,
+)
 from propercal.cli.command import main
 from propercal.generators import Brier, Log
 from propercal.simulation import TemperatureScaledSimplex
@@ -287,3 +294,14 @@ def test_results_in_one_dataset_are_no_result() -> None:
         Decomposition.from_xarray(found)
     with pytest.raises(ValueError, match="saved = a result without 'generator'"):
         Decomposition.from_xarray(found.sel(generator="brier"))
+
+
+def test_results_of_other_kinds_are_named() -> None:
+    """They are of this version, and have no form to be read again."""
+    outcome = np.random.default_rng(0).normal(size=40)
+    others = [crps_decomposition(outcome, outcome[:, None] + [-1.0, 1.0]), calibration_test(Y, P, n_resamples=19), paired_difference(Y, P, P[:, ::-1], term="risk", generator="brier")]
+    for other in others:
+        with pytest.raises(ValueError, match=f"^saved = a {type(other).__name__}: expected what to_json"):
+            Decomposition.from_json(other.to_json())
+        with pytest.raises(ValueError, match=r"^format_version = None: .*; pass what to_json\(\) or to_xarray\(\) of a Decomposition returned"):
+            Decomposition.from_xarray(other.to_xarray())

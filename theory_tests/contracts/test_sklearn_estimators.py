@@ -18,9 +18,10 @@ from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -223,3 +224,50 @@ def test_recalibrators_stack_and_calibrated_classifiers_agree() -> None:
         theirs = CalibratedClassifierCV(model, method="temperature", ensemble=False, cv=5).fit(X, Y)
         # Their logits of two classes are (−x, x), twice the log-odds.
         assert 2 * float(theirs.calibrated_classifiers_[0].calibrators[0].beta_) == pytest.approx(1 / found.recalibrator_.temperature_, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_scikit_learn_is_refused_two_classes_that_are_not_sorted(kind: Any) -> None:
+    """Its scorers score 1 − p, and its calibration ends in an index, of columns that stand so."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    rng = np.random.default_rng(4)
+    p = rng.random(200)
+    y = (rng.random(200) < p**1.7).astype(int)
+    X = pd.DataFrame({"1": p, "0": 1 - p})
+    right = roc_auc_score(y, p)
+    refused = rf"estimator = {kind.__name__}, fitted to columns of the classes \[1, 0\]: .*sorted order, \[0, 1\]"
+    with pytest.warns(UserWarning, match="sorted order"):
+        fitted = kind().fit(X, y)
+    with pytest.raises(ValueError, match=refused):
+        get_scorer("roc_auc")(fitted, X, y)
+    with pytest.raises(ValueError, match=refused), pytest.warns(UserWarning, match="sorted order"):
+        CalibratedClassifierCV(kind(), cv=2).fit(X, y)
+    # As advised.
+    given = X[["0", "1"]]
+    assert get_scorer("roc_auc")(kind().fit(given, y), given, y) == pytest.approx(right, abs=0.03)
+    CalibratedClassifierCV(kind(), cv=2).fit(given, y)
+
+
+class Copied:
+    """A recalibrator that takes no weights, and no estimator of scikit-learn, which copies none of these."""
+
+    def fit(self, X: Any, y: Any) -> Copied:
+        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)
+
+
+@pytest.mark.filterwarnings("ignore:sample_weight goes to the recalibrator alone")
+def test_weights_go_to_whichever_takes_some() -> None:
+    X, y = make_classification(200, random_state=0)
+    weight = 1.0 + (np.arange(200) % 5)
+    for recalibrator, name in ((Copied(), "Copied"), (KNeighborsClassifier(), "KNeighborsClassifier")):
+        with pytest.warns(UserWarning, match=f"sample_weight goes to the classifier alone: {name} takes none"):
+            found = RecalibratedClassifier(GaussianNB(), recalibrator, cv=2).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(found.estimator_.class_prior_, GaussianNB().fit(X, y, weight).class_prior_)
+        assert not hasattr(recalibrator, "fitted")
+        for classifier, cv in ((KNeighborsClassifier(), 2), (GaussianNB().fit(X, y), "prefit")):
+            with pytest.raises(ValueError, match=f"recalibrator = {name}, whose fit takes no sample_weight"):
+                RecalibratedClassifier(classifier, recalibrator, cv=cv).fit(X, y, sample_weight=weight)

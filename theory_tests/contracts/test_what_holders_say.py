@@ -151,6 +151,7 @@ def test_a_label_to_ignore_in_other_letters(name: str) -> None:
     assert risk(WORDS, P, ignore_index="void") == risk(WORDS, P)
 
 
+@pytest.mark.filterwarnings("ignore:X has columns of the classes")
 def test_one_class_in_small_and_large_letters() -> None:
     both = np.where(np.arange(N) % 2 == 0, "Yes", "yes")
     with pytest.raises(ValueError, match="the names 'Yes' and 'yes': expected one text for each class"):

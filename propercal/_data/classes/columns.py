@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from propercal._array import to_numpy
+from propercal._array import namespace, to_numpy
 from propercal._data.classes.labels import Classes, have_text, is_called_as_model, read_labels
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names, is_hashable
@@ -17,6 +18,7 @@ from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._data.words.opposed import are_of_models, are_of_two_classes
 from propercal._data.words.other_words import say_another_order
 from propercal._data.words.tokens import are_alike_but_for_numbers, key, negates, numberings
+from propercal._typing import Array
 
 #: Names of columns that number rows, in lower case; that weigh them, or say where they come from.
 _ROW_NUMBERS = {
@@ -123,6 +125,33 @@ def warn_of_absent(columns: Sequence[Any] | None, occurred: Collection[int], cal
             f"no row has such a label in {called.labels}: drop them if they are none, or pass "
             "labels=[...], the class of every column in order."
         )
+
+
+def warn_of_zeros(
+    columns: Sequence[Any] | None,
+    classes: Classes,
+    prob: Array,
+    labels: Held,
+    called: Names,
+) -> None:
+    """Say which columns are 0 in all rows and of no label: a flag, or a class that is ruled out."""
+    if columns is None or classes.codes is None:
+        return
+    listed = set(keys(labels.categories or labels.unordered or ()))
+    odd = absent_and_0(columns, classes.codes, prob)
+    if odd := [each for each in odd if key(each) not in listed]:
+        warn(
+            f"{called.proba} has columns {some_names(odd)}, taken for classes, though no row has "
+            f"such a label in {called.labels}, and all of their probabilities are 0: drop them if "
+            "they are none, or pass labels=[...], the class of every column in order."
+        )
+
+
+def absent_and_0(columns: Sequence[Any], codes: npt.NDArray[np.int64], prob: Array) -> list[Any]:
+    """Return the columns of classes that no row is of, and that are 0 in all."""
+    found = absent(columns, np.unique(codes).tolist())
+    place = {each: i for i, each in enumerate(columns)}
+    return [each for each in found if not bool(namespace(prob).any(prob[:, place[each]] != 0))]
 
 
 def name_columns(labels: Held, columns: Sequence[Any]) -> bool:

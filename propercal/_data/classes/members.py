@@ -16,11 +16,11 @@ from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import are_alike_but_for_numbers, content, key, tokens
 
 #: Names of what came true, in lower case.
-_LABELS = {
+LABELS = {
     *("label", "labels", "target", "targets", "truth", "ground_truth", "true", "y_true", "ytrue"),
     *("outcome", "outcomes", "actual", "actuals"),
 }
-_OUTCOMES = _LABELS | {
+_OUTCOMES = LABELS | {
     *("obs", "y_obs", "yobs", "observed", "observation", "observations"),
 }
 #: Names of what is known of a row beside its predictions.
@@ -43,7 +43,7 @@ _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 
 #: What names say that columns are not, and words that none of them consists of.
 _NONE_OF = {
-    "activations": (_LABELS | _OF_SAMPLING, set[str]()),
+    "activations": (LABELS | _OF_SAMPLING, set[str]()),
     "members": (_OUTCOMES | _OF_ROWS, _MOMENTS | _ORDER_STATISTICS),
     "quantiles": (_OUTCOMES | _OF_ROWS, _MOMENTS),
 }

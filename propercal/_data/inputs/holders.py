@@ -71,6 +71,8 @@ class Held:
     """What a labelled array says of its units."""
     lists: Lists = field(default_factory=dict)
     """Attributes of a labelled array that list words, which may be classes."""
+    along: Hashable | None = None
+    """What the axis of the columns is called."""
     turned: tuple[Any, ...] | None = None
     """Names of columns as the caller has them, where they were brought into another order."""
 
@@ -203,7 +205,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
     numbered = found is None and not is_default(values.columns)
     if getattr(values.columns, "ordered", False):
         held = replace(held, categories=tuple(values.columns.categories), ordered=True)
-    return replace(held, columns=found, numbered=numbered)
+    return replace(held, columns=found, numbered=numbered, along=values.columns.name)
 
 
 def _categorical(argument: str, held: Held, values: Any) -> Held:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, read_only
-from propercal._data.classes.columns import check_logits
+from propercal._data.classes.columns import check_logits, warn_of_zeros
 from propercal._data.classes.labels import Classes, check_beside, read_labels
 from propercal._data.inputs.holders import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names
@@ -213,14 +213,12 @@ def validate(
     check_beside(classes, n, n_columns, names)
     if from_logits and labels is None:
         check_logits(classes, held.proba.columns, names, are_all=smallest > 1)
-    classes, parts, multilabel = _read_rows(
+    classes, (prob, log_prob, rest, log_rest), multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names, held.proba
     )
-    prob, log_prob, rest, log_rest = parts
     places = None if held.weight is None else held.weight.places
-    weight, uniform, keep = normalised(
-        given, n, prob, keep_weightless, smallest, names.weight, places
-    )
+    of_weight = names.weight, places
+    weight, uniform, keep = normalised(given, n, prob, keep_weightless, smallest, *of_weight)
     predictions = Predictions(
         prob=read_only(prob),
         log_prob=read_only(log_prob),
@@ -236,6 +234,8 @@ def validate(
         names=names,
         **_where(held),
     )
+    if smallest > 1 and not from_logits and labels is None:
+        warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
     if smallest > 1 and (multilabel or classes.codes is not None):
         doubt((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)

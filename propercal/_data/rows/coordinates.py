@@ -355,7 +355,8 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
             argument,
             f"coordinates {some_of(own)} of {name!r}",
             f"those of {other}, {some_of(wanted)}, each of them once",
-            f"select the same ones, or drop them by .drop_vars({name!r})",
+            "select the same ones of both, in one convention, such as of signs or of rounding; or "
+            f"drop them by .drop_vars({name!r}) if rows stand in the same order",
         )
     return None if in_place(order) else order
 

@@ -188,7 +188,8 @@ class Dimensions:
             shape = (size,) if classes is None else (size, values.sizes[classes])
             array = namespace(array).reshape(array, shape)
         others = others_of_rows(values, samples)
-        held = replace(held, values=array, rows=index_of(values, samples), others=others)
+        rows = index_of(values, samples)
+        held = replace(held, values=array, rows=rows, others=others, along=classes)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)
         names = classes_of(argument, values, classes)

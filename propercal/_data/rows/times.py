@@ -205,3 +205,14 @@ def fall(index: Any) -> bool:
     """Tell whether an index is of numbers of rows, of which the newest is the first."""
     numbers = None if len(index) < _ENOUGH or times_of(index) else row_numbers(index)
     return numbers is not None and bool((np.diff(numbers) < 0).all())
+
+
+def newest_first(index: Any) -> bool:
+    """Tell whether an index is of times, of which none is after the one that it follows.
+
+    So rows stand that were sorted by it, not those of another time, such as a date of birth.
+    """
+    times = [] if len(index) < _ENOUGH else times_of(index)
+    if any(each.is_monotonic_increasing for each in times):
+        return False
+    return any(each.is_monotonic_decreasing for each in times)

@@ -21,6 +21,7 @@ from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.reading import USUAL_NAMES, read_numpy
 from propercal._data.predictions.alignment import align
 from propercal._data.rows.rows import check_others, in_order_of
+from propercal._data.rows.rows_of_weights import check_weight_not_shuffled
 from propercal._data.words.messages import bad_value
 from propercal.sketch.dask.row_order import ARGUMENTS, may_move
 from propercal.sketch.dask.shards import Columns
@@ -302,10 +303,12 @@ def _beside(
             f"a {type(values).__name__} in memory beside a Dask {type(other).__name__} whose "
             "partitions are of unknown sizes",
             "a Dask array, Series or DataFrame of the same partitions",
-            f"make it one, or pass {other_argument}.to_dask_array(lengths=True)",
+            f"make it one, or pass {other_argument}."
+            + ("compute(), in memory too" if _is_frame(other) else "compute_chunk_sizes()"),
         )
     else:
         held = memory[argument]
+        check_weight_not_shuffled(held, argument=argument, beside=other_argument)
         values = held.values
         said = replace(held, values=values[:0], rows=None, counted=False, others={}, places=None)
     own = _sizes(values) if lazy else [len(values)]

@@ -1,0 +1,120 @@
+"""Which levels names say that columns are quantiles of, and where members are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.inputs.holders import Held
+from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.tokens import numberings, tokens
+
+Floats = npt.NDArray[np.float64]
+
+_PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+#: Words of quantiles, and others that stand beside per cent.
+_QUANTILES = {"quantile", "quantiles", "percentile", "percentiles"}
+_OF_QUANTILES = _QUANTILES | {"q", "quant", "pct", "pctl", "perc"}
+_BESIDE_PER_CENT = {"p", "th", "st", "rd"}
+#: Words of the two ends of an interval.
+_LOWER, _UPPER = {"lo", "low", "lower"}, {"hi", "high", "up", "upper"}
+
+
+def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
+    """Raise if names say that columns are quantiles, which are no equally likely members."""
+    names = held.columns or ()
+    along = _QUANTILES.intersection(tokens(held.along)) if values.shape[1] > 1 else ()
+    if len(names) < 2 and not along:
+        return
+    said = along or named_levels(held) is not None or _are_ends(names)
+    if said or any(_are_per_cent(each, names, values) for each in _numbers(names)):
+        found = f"columns named {some_names(names)}" if names else f"values along {held.along!r}"
+        raise bad_value(
+            argument,
+            f"{found}, as quantiles{' of these levels' if names else ''} are",
+            "members, which are equally likely",
+            f"pass them as {argument.replace('ensemble', 'quantiles')}=..., or rename them if they "
+            "are members",
+        )
+
+
+def _are_per_cent(numbers: Sequence[float | None], names: Sequence[Any], values: Floats) -> bool:
+    """Tell whether numbers in names are levels in per cent, not those of members.
+
+    Members have them one after the other, and do not rise with them. Quantiles that are each fitted
+    by themselves do not in all rows.
+    """
+    found = np.array([np.nan if each is None else float(each) for each in numbers])
+    order = np.argsort(found)
+    steps = np.diff(found[order])
+    if not (((found >= 0) & (found <= 100)).all() and (steps > 0).all()):
+        return False
+    has_gaps, symmetric = (
+        bool((steps > 1).any()),
+        np.allclose(found[order] + found[order[::-1]], 100),
+    )
+    words = set.intersection(*(set(tokens(each)) for each in names))
+    if has_gaps and words & (_OF_QUANTILES | (_BESIDE_PER_CENT if symmetric else set())):
+        return True
+    falls = np.diff(values[:, order], axis=1) < 0
+    return (has_gaps or symmetric) and bool(falls.mean() < 1 / 4)
+
+
+def _are_ends(names: Sequence[Any]) -> bool:
+    """Tell whether names are of lower and upper ends of the same intervals, such as lo95, hi95."""
+    said = [set(tokens(each)) for each in names]
+    lower, upper = (
+        sorted(str(each - words) for each in said if each & words and len(each) > 1)
+        for words in (_LOWER, _UPPER)
+    )
+    return bool(lower) and lower == upper
+
+
+def named_levels(held: Held) -> Floats | None:
+    """Return the levels that names of columns say, all between 0 and 1; None if they do not."""
+    if held.columns is None:
+        return None
+    per_cent = [_PER_CENT.search(str(each)) for each in held.columns]
+    said = [None if each is None else float(each[1]) / 100 for each in per_cent]
+    for numbers in (said, *_numbers(held.columns)):
+        if all(each is not None and 0 < each < 1 for each in numbers):
+            found = np.array([float(cast("float", each)) for each in numbers])
+            if len(np.unique(found)) == len(found):
+                return found
+    return None
+
+
+def per_cent_beside(held: Held, taus: Floats) -> Floats | None:
+    """Return levels that names say in per cent without a sign; None where they may say others.
+
+    They do if they are those of the caller in some order, or as far below 50 as above.
+    """
+    for numbers in () if held.columns is None else _numbers(held.columns):
+        if None in numbers or len(numbers) < 2:
+            continue
+        found = np.array([float(cast("float", each)) for each in numbers]) / 100
+        ascending = np.sort(found)
+        usual = [(ascending, 1 - ascending[::-1])]
+        usual += [(ascending, np.sort(taus))] if len(taus) else []
+        if any(np.allclose(*pair, rtol=0, atol=1e-6) for pair in usual):
+            return found
+    return None
+
+
+def _numbers(columns: Sequence[Any]) -> list[Sequence[float | None]]:
+    """Return the numbers that names may say, in each way."""
+    return [[_number(each) for each in columns], *numberings(columns)]
+
+
+def _number(name: Any) -> float | None:
+    if isinstance(name, str) and "_" in name:
+        # Python reads 0.1_2 as 0.12.
+        return None
+    try:
+        return float(name)
+    except (TypeError, ValueError):
+        return None
