@@ -67,7 +67,7 @@ def doubt(
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     if one_index and not said:
-        doubt_rows((log_prob, log_rest), classes, used, (held.labels, held.proba), names)
+        doubt_rows((log_prob, log_rest), classes, used, held, names)
 
 
 def _doubt_count(prob: npt.NDArray[Any], classes: Classes, used: Used, names: Names) -> bool:

@@ -119,18 +119,16 @@ def _check_placed(
     y_proba: Sequence[object],
     called: Sequence[Names],
 ) -> None:
-    """Refuse rows without names beside two orders of several dimensions.
-
-    Of one dimension, what has no names stands in the order of the labels.
-    """
+    """Refuse rows without names beside labels and predictions in different orders."""
     moved = [each.moved for each in placed]
-    if not (any(moved) and is_labelled(y_true) and y_true.ndim > 1):  # type: ignore[attr-defined]
+    if not any(moved):
         return
+    several = is_labelled(y_true) and y_true.ndim > 1  # type: ignore[attr-defined]
     other = called[moved.index(True)].proba
     for own, each, given, names in zip(moved, placed, y_proba, called, strict=True):
         proba = each.rows.proba
         # Of several dimensions, names say which is which.
-        named = is_labelled(given) and given.ndim > 2  # type: ignore[attr-defined]
+        named = several and is_labelled(given) and given.ndim > 2  # type: ignore[attr-defined]
         if not own and not named and proba.rows is None and not proba.others:
             found = "a default index" if proba.counted else "no index"
             raise unmatched(names.proba, found, f"{names.labels} and {other}")

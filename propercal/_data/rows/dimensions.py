@@ -151,17 +151,21 @@ class Dimensions:
                 f"those of the samples, {some_dims(self.samples)}",
                 "rename them, or pass sample_dims=... and class_dim=...",
             )
+        order = None
         for dim in self.samples:
             if dim in missing:
                 along = coordinate(self.reference, dim)
                 size = self.reference.sizes[dim]
                 values = values.expand_dims({dim: size if along is None else along})
             else:
-                values = self._inorder_of(argument, values, dim)
+                order = order_along(argument, values, self.reference, dim, self._other)
+                values = values if order is None else values.isel({dim: order})
         check_grids(argument, values, self.reference, self._other)
-        return self._held(
-            argument, values, self.samples, self.classes if self.classes in dims else None
-        )
+        classes = self.classes if self.classes in dims else None
+        held = self._held(argument, values, self.samples, classes)
+        # Of labels and predictions it is told otherwise.
+        moved = argument == self.called.weight and dims == self.samples and len(dims) == 1
+        return replace(held, places=order) if moved else held
 
     @property
     def _other(self) -> str:
