@@ -14,7 +14,6 @@ from propercal._data.inputs.holders import Held, hold, is_labelled
 from propercal._data.inputs.reading import Names, read_array, read_numpy
 from propercal._data.rows.coordinates import (
     check_grids,
-    check_selected,
     classes_of,
     coordinate,
     index_of,
@@ -22,14 +21,12 @@ from propercal._data.rows.coordinates import (
     order_by_levels,
     others_along,
     others_of_rows,
-    scalars_of,
-    selected,
     tells,
-    texts_of,
 )
 from propercal._data.rows.indexes import Order, are_equal, in_place
 from propercal._data.rows.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.rows.rows import unmatched
+from propercal._data.rows.scalars import check_selected, may_name_class, scalars_of, selected
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import named, number_otherwise
 
@@ -89,6 +86,9 @@ class Dimensions:
         labels, proba = self._rows(called.labels, y_true), self._rows(called.proba, y_proba)
         if weight is None:
             return labels, proba, None
+        for name, other in ((called.labels, y_true), (called.proba, y_proba)):
+            if is_labelled(weight) and is_labelled(other):
+                check_selected(called.weight, weight, other, name, weight=True)
         held = self._weight(weight)
         told = self.reference is not None or not labels.rows is proba.rows is None
         if is_labelled(weight) and weight.ndim > 1 and not told:  # type: ignore[attr-defined]
@@ -213,9 +213,11 @@ class Dimensions:
             return held
         if argument == self.called.proba:
             occurred = _values(self.called.labels, self.labels)
-            name = selected(argument, values, occurred)
+            name = selected(argument, values, occurred, self.labels)
         else:
-            said = [*([held.name] if isinstance(held.name, str) else []), *texts_of(values)]
+            other = None if self.reference is self.labels else self.reference
+            words = may_name_class(values, other).values()
+            said = [each for each in (held.name, *words) if isinstance(each, str)]
             name = " ".join(said) or None
         return held if name is None else replace(held, name=name)
 
