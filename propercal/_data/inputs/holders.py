@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.inputs.attributes import Lists, lists_of
+from propercal._data.inputs.index_codes import codes_of
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
 from propercal._data.inputs.reading import is_missing, read_array
@@ -40,7 +41,9 @@ class Held:
     numbered: bool = False
     """Whether names of columns are numbers from 0, which are more than a library's own count."""
     codes: Mapping[Hashable, Sequence[Any]] = field(default_factory=dict)
-    """Coordinates of other names that number the columns of a labelled array, and do not ascend."""
+    """Coordinates of other names that number the columns of a labelled array, and do not ascend.
+
+    Under None stand the codes of a categorical index of columns."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
@@ -199,7 +202,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
     numbered = found is None and not is_default(values.columns)
     if getattr(values.columns, "ordered", False):
         held = replace(held, categories=tuple(values.columns.categories), ordered=True)
-    return replace(held, columns=found, numbered=numbered)
+    return replace(held, columns=found, numbered=numbered, codes=codes_of(values.columns))
 
 
 def _categorical(argument: str, held: Held, values: Any) -> Held:

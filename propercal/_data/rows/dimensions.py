@@ -11,6 +11,7 @@ import numpy as np
 
 from propercal._array import namespace
 from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.index_codes import codes_of
 from propercal._data.inputs.reading import Names, read_array, read_numpy
 from propercal._data.rows.coordinates import (
     check_grids,
@@ -205,7 +206,7 @@ class Dimensions:
         numbered = columns is None and type(names).__name__ != "RangeIndex"
         along = {name: each.tolist() for name, each in others_along(values, classes).items()}
         codes = {name: each for name, each in along.items() if number_otherwise(each)}
-        return replace(held, columns=columns, numbered=numbered, codes=codes)
+        return replace(held, columns=columns, numbered=numbered, codes=codes_of(names) | codes)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""
