@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.inputs.attributes import Lists, lists_of
-from propercal._data.inputs.index_codes import codes_of
+from propercal._data.inputs.codes import codes_of, members_of
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
 from propercal._data.inputs.reading import is_missing, read_array
@@ -54,6 +54,8 @@ class Held:
     """Coordinates of other names along the rows, of a labelled array."""
     name: Any = None
     """The name of a single column."""
+    members: Mapping[Any, str] = field(default_factory=dict)
+    """The names of values that are those of members of an Enum."""
     table: bool = False
     """Whether that column is a table."""
     first: bool = False
@@ -104,6 +106,11 @@ def hold(argument: str, values: object) -> Held:
     """Return what `values` hold, or raise."""
     if isinstance(values, Held):
         return values
+    held, members = _hold(argument, values), members_of(values)
+    return replace(held, members=members) if members else held
+
+
+def _hold(argument: str, values: object) -> Held:
     if type(values).__module__.partition(".")[0] == "narwhals":
         # What it wraps may have an index.
         values = values.to_native()  # type: ignore[attr-defined]
