@@ -23,10 +23,12 @@ def members_of(values: Any) -> dict[Any, str]:
     """Return the name of each value of the Enum whose members `values` are; empty for others."""
     if hasattr(type(values), "to_numpy") and str(getattr(values, "dtype", "")) == "object":
         values = values.to_numpy()
-    if not isinstance(values, np.ndarray | list | tuple | deque | UserList) or len(values) == 0:
+    if isinstance(values, np.ndarray):
+        values = values.ravel()[:1].tolist()
+    if not isinstance(values, list | tuple | deque | UserList):
         return {}
-    first = values[0]
-    while isinstance(first, np.ndarray | list | tuple) and len(first) == 1:
+    first = next(iter(values), None)
+    while isinstance(first, list | tuple) and len(first) == 1:
         first = first[0]
     members = type(first) if isinstance(first, Enum) else ()
     return {each.value: each.name for each in members if isinstance(each.value, Hashable)}

@@ -40,6 +40,8 @@ _OF_CLASS_0 = re.compile(
 )
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
 COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−][\s)\]}]*$")
+#: A time of day, or a span of days and hours, whose numbers are of no class.
+_CLOCK = re.compile(r"(?:-?\d+ days?,? [-+]?)?(?<!\d)\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?!\d)")
 #: Words of what a column is for, which say nothing of the class.
 OF_USE = set(
     re.findall(
@@ -93,6 +95,9 @@ def plain(name: Any) -> Any:
     """Return whole numbers, also where they are written as text, as integers; None for no value."""
     if isinstance(name, Enum):
         name = name.value
+    if isinstance(name, np.datetime64 | np.timedelta64):
+        # Of nanoseconds it would be a number.
+        name = name.astype(f"{name.dtype.kind}8[us]")
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, bool | Integral):
@@ -212,7 +217,7 @@ def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0, or −1, may have."""
     if COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
         return True
-    said = tokens(name)
+    said = tokens(_CLOCK.sub(" ", str(plain(name))))
     return any(
         bool(_OF_CLASS_0.fullmatch(each))
         if isinstance(each, str)
