@@ -151,13 +151,15 @@ def test_what_both_were_selected_by_is_no_class_of_words() -> None:
         check_two(TWO, own, chosen.assign_coords({name: "fraud"}), pos_label="fraud")
 
 
-@pytest.mark.parametrize(("name", "one", "two"), [("threshold", 1.0, 5.0), ("level", 500, 850), ("lead", 6, 12), ("quantile", 0.1, 0.9)])
-def test_numbers_of_two_events_are_refused(name: str, one: float, two: float) -> None:
+@pytest.mark.parametrize(("name", "one", "two"), [("threshold", 1.0, 5.0), ("level", 500, 850), ("lead", 6, 12), ("quantile", 0.1, 0.9), ("seed", 1, 2), ("step", *np.array([6, 12], "m8[h]")), ("time", *np.array(["2024-01-01", "2024-01-02"], "M8[ns]"))])
+def test_times_and_numbers_of_two_are_refused(name: str, one: Any, two: Any) -> None:
     labels, chosen = (array(each, "s").assign_coords({name: number}) for each, number in ((FRAUD, one), (SCORE, two)))
-    refused_two(f"y_true = an array selected by '{name}' = {one}: expected {two}, as y_proba was", labels, chosen)
+    refused_two(f"y_true = an array selected by '{name}' = .*: expected .*, as y_proba was", labels, chosen)
     check_two(TWO, labels.assign_coords({name: two}), chosen)
     # What came true has started, and lies nearby.
     check_two(TWO, array(FRAUD, "s").assign_coords(step=0, lat=52.3), array(SCORE, "s").assign_coords(step=6, lat=52.25))
+    valid = np.datetime64("2024-01-02", "ns")
+    check_two(TWO, array(FRAUD, "s").assign_coords(time=valid, valid_time=valid), array(SCORE, "s").assign_coords(time=valid - np.timedelta64(6, "h"), valid_time=valid))
 
 
 def test_weights_that_were_selected_elsewhere_are_refused() -> None:

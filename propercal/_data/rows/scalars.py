@@ -14,7 +14,7 @@ from propercal._data.inputs.holders import is_labelled
 from propercal._data.rows.coordinates import coordinate, is_text
 from propercal._data.rows.indexes import order_of
 from propercal._data.words.messages import bad_value
-from propercal._data.words.of_rows import are_of_two_events, is_of_rows
+from propercal._data.words.of_rows import is_of_event, is_of_lead, is_of_rows, is_of_run
 from propercal._data.words.tokens import content, is_number, key, of_class_0
 
 
@@ -66,30 +66,53 @@ def texts_of(values: Any) -> list[str]:
 def check_selected(
     argument: str, values: Any, other: Any, other_argument: str, *, weight: bool = False
 ) -> None:
-    """Raise if both were selected by different words, or numbers of events, of one coordinate.
+    """Raise if both were selected by different words, times or numbers of one coordinate.
 
-    A `weight` may be kept of any one time, and is another variable of a data set.
+    Places in floating point may lie nearby. A `weight` may be kept of any one time, and is another
+    variable of a data set.
     """
     theirs = scalars_of(other)
     for name, value in scalars_of(values).items():
         wanted = theirs.get(name, value)
         if weight and (name == "variable" or not isinstance(value, str)):
             continue
-        if value != wanted and _contradict(name, value, wanted):
+        if value != wanted and _contradict(name, values, other):
             raise bad_value(
                 argument,
-                f"an array selected by {name!r} = {value!r}",
-                f"{wanted!r}, as {other_argument} was",
+                f"an array selected by {name!r} = {_shown(values, name)}",
+                f"{_shown(other, name)}, as {other_argument} was",
                 f"select the same of both, or drop the coordinate by .drop_vars({name!r})",
             )
 
 
-def _contradict(name: Hashable, value: Any, wanted: Any) -> bool:
-    """Tell whether two arrays that were selected by two values are not of the same."""
+def _shown(values: Any, name: Hashable) -> str:
+    """Write a coordinate, times as such."""
+    each = values.coords[name]
+    return str(each.to_numpy()[()]) if each.dtype.kind in "mM" else repr(each.item())
+
+
+def _contradict(name: Hashable, values: Any, other: Any) -> bool:
+    """Tell whether two arrays that were selected by two values are not of the same.
+
+    What came true has started, and a time of another name may be the same for both.
+    """
+    value, wanted = (each.coords[name].item() for each in (values, other))
+    kinds = {each.coords[name].dtype.kind for each in (values, other)}
     if isinstance(value, str) and isinstance(wanted, str):
         return bool(content(value) and content(wanted))
+    if kinds == {"M"}:
+        return not any(
+            each.dtype.kind == "M" and scalars_of(other).get(same) == each.item()
+            for same, each in values.coords.items()
+            if not each.dims
+        )
+    if {value, wanted} == {0, 1}:
+        return True
+    if is_of_lead(name) or kinds == {"m"}:
+        return kinds <= {"i", "u", "f", "m"} and bool(value) and bool(wanted)
+    whole = kinds <= {"i", "u"} and not is_of_run(name)
     numbers = all(map(is_number, (value, wanted)))
-    return {value, wanted} == {0, 1} or (numbers and are_of_two_events(name, value, wanted))
+    return whole or (numbers and is_of_event(name))
 
 
 def check_place(

@@ -19,13 +19,12 @@ _ROWS = set(
         "depth spatial crs surface",
     )
 )
-#: Which one of several runs, or of their parts.
+#: Which one of several runs a forecast is of, which those of labels need not be.
 _RUNS = set(
-    re.findall(
-        r"\w+",
-        "number member realization realisation ensemble fold split seed run model version epoch",
-    )
+    re.findall(r"\w+", "number member realization realisation ensemble run model version epoch")
 )
+#: Which part of the rows.
+_PARTS = {"fold", "split", "seed"}
 #: How far ahead of its start a forecast is; what has not started is at 0.
 _LEADS = {"lead", "leadtime", "horizon", "step"}
 #: Words of what is foretold.
@@ -36,11 +35,19 @@ _CLASSES = {"class", "classes", "label", "labels", "category", "outcome", "targe
 def is_of_rows(name: Any) -> bool:
     """Tell whether a coordinate says when or where rows are, or which run they are of."""
     said = set(tokens(name))
-    return not said.isdisjoint(_ROWS | _RUNS) and said.isdisjoint(_CLASSES)
+    return not said.isdisjoint(_ROWS | _RUNS | _PARTS) and said.isdisjoint(_CLASSES)
 
 
-def are_of_two_events(name: Any, one: Any, other: Any) -> bool:
-    """Tell whether numbers that differ under one name are of two events, such as thresholds."""
-    said = set(tokens(name))
-    started = bool(said & _LEADS) and bool(one) and bool(other)
-    return one != other and (started or not said.isdisjoint(_EVENTS | _CLASSES))
+def is_of_event(name: Any) -> bool:
+    """Tell whether a coordinate says of which event something is, such as a threshold."""
+    return not set(tokens(name)).isdisjoint(_EVENTS | _CLASSES)
+
+
+def is_of_run(name: Any) -> bool:
+    """Tell whether a coordinate says which one of several runs something is of."""
+    return not set(tokens(name)).isdisjoint(_RUNS)
+
+
+def is_of_lead(name: Any) -> bool:
+    """Tell whether a coordinate says how far ahead of its start a forecast is."""
+    return not set(tokens(name)).isdisjoint(_LEADS)
