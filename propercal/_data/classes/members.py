@@ -11,6 +11,7 @@ from propercal._data.classes.columns import numbers_rows
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value
+from propercal._data.words.of_rows import STATISTICS
 from propercal._data.words.tokens import content, key, tokens
 
 #: Names of what came true, in lower case.
@@ -30,11 +31,7 @@ _OF_ROWS = _OF_SAMPLING | {
     *("step", "station", "site", "location", "lat", "latitude", "lon", "longitude", "altitude"),
     "elevation",
 }
-#: Words of what is computed of a distribution; the first ones are no quantiles either.
-_MOMENTS = {
-    *("mean", "average", "avg", "std", "sd", "stdev", "sigma", "variance", "var", "spread"),
-    *("loc", "scale", "count", "skew", "kurtosis", "iqr"),
-}
+#: Words of what is computed of a distribution, beside statistics, which are no quantiles either.
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
 #: Words of a forecast as a whole.
 _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
@@ -42,8 +39,8 @@ _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 #: What names say that columns are not, and words that none of them consists of.
 _NONE_OF = {
     "activations": (_LABELS | _OF_SAMPLING, set[str]()),
-    "members": (_OUTCOMES | _OF_ROWS, _MOMENTS | _ORDER_STATISTICS),
-    "quantiles": (_OUTCOMES | _OF_ROWS, _MOMENTS),
+    "members": (_OUTCOMES | _OF_ROWS, STATISTICS | _ORDER_STATISTICS),
+    "quantiles": (_OUTCOMES | _OF_ROWS, STATISTICS),
 }
 
 

@@ -52,6 +52,8 @@ class Held:
     """Another range that a table of pyarrow notes of one of pandas: rows may since have moved."""
     others: Mapping[Hashable, Any] = field(default_factory=dict)
     """Coordinates of other names along the rows, of a labelled array."""
+    dim: Hashable = None
+    """The dimension of a labelled array that its columns lie along."""
     name: Any = None
     """The name of a single column."""
     members: Mapping[Any, str] = field(default_factory=dict)

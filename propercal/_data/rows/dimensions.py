@@ -196,6 +196,7 @@ class Dimensions:
         held = replace(held, values=array, rows=index_of(values, samples), others=others)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)
+        held = replace(held, dim=classes)
         names = classes_of(argument, values, classes)
         if names is None:
             return held

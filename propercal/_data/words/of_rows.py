@@ -6,9 +6,10 @@ What is selected by such a name says no class.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from propercal._data.words.tokens import tokens
+from propercal._data.words.tokens import COUNTED, OF_MODELS, OF_USE, SETS_OF_ROWS, tokens
 
 #: When rows are, and where.
 _ROWS = set(
@@ -25,6 +26,13 @@ _RUNS = set(
 )
 #: Which part of the rows.
 _PARTS = {"fold", "split", "seed"}
+#: What is computed of a distribution, or of a sample.
+STATISTICS = set(
+    re.findall(
+        r"\w+",
+        "mean average avg std sd stdev sigma variance var spread loc scale count skew kurtosis iqr",
+    )
+)
 #: How far ahead of its start a forecast is; what has not started is at 0.
 _LEADS = {"lead", "leadtime", "horizon", "step"}
 #: Words of what is foretold.
@@ -36,6 +44,16 @@ def is_of_rows(name: Any) -> bool:
     """Tell whether a coordinate says when or where rows are, or which run they are of."""
     said = set(tokens(name))
     return not said.isdisjoint(_ROWS | _RUNS | _PARTS) and said.isdisjoint(_CLASSES)
+
+
+def are_names_of_models(names: Sequence[Any]) -> bool:
+    """Tell whether names say which model, or which statistic, each column is of, and no class."""
+    said = [set(tokens(each)) - OF_USE for each in names]
+    words = [{x for x in each if isinstance(x, str) and len(x) > 1} for each in said]
+    of_models = OF_MODELS | SETS_OF_ROWS | STATISTICS
+    # The columns of one model are numbered by classes.
+    several = any(each != words[0] or each & COUNTED for each in words)
+    return any(words) and several and all(each <= of_models for each in words)
 
 
 def is_of_event(name: Any) -> bool:

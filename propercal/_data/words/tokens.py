@@ -67,7 +67,7 @@ OF_MODELS = set(
     )
 )
 #: Of these, words that a number counts from 0 on, which is then none of class 0.
-_COUNTED = {"model", "fold", "seed", "run", "version", "v", "split", "repeat", "epoch", "ensemble"}
+COUNTED = {"model", "fold", "seed", "run", "version", "v", "split", "repeat", "epoch", "ensemble"}
 #: Other words of labels and models, which name no class.
 OF_NO_CLASS = (
     SETS_OF_ROWS
@@ -221,7 +221,7 @@ def of_class_0(name: Any) -> bool:
     return any(
         bool(_OF_CLASS_0.fullmatch(each))
         if isinstance(each, str)
-        else each in (0, -1) and before not in _COUNTED
+        else each in (0, -1) and before not in COUNTED
         for before, each in zip((None, *said), said, strict=False)
     )
 
