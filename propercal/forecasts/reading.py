@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.classes.members import check_members, column_of_outcomes
+from propercal._data.classes.members import check_members, column_of_outcomes, name_quantiles
 from propercal._data.dependence.blocks import block_length, check_series
 from propercal._data.dependence.group_names import exact
 from propercal._data.dependence.groups import (
@@ -34,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 ENSEMBLE, QUANTILES = "ensemble", "quantiles"
 
 _PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+#: Numbers of levels whose point is written as what can stand in a name: q_0_1, p97_5.
+_POINT = re.compile(r"^(q|p|tau|quantile|percentile)_?(\d+)_(\d+)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ def _check_no_levels(values: Floats, argument: str, held: Held) -> None:
     if held.columns is None or len(held.columns) < 2:
         return
     said = _named_levels(held)
-    if said is None:
+    if said is None and not name_quantiles(held.columns):
         said = _per_cent_beside(held, np.empty(0))
         if said is None or (np.diff(values[:, np.argsort(said)], axis=1) < 0).any():
             return
@@ -283,8 +285,8 @@ def _check_no_levels(values: Floats, argument: str, held: Held) -> None:
         argument,
         f"columns named {some_names(held.columns)}, as quantiles of these levels are",
         "members, which are equally likely",
-        f"pass them as {argument.replace('ensemble', 'quantiles')}=..., or rename them if they "
-        "are members",
+        f"pass them as {argument.replace('ensemble', 'quantiles')}=..., with levels=[...] unless "
+        "names say them, or rename them if they are members",
     )
 
 
@@ -378,7 +380,8 @@ def _per_cent_beside(held: Held, taus: Floats) -> Floats | None:
 
 def _numbers(columns: Sequence[Any]) -> list[Sequence[float | None]]:
     """Return the numbers that names may say, in each way."""
-    return [[_number(each) for each in columns], *numberings(columns)]
+    points = [_POINT.sub(r"\1\2.\3", str(each)) for each in columns]
+    return [[_number(each) for each in columns], *numberings(columns), *numberings(points)]
 
 
 def _number(name: Any) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,9 @@ _OF_ROWS = _OF_SAMPLING | {
 }
 #: Words of what is computed of a distribution, beside statistics, which are no quantiles either.
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
+#: Words of quantiles, and of the ends of intervals.
+_QUANTILES = {"q", "ql", "quantile", "quantiles", "percentile", "tau", "median"}
+_LOWER, _UPPER = {"lo", "low", "lower", "l", "lb"}, {"hi", "high", "upper", "u", "ub"}
 #: Words of a forecast as a whole.
 _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 
@@ -56,6 +60,14 @@ def check_members(held: Held, labels: Held, argument: str, called: Names, what: 
                 f"columns of {what} alone",
                 f"drop it, or rename it if it is one of the {what}",
             )
+
+
+def name_quantiles(names: Sequence[object]) -> bool:
+    """Tell whether names say that columns are quantiles, or ends of intervals of some level."""
+    said = [set(tokens(each)) for each in names]
+    numbered = [each for each in said if any(isinstance(x, int | float) for x in each)]
+    ends = [any(each & words for each in numbered) for words in (_LOWER, _UPPER)]
+    return all(ends) or (len(numbered) > 1 and all(each & _QUANTILES for each in said))
 
 
 def _is_another_thing(name: object, what: str) -> bool:

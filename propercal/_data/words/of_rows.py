@@ -30,7 +30,8 @@ _PARTS = {"fold", "split", "seed"}
 STATISTICS = set(
     re.findall(
         r"\w+",
-        "mean average avg std sd stdev sigma variance var spread loc scale count skew kurtosis iqr",
+        "mean average avg std sd stdev se stderr err sigma variance var spread loc scale count "
+        "skew kurtosis iqr",
     )
 )
 #: How far ahead of its start a forecast is; what has not started is at 0.
