@@ -16,14 +16,7 @@ from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.other_words import spelt
 from propercal._data.words.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
-
-#: Words of what is between two opposites.
-_MIDDLE = ("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged")
-_OPPOSITES = (
-    *(("low", "high"), ("small", "large"), ("slow", "fast"), ("negative", "positive")),
-    *(("home", "away"), ("loss", "win"), ("lose", "win"), ("disagree", "agree")),
-    *(("down", "up"), ("bad", "good"), ("short", "long"), ("cold", "hot"), ("worse", "better")),
-)
+from propercal.generators.scales import between
 
 
 def check_order(
@@ -236,14 +229,10 @@ def _turns(numbers: Sequence[Any]) -> bool:
 
 def _check_middle(names: Sequence[object], generators: Sequence[BregmanGenerator]) -> None:
     """Raise if what is between two opposites by its name does not stand between them."""
-    place = {str(name).lower(): i for i, name in enumerate(names)}
-    middle = next((word for word in _MIDDLE if word in place), None)
-    ends = next((pair for pair in _OPPOSITES if set(pair) <= set(place)), None)
-    if middle is None or ends is None:
+    found = between(names)
+    if found is None:
         return
-    first, last = sorted(ends, key=place.__getitem__)
-    if place[first] < place[middle] < place[last]:
-        return
+    middle, first, last = found
     for generator in generators:
         if depends_on_order(generator):
             raise bad_value(

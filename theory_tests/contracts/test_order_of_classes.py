@@ -233,3 +233,24 @@ def test_what_is_between_two_opposites_stands_between_them(names: list[str]) -> 
 def test_a_word_of_the_middle_may_be_the_last_of_others() -> None:
     check(["none", "low", "medium"])
     check(["home", "draw"])
+
+
+SCALES = ["very low|low|medium|high|very high", "early|mid|late", "neg|neu|pos", "bad|ok|good", "S|M|L", "XS|S|M|L|XL", "A|B|C", "Jan|Feb|Mar|Apr", "monday|tuesday|wednesday"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_words_of_a_scale_stand_in_its_order(scale: str) -> None:
+    names = scale.split("|")
+    for given in (names, names[::-1]):
+        check_names_order(given, [RANKED], said=True)
+    moved = [names[1], names[0], *names[2:]]
+    for call in (lambda: check_names_order(moved, [RANKED], said=True), lambda: check_columns_order(moved, [RANKED], CANONICAL)):
+        with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
+            call()
+    check_names_order(moved, [Brier()], said=True)
+
+
+def test_a_year_and_a_week_may_begin_anywhere() -> None:
+    days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    check_names_order(days, [RANKED], said=True)
+    check_names_order(["C", "G", "T"], [RANKED], said=True)
