@@ -1,4 +1,4 @@
-"""Scales of words: low, mid, high; very bad, bad, ok, good; S, M, L; the months; the days of a week."""
+"""Scales of words: low, mid, high; very bad, bad, ok, good; S, M, L; months; days of a week."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from propercal._data.inputs.reading import not_real, read_array, read_numpy
 from propercal._data.predictions.notions import as_notion
 from propercal._data.rows.coordinates import axis_names
 from propercal._data.words.messages import bad_value, some_names
-from propercal._data.words.tokens import is_permutation, named
+from propercal._data.words.tokens import is_permutation, named, number_otherwise
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator
 from propercal.generators.order import check_columns_order
@@ -134,6 +134,14 @@ def check_same_names(
 ) -> None:
     """Raise if what the same values are called in each of two arguments differs."""
     names, others = first[1], second[1]
+    for (argument, own), (other, theirs) in ((first, second), (second, first)):
+        if theirs is None and own is not None and number_otherwise(own) and is_permutation(own):
+            raise bad_value(
+                argument,
+                f"values numbered {some_names(own)}",
+                f"0 to {len(own) - 1} in order, as those of {other}, which have no names",
+                "call .sort_index() on it, or pass .to_numpy() of it if both are in one order",
+            )
     if names is None or others is None or keys(names) == keys(others):
         return
     # Names that are counted say nothing beside others than numbers in another order.

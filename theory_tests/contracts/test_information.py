@@ -395,3 +395,16 @@ def test_words_among_digits_are_sorted_as_words() -> None:
     code = np.random.default_rng(1).integers(0, 3, 30)
     assert a_layer(np.array(["10", "9", "a"])[code]) == a_layer(np.array(["x", "y", "z"])[code])
     assert a_layer(np.array(["9", "10", "11"])[code]) == a_layer(code)
+
+
+def test_numbers_in_another_order_are_refused_beside_values_without_names() -> None:
+    pd = pytest.importorskip("pandas")
+    joint, kernel = np.arange(1.0, 9).reshape(4, 2) / 36, np.array([[0.1, 0.9], [0.2, 0.8], [0.6, 0.4], [1, 0]])
+    right = apply_markov_map(joint, kernel)
+    moved = pd.DataFrame(kernel).iloc[[1, 2, 3, 0]]
+    with pytest.raises(ValueError, match=r"^kernel = values numbered \[1, 2, 3, 0\]: expected 0 to 3 in order, .*\.sort_index\(\)"):
+        apply_markov_map(joint, moved)
+    with pytest.raises(ValueError, match="^joint = values numbered"):
+        apply_markov_map(pd.DataFrame(joint, index=[1, 2, 3, 0]), kernel)
+    for given in (moved.sort_index(), pd.DataFrame(kernel, index=[1, 2, 3, 4])):
+        np.testing.assert_allclose(apply_markov_map(joint, given), right, rtol=1e-15)
