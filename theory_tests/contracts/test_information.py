@@ -404,7 +404,7 @@ def test_numbers_in_another_order_are_refused_beside_values_without_names() -> N
     moved = pd.DataFrame(kernel).iloc[[1, 2, 3, 0]]
     with pytest.raises(ValueError, match=r"^kernel = values numbered \[1, 2, 3, 0\]: expected 0 to 3 in order, .*\.sort_index\(\)"):
         apply_markov_map(joint, moved)
-    with pytest.raises(ValueError, match="^joint = values numbered"):
+    with pytest.raises(ValueError, match=r"^joint = values numbered"):
         apply_markov_map(pd.DataFrame(joint, index=[1, 2, 3, 0]), kernel)
     for given in (moved.sort_index(), pd.DataFrame(kernel, index=[1, 2, 3, 4])):
         np.testing.assert_allclose(apply_markov_map(joint, given), right, rtol=1e-15)

@@ -13,6 +13,7 @@ from propercal import (
     crps_decomposition,
     decompose,
     hosmer_lemeshow,
+    murphy,
     reliability,
 )
 from propercal.information import apply_markov_map, layer_sharpness, statistical_information
@@ -170,3 +171,28 @@ def test_a_list_of_outputs_of_several_labels_says_what_to_do() -> None:
             call()
     advised = np.stack([each[:, 1] for each in outputs], axis=1)
     assert risk(marks, advised, notion="classwise") == pytest.approx(2 * np.mean((PROBA - marks) ** 2))
+
+
+@pytest.mark.parametrize("name", ["Int128", "UInt128"])
+def test_integers_that_numpy_has_no_type_for_are_read(name: str) -> None:
+    polars = pytest.importorskip("polars")
+    if not hasattr(polars, name):
+        pytest.skip(f"this version of polars has no {name}")
+    kind = getattr(polars, name)
+    labels, weight, right = polars.Series(CODES).cast(kind), polars.Series([1] * 30).cast(kind), risk(CODES, PROBA)
+    assert risk(labels, PROBA) == risk(labels.to_frame(), PROBA) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES, PROBA, sample_weight=weight) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES, PROBA, labels=polars.Series([0, 1, 2]).cast(kind)) == pytest.approx(right, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^y_true = 1180591620717411303424 at row 0"):
+        risk(polars.Series([2**70, *CODES[1:].tolist()], dtype=kind), PROBA)
+    assert murphy((CODES == 0).astype(int), PROBA[:, 0], thresholds=polars.Series([0, 1]).cast(kind)).score.shape[-1] == 2
+
+
+def test_odd_settings_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^random_state = matrix"):
+        decompose(CODES, PROBA, generator="brier", random_state=np.asmatrix([[1, 2], [3, 4]]))
+    with pytest.raises(ValueError, match=r"^thresholds = "):
+        murphy((CODES == 0).astype(int), PROBA[:, 0], thresholds=[10**400])
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^F = a function that maps shape .* to a int: expected one value for each point"):
+        decompose(CODES, PROBA, generator=len, method="risk", bandwidth=0.1)

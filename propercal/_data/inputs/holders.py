@@ -24,7 +24,7 @@ from propercal._data.inputs.attributes import Lists, lists_of
 from propercal._data.inputs.codes import codes_of, members_of
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
-from propercal._data.inputs.reading import is_missing, read_array
+from propercal._data.inputs.reading import WIDE, is_missing, read_array
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import count_up, named
 from propercal._typing import Array
@@ -388,7 +388,7 @@ def _of_series(argument: str, series: Any) -> Held:
     if isinstance(dtype, nw.Categorical):
         # In the order in which they came up, which means nothing.
         return Held(read_array(argument, series.cast(nw.String).to_numpy()), name=name)
-    if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+    if isinstance(dtype, nw.List | nw.Array | nw.Struct) or str(dtype) in WIDE:
         values: Any = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
     else:

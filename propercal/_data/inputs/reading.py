@@ -37,6 +37,8 @@ class Names:
 
 #: Arguments whose values are names, as times are too.
 _OF_NAMES = {"groups", "clusters"}
+#: Integers that NumPy has no type for.
+WIDE = {"Int128", "UInt128"}
 #: As most functions call them.
 USUAL_NAMES = Names()
 
@@ -112,12 +114,19 @@ def read_array(argument: str, values: object) -> Array:
     if isinstance(values, list | tuple):
         _check_masks_of_rows(argument, values)
     try:
-        plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        given = as_python(values)
+        plain = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     except (ValueError, TypeError, RuntimeError) as error:
         raise _ragged(argument, values) from error
     if plain.dtype.kind in "US" and not hasattr(values, "dtype"):
         plain = _texts(values, plain)
     return _plain(argument, plain)
+
+
+def as_python(values: Any) -> Any:
+    """Return integers that NumPy has no type for as those of Python, and other data as they are."""
+    wide = str(getattr(values, "dtype", "")) in WIDE
+    return np.array(values.to_list(), dtype=object) if wide else values
 
 
 def _times_as_names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -42,9 +42,10 @@ def check_bandwidth(bandwidth: object) -> float:
 
 def check_random_state(random_state: Any) -> Any:
     """Return `random_state` if NumPy takes it as a seed or a generator, or raise."""
+    # NumPy makes rows of a matrix for ever.
+    seeds = not isinstance(random_state, bool | np.bool_ | np.matrix)
     try:
-        np.random.default_rng(random_state)
-        seeds = not isinstance(random_state, bool | np.bool_)
+        np.random.default_rng(random_state if seeds else None)
     except (TypeError, ValueError):
         seeds = False
     if not seeds:
