@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -83,6 +83,14 @@ def names_given(labels: Any) -> npt.NDArray[Any]:
 
     Arrays of pyarrow copy no text unless they are asked to.
     """
+    if isinstance(labels, Mapping):
+        raise bad_value(
+            "labels",
+            f"a {type(labels).__name__}",
+            "a list of the class of every column, in the order of the columns",
+            "pass [labels[i] for i in range(len(labels))] of names by number, or the list of keys "
+            "if these are the classes in order",
+        )
     values = read_numpy("labels", labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
     index = _index_of(labels)
     numbers = [plain(each) for each in index or ()]
