@@ -116,13 +116,14 @@ def test_a_single_column_stands_by_its_name_beside_two() -> None:
 def test_columns_without_names_are_refused_beside_names_and_labels_in_two_orders(holder: str) -> None:
     classes, codes = ["low", "mid", "high"], np.arange(20) % 3
     values = np.full((20, 3), 0.25) + np.eye(3)[codes] / 4
-    labels: Any = pd.Series(pd.Categorical.from_codes(codes, classes, ordered=True))
+    labels: Any = pd.Series(pd.Categorical(np.array(classes)[codes], classes, ordered=True))
     if holder == "enum":
         polars = pytest.importorskip("polars")
         labels = polars.Series(np.array(classes)[codes]).cast(polars.Enum(classes))
     elif holder == "one-hot":
         labels = pd.get_dummies(labels)[classes]
-    table, options = pd.DataFrame(values, columns=classes), {"generator": "brier", "term": "risk"}
+    table = pd.DataFrame(values, columns=classes)
+    options: dict[str, Any] = {"generator": "brier", "term": "risk"}
     moved = table[sorted(classes)]
     for a, b in ((moved, values), (values, moved)):
         with pytest.raises(ValueError, match=r"= columns without names: expected names: y_true has classes in the order .*; name its columns"):

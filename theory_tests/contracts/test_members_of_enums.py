@@ -91,7 +91,8 @@ def test_columns_may_have_the_names_of_members(kind: Any) -> None:
     table = pd.DataFrame(P, columns=["CAT", "DOG", "EEL"])
     moved, labels = table[["EEL", "CAT", "DOG"]], [list(kind)[i] for i in Y]
     right = risk(Y, P)
-    for hold in (*HOLDERS, lambda x: pd.Series(x, dtype=object)):
+    holders: list[Callable[[Sequence[Any]], Any]] = [*HOLDERS, lambda x: pd.Series(x, dtype=object)]
+    for hold in holders:
         for given in (table, moved, moved.rename(columns=str.lower)):
             assert risk(hold(labels), given) == pytest.approx(right, rel=1e-12)
     sketch = CalibrationSketch(3, generator="brier")

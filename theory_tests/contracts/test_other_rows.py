@@ -148,8 +148,7 @@ def test_rows_that_are_rather_in_the_order_of_weights(name: str, of_proba: bool)
         validate_groups(labels, proba, **{name: beside})
     # As is advised.
     labels, proba = (pd.Series(CODES, ids), proba) if of_proba else (labels, pd.DataFrame(PROBA, ids))
-    found, right = (rows_of(*data, name) for data in ((labels, proba, beside), (CODES, PROBA, weight)))
-    assert found == right
+    assert rows_of(labels, proba, beside, name) == rows_of(CODES, PROBA, weight, name)
 
 
 def rows_of(y_true: Any, y_proba: Any, beside: Any, name: str) -> set[Any]:

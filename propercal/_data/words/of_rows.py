@@ -37,7 +37,7 @@ STATISTICS = set(
 #: How far ahead of its start a forecast is; what has not started is at 0.
 _LEADS = {"lead", "leadtime", "horizon", "step"}
 #: Words of what is foretold.
-_EVENTS = {"threshold", "thresholds", "thr", "level", "pressure", "plev", "isobaric", "quantile"}
+_EVENTS = {"threshold", "thresholds", "level", "pressure", "plev", "isobaric", "quantile"}
 _CLASSES = {"class", "classes", "label", "labels", "category", "outcome", "target"}
 
 
