@@ -239,8 +239,8 @@ class Decomposition(EstimatedTerms):
             where there is one, ``{term}_centre`` where it is not the term; ``lower_bound``,
             ``missed``, ``label_error``, ``noise_floor``, ``detection_floor``, ``kernel_share`` and
             ``misfit_pvalue`` of the debiased method; ``skill_score`` with its interval and error
-            where it has one; the settings as attributes, with the number of
-            the format, ``format_version``.
+            where it has one; the settings as attributes, with the number of the format,
+            ``format_version``, and a ``digest`` of numbers and settings.
         """
         return as_dataset(self)
 
@@ -263,7 +263,9 @@ class Decomposition(EstimatedTerms):
         Raises
         ------
         ValueError
-            If the format is another one, or the generator not that of the result.
+            If the format is another one, the generator not that of the result, or the numbers are
+            not those of the settings: xarray keeps the settings of the first of several results
+            that are put together, and of what is computed from them.
         """
         return cls(**of_dataset(saved, generator))
 

@@ -111,7 +111,12 @@ def _loosely(name: Any) -> Any:
 
 def _by_index(first: PredictionFile, other: PredictionFile) -> Order:
     own, its = (
-        Held(np.arange(len(each.y_proba)), rows=index_of(each), counted=_is_counted(each))
+        Held(
+            np.arange(len(each.y_proba)),
+            rows=index_of(each),
+            counted=_is_counted(each),
+            counted_as=each.rows.name if _is_counted(each) and each.rows is not None else None,
+        )
         for each in (first, other)
     )
     advice = (

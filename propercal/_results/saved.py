@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -37,6 +38,12 @@ _SETTINGS: dict[str, type] = {
 _IN_UNITS = ("lower_bound", "missed", "label_error", "noise_floor")
 _SHARES = ("kernel_share", "misfit_pvalue", "skill_score_error")
 _COUNTS = ("kernel_rows", "training_rows", "n_groups")
+#: Of numbers and settings, which xarray puts together from several datasets.
+_DIGEST = "digest"
+_WHOLE = (
+    "one result as to_xarray() returned it, not selected from several, or computed from them",
+    "read each result before, and take what is computed as numbers, without settings",
+)
 
 
 def as_mapping(result: EstimatedTerms) -> dict[str, Any]:
@@ -138,6 +145,7 @@ def as_dataset(result: EstimatedTerms) -> xr.Dataset:
             "confidence_level": result.confidence_level,
             "infinite_loss_rows": ", ".join(map(str, result.infinite_loss_rows)),
             **_given(result, _COUNTS, plain=True),
+            _DIGEST: _digest(vars(result), repr(result.generator)),
         },
     )
 
@@ -148,6 +156,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         raise _no_result(f"a {type(saved).__name__}", "an xarray.Dataset that to_xarray() made")
     settings = {str(name): _python(value) for name, value in saved.attrs.items()}
     _check_version(settings.get("format_version"))
+    _check_scalars(saved)
     values = {str(name): float(x) for name, x in saved.data_vars.items() if not x.ndim}
     errors = {
         term: values[f"{term}_standard_error"]
@@ -155,7 +164,7 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
         if f"{term}_standard_error" in values
     }
     rows = _typed(settings, "infinite_loss_rows", str)
-    return {
+    fields = {
         **_common(settings, generator),
         **{term: _float(values, term) for term in TERM_NAMES},
         "centres": {term: values.get(f"{term}_centre", values[term]) for term in errors},
@@ -166,6 +175,34 @@ def of_dataset(saved: xr.Dataset, generator: object) -> dict[str, Any]:
             None if row == "None" else int(row) for row in rows.split(", ") if row
         ),
     }
+    if _field(settings, _DIGEST) != _digest(fields, settings["generator"]):
+        raise bad_value("saved", "a dataset with other numbers than its settings are of", *_WHOLE)
+    return fields
+
+
+def _check_scalars(saved: xr.Dataset) -> None:
+    """Raise if there are terms of several results."""
+    dims = {str(dim) for name in TERM_NAMES if name in saved for dim in saved[name].dims}
+    if dims:
+        raise bad_value("saved", f"a dataset of terms along {sorted(dims)}", *_WHOLE)
+
+
+def _digest(fields: Mapping[str, Any], generator: str) -> str:
+    """Return what no other numbers and settings have, so that these are not mixed up."""
+    names = (*TERM_NAMES, *_IN_UNITS, *_SHARES, *_SETTINGS, *_COUNTS, "detection_floor")
+    errors = fields["standard_errors"]
+    parts = {
+        **{name: fields.get(name) for name in (*names, "confidence_level")},
+        **{f"{term}_error": error for term, error in errors.items()},
+        **{f"{term}_centre": fields["centres"][term] for term in errors},
+    }
+    rows = [None if row is None else int(row) for row in fields["infinite_loss_rows"]]
+    text = {
+        name: value if value is None or isinstance(value, str) else repr(float(number(value)))
+        for name, value in parts.items()
+    }
+    written = json.dumps([generator, rows, sorted(text.items())])
+    return hashlib.sha256(written.encode()).hexdigest()[:16]
 
 
 def _given(result: EstimatedTerms, names: Iterable[str], *, plain: bool = False) -> dict[str, Any]:

@@ -172,6 +172,8 @@ def lined_up(parts: Sequence[xr.Dataset], names: Sequence[str], along: str) -> x
 
     same = same_attrs([part.attrs for part in parts])
     varied = {name for part in parts for name in {*part.attrs, *part.data_vars}} - {*same, along}
+    # Of one result.
+    varied -= {"digest"}
     parts = [part.assign(_as_variables(part, varied)) for part in parts]
     found = xr.concat(
         parts,

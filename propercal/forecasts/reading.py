@@ -141,7 +141,7 @@ def _read(
     """Read forecasts and outcomes in one order, without their groups."""
     argument = names.proba
     held = align(y_true, forecasts, sample_weight, layout=layout, called=names)
-    check_members(held.proba, held.labels, argument, names, words_of(kind))
+    check_members(held.proba, held.labels, argument, names, words_of(kind), sample_weight)
     units = held.labels.units, held.proba.units
     if None not in units and units[0] != units[1]:
         warn(

@@ -294,7 +294,8 @@ class Quadratic(BregmanGenerator):
     matrix : array of float, shape (k, k)
         Symmetric, and positive semi-definite on the vectors that sum to 0. A table, or a labelled
         array, may name the classes: predictions then have to be in this order. Without names it is
-        of the columns as they stand, or as labels are sorted if these have no names.
+        of the columns as they stand, or as labels are sorted if these have no names, and refused
+        beside columns of words in another order that nobody says.
 
     Raises
     ------
@@ -317,7 +318,12 @@ class Quadratic(BregmanGenerator):
 
     def __init__(self, matrix: Any) -> None:
         matrix, names = named_matrix(matrix)
-        array = np.array(to_numpy(matrix), dtype=np.float64)
+        given = np.asarray(to_numpy(matrix))
+        if any(isinstance(each, complex) for each in given.ravel().tolist()):
+            raise bad_value(
+                "matrix", "an array of complex numbers", "real numbers", "pass its real part"
+            )
+        array = np.array(given, dtype=np.float64)
         _check_quadratic(array)
         object.__setattr__(self, "of_classes", names)
         object.__setattr__(self, "matrix", tuple(map(tuple, array.tolist())))

@@ -46,6 +46,7 @@ def check_order(
         check_turned(called, classes.turned, generators, notion, by=by)
     if not classes.order:
         _check_middle(called, generators)
+        _check_unnamed(names, generators, by)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))
@@ -117,6 +118,8 @@ def check_names_order(
     if len(names) > 2 and (alphabetical or _in_disorder(names)):
         _refuse(names, generators, "labels")
     _check_middle(names, generators)
+    if not said:
+        _check_unnamed(names, generators, "labels")
 
 
 def check_columns_order(
@@ -200,6 +203,38 @@ def _check_named(
                 continue
             if [key(each) for each in own] != [key(each) for each in names]:
                 raise _in_other_order(generator, names, own, by)
+
+
+def _check_unnamed(
+    names: Sequence[Any], generators: Sequence[BregmanGenerator], by: str | None
+) -> None:
+    """Raise where costs without names may be in the order of columns, or in that of sorted labels.
+
+    They are in one order where these are the same, and where columns have an order by their words.
+    """
+    if not all(isinstance(each, str) for each in names) or _ascend(names):
+        return
+    rank = {name: i for i, name in enumerate(sorted(names))}
+    for generator in generators:
+        for _, term in generator._terms():
+            unnamed = getattr(term, "of_classes", ()) is None
+            as_many = len(getattr(term, "matrix", ())) == len(names)
+            if unnamed and as_many and _is_another(term, [rank[name] for name in names]):
+                raise bad_value(
+                    "generator",
+                    repr(generator),
+                    "costs with names beside columns that are named in an order of their own, "
+                    f"{some_names(names)}, since labels are sorted",
+                    "name the rows and columns of the matrix, Quadratic(pandas.DataFrame(matrix, "
+                    "names, names)), with names in its order"
+                    + ("" if by is None else f", or the columns in their order by {by}=[...]"),
+                )
+
+
+def _ascend(names: Sequence[str]) -> bool:
+    """Tell whether words are sorted, numbered, or between two opposites, from the least on."""
+    ends = names[0].lower(), names[-1].lower()
+    return list(names) == sorted(names) or _are_numbered(names) or ends in _OPPOSITES
 
 
 def _in_disorder(names: Sequence[object]) -> bool:

@@ -139,7 +139,8 @@ def layer_sharpness(
     layers = []
     aligned = align_all(y_true, activations, sample_weight, called=called)
     for each, held in zip(called, aligned, strict=True):
-        check_members(held.proba, held.labels, each.proba, each, "activations")
+        beside = held.labels, each.proba, each
+        check_members(held.proba, *beside, "activations", sample_weight)
         layer = _coordinates(each.proba, held.proba, held.labels.values.shape[:1])
         layers.append((layer, held))
     return [

@@ -37,6 +37,10 @@ def read_tables(*arguments: tuple[str, object, int]) -> tuple[list[Array], Any]:
     xp = namespace(library)
     tables: list[Array] = []
     for (name, original, ndim), values in zip(arguments, given, strict=True):
+        if namespace(values).isdtype(values.dtype, "complex floating"):
+            raise bad_value(
+                name, f"values of type {values.dtype}", "real numbers", "pass their real part"
+            )
         if values.ndim != ndim or 0 in values.shape:
             raise bad_value(
                 name,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.classes.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
+from propercal.monitor.repetition import MOST, last_of
 from propercal.monitor.rows import Read
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Limits, State
@@ -29,6 +30,8 @@ class Contents(NamedTuple):
     """How many rows should be of class 0 by their predictions."""
     times: Times | None = None
     """Those of the first and the last row that have one."""
+    last: tuple[int, ...] = ()
+    """Numbers of the last rows, by which they are known again."""
     doubted: bool = False
     """Whether a warning said that columns are rather in another order, which is said once."""
 
@@ -47,6 +50,7 @@ class Contents(NamedTuple):
             self.occurred + found.occurred,
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
             joined_times(self.times, found.times),
+            last_of(self.last, found.digests),
             self.doubted,
         )
 
@@ -63,6 +67,7 @@ class Contents(NamedTuple):
             self.occurred + later.occurred,
             self.expected + later.expected,
             joined_times(self.times, later.times),
+            (*self.last, *later.last)[-MOST:],
             self.doubted or later.doubted,
         )
 

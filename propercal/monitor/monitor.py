@@ -18,6 +18,7 @@ from propercal.generators.order import check_order, check_turned
 from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
 from propercal.monitor.history import history_of, page_of, state_of
+from propercal.monitor.repetition import look_for_repetition
 from propercal.monitor.rows import read, refuse_weights
 from propercal.monitor.settings import Settings, check_follows, check_same
 from propercal.monitor.state import Limits
@@ -188,7 +189,9 @@ class CalibrationMonitor(Result):
         UserWarning
             If labels 1 to k − 1 are read as numbers from 0, or predictions go with another order of
             the columns or the other class of one column, as in :func:`propercal.decompose`. Of more
-            than 100 classes, the order of the columns is not looked at: pass `labels`.
+            than 100 classes, the order of the columns is not looked at: pass `labels`. And if the
+            last rows that were seen, 20 or more of different predictions and labels, are among
+            these.
         """
         refuse_weights(sample_weight)
         self._add(y_true, y_proba)
@@ -224,6 +227,7 @@ class CalibrationMonitor(Result):
                 check_turned(classes.names, classes.turned, *order, by=by)
             # Who says the order of columns is not asked about it.
             after = seen.after(found, self._limits)
+            look_for_repetition(seen.last, found.digests, found.rows)
             self._seen = after._replace(doubted=after.doubted or in_order).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
@@ -385,6 +389,7 @@ class CalibrationMonitor(Result):
             seen.occurred,
             seen.expected,
             seen.times,
+            seen.last,
             key,
         )
 

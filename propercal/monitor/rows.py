@@ -16,6 +16,7 @@ from propercal._data.predictions.probabilities import rounding
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, some_rows
 from propercal.monitor.bets import log_sum
+from propercal.monitor.repetition import digests_of
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import Rows
 from propercal.sketch.chunk_reading import read_rows
@@ -37,6 +38,8 @@ class Read(NamedTuple):
     """(k,) how often each class occurred."""
     of_class_0: Floats
     """(n,) predicted probability of the first class."""
+    digests: npt.NDArray[np.int64]
+    """(n,) numbers that tell rows apart."""
     times: tuple[Any, Any] | None = None
     """Those of the first and the last row, if they have any."""
 
@@ -87,8 +90,8 @@ def read(y_true: object, y_proba: object, own: Settings, reading: Convention) ->
         of_class_0 = to_numpy(predictions.prob[:, 0])
     log_prob = log_prob.astype(np.float64) - log_sum(log_prob)[..., None]
     _check_size(log_prob, predictions)
-    classes = predictions.classes
-    return Read(Rows(log_prob, label), settled, classes, occurred, of_class_0, times)
+    rows, classes = Rows(log_prob, label), predictions.classes
+    return Read(rows, settled, classes, occurred, of_class_0, digests_of(rows), times)
 
 
 def _check_size(log_prob: Floats, predictions: Predictions) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 from propercal._data.rows.times import read_alike
@@ -143,6 +145,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any]]] = {
     "microseconds": (lambda each: isinstance(each, timedelta), _microseconds),
     "text": (lambda each: isinstance(each, str), str),
     "period": (is_period, lambda each: f"{each.ordinal} {each.freqstr}"),
+    "number": (lambda each: isinstance(each, Real), lambda x: getattr(x, "item", lambda: x)()),
 }
 _READ: dict[str, Any] = {
     "time": datetime.fromisoformat,
@@ -150,4 +153,5 @@ _READ: dict[str, Any] = {
     "microseconds": lambda number: timedelta(microseconds=number),
     "text": lambda text: text if isinstance(text, str) else None,
     "period": _period,
+    "number": lambda number: number if type(number) in (int, float) and isfinite(number) else None,
 }

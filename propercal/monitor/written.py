@@ -14,6 +14,7 @@ from propercal.monitor.bets import Bets
 from propercal.monitor.evidence import Evidence
 from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
+from propercal.monitor.repetition import are_digests
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
 from propercal.monitor.times import Times
@@ -62,6 +63,7 @@ class Written(NamedTuple):
     occurred: npt.NDArray[np.int64]
     expected: float
     times: Times | None
+    last: tuple[int, ...]
 
 
 def encode(
@@ -73,6 +75,7 @@ def encode(
     occurred: npt.NDArray[np.int64],
     expected: float,
     times: Times | None,
+    last: tuple[int, ...],
     key: bytes | None,
 ) -> bytes:
     """Write a monitor, signed where there is a key."""
@@ -88,6 +91,8 @@ def encode(
     of_rows = written_times(times)
     if of_rows is not None:
         settings["times"] = of_rows
+    if last:
+        settings["last"] = list(last)
     learners = [each.learner for each in state.problems]
     arrays: Mapping[str, Any] = {
         **{name: [getattr(x, name) for x in state.problems] for name in _OF_EVIDENCE},
@@ -109,7 +114,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     settings, numbers = opened(_BEFORE if old else _FORMAT, data, key, _WHAT)
     if old and isinstance(settings, dict):
         settings.setdefault("doubts", None)
-    if not isinstance(settings, dict) or set(settings) - {"times"} != set(_KINDS):
+    if not isinstance(settings, dict) or set(settings) - {"times", "last"} != set(_KINDS):
         raise unreadable(data, f"the settings {', '.join(_KINDS)}")
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
@@ -119,6 +124,9 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
         times = read_times(settings.pop("times", None))
     except ValueError as error:
         raise unreadable(data, "times of the first and the last row") from error
+    last = settings.pop("last", [])
+    if not are_digests(last):
+        raise unreadable(data, "numbers of the last rows")
     written, name, values, reading, n_kept, doubts = (
         settings.pop(each)
         for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
@@ -141,7 +149,8 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     convention = convention._replace(doubts=read_doubts(data, doubts, settings))
     state = _state(arrays, own)
     expected = float(arrays["sums"][1])
-    return Written(settings, chosen, state, convention, arrays["numbers"][3:], expected, times)
+    occurred = arrays["numbers"][3:]
+    return Written(settings, chosen, state, convention, occurred, expected, times, tuple(last))
 
 
 _OF_EVIDENCE = ("wealth", "starts", "lowest")

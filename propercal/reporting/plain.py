@@ -115,6 +115,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"repeat the last (?P<n>\d+) rows that were seen",
+        (
+            "The last {n} rows were passed twice, so that what they say was counted twice. Start "
+            "again, and pass each row once."
+        ),
+    ),
+    (
         r"leaves an effective number of (?P<few>\S+) rows of (?P<n>\d+)",
         (
             "Weights are so unequal that {n} rows tell as much as {few} of equal weight. What is "

@@ -26,6 +26,7 @@ from propercal.sketch.convention import Convention
 from propercal.sketch.encoding import encode
 from propercal.sketch.first_class import check_absent
 from propercal.sketch.grid import check_grid, frame_of
+from propercal.sketch.origins import Origins
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.settings import (
     as_summed,
@@ -178,9 +179,11 @@ class CalibrationSketch:
     def _state(self) -> State:
         return self._seen.summed(self._frame)
 
-    def _restore(self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention) -> None:
+    def _restore(
+        self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention, origins: Origins = ()
+    ) -> None:
         """See what was written as `arrays`, in the place of nothing."""
-        self._seen = Contents(self._seen.state.restored(arrays), reading)
+        self._seen = Contents(self._seen.state.restored(arrays), reading, origins=origins)
 
     @ignore_underflow
     def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
@@ -233,7 +236,8 @@ class CalibrationSketch:
         Raises
         ------
         ValueError
-            If the settings of the two differ.
+            If the settings of the two differ, or they share rows: a sketch, a copy or its bytes are
+            merged once, of which the last 1024 are known again; :meth:`reset` one that goes on.
         """
         if other is self or not isinstance(other, CalibrationSketch):
             found = "the sketch itself" if other is self else type(other).__name__
@@ -343,6 +347,7 @@ class CalibrationSketch:
         *reading, occurred, doubts = seen.reading
         settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
         settings["doubts"] = None if doubts is None else doubts.written()
+        settings["origins"] = list(seen.origins)
         return encode(settings, arrays, key)
 
     @classmethod
@@ -372,7 +377,7 @@ class CalibrationSketch:
         """
         found = read_back(data, generator, key)
         sketch = cls(**found.settings, generator=found.generator)
-        sketch._restore(found.arrays, found.reading)
+        sketch._restore(found.arrays, found.reading, found.origins)
         check_state(data, sketch._seen.state, found.frame, sketch.generator, sketch.bandwidth)
         return sketch
 

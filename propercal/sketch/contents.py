@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from propercal.sketch.convention import Convention, joined
+from propercal.sketch.origins import Origins, new_origin, origins_of_both
 from propercal.sketch.rows import PendingRows, state_of_pending
 from propercal.sketch.state import Frame, State
 
@@ -24,6 +25,8 @@ class Contents(NamedTuple):
     reading: Convention
     waiting: tuple[PendingRows, ...] = ()
     n_waiting: int = 0
+    origins: Origins = ()
+    """Numbers of the sketches that they came by; none of no rows."""
 
     @property
     def n_samples(self) -> int:
@@ -34,13 +37,18 @@ class Contents(NamedTuple):
         """Return this with a few rows more."""
         n = self.n_waiting + len(rows.losses.loss)
         more = self._replace(reading=reading, waiting=(*self.waiting, rows), n_waiting=n)
-        return more if n < ENOUGH else Contents(more.summed(frame), reading)
+        return more._with_origin()._settled(frame)
+
+    def with_state(self, new: State, reading: Convention) -> Contents:
+        """Return this with the sums of many rows more."""
+        return self._replace(state=self.state.plus(new), reading=reading)._with_origin()
 
     def plus(self, other: Contents, frame: Frame, *, n_classes: int, said: bool) -> Contents:
         """Return this with what another sketch has seen; rows that wait go on waiting.
 
         `said` says that the caller named the classes.
         """
+        origins = origins_of_both(self.origins, other.origins)
         reading = self.reading
         if self.n_samples == 0:
             reading = other.reading
@@ -48,8 +56,17 @@ class Contents(NamedTuple):
             reading = joined(reading, other.reading, n_classes=n_classes, said=said)
         waiting = (*self.waiting, *other.waiting)
         n = self.n_waiting + other.n_waiting
-        more = Contents(self.state.plus(other.state), reading, waiting, n)
-        return more if n < ENOUGH else Contents(more.summed(frame), reading)
+        more = Contents(self.state.plus(other.state), reading, waiting, n, origins)
+        return more._settled(frame)
+
+    def _with_origin(self) -> Contents:
+        return self if self.origins else self._replace(origins=new_origin())
+
+    def _settled(self, frame: Frame) -> Contents:
+        """Return the same, with no rows that wait if they are enough."""
+        if self.n_waiting < ENOUGH:
+            return self
+        return self._replace(state=self.summed(frame), waiting=(), n_waiting=0)
 
     def summed(self, frame: Frame) -> State:
         """Return the state that has seen all of them."""

@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "reading": (list,),
     "occurred": (list,),
     "doubts": (list, type(None)),
+    "origins": (list,),
     "n_points": (int,),
     "weighted": (bool,),
     "used": (int, type(None)),
@@ -87,6 +88,8 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
     settings, numbers = opened(form, data, key, "the bytes of a sketch")
     if form == _BEFORE and isinstance(settings, dict):
         settings.setdefault("doubts", None)
+    if isinstance(settings, dict):
+        settings.setdefault("origins", [])
     _check_kinds(data, settings)
     return settings, numbers
 

@@ -72,4 +72,4 @@ def after_update(
         if pairs.n_samples < ENOUGH:
             return seen.with_rows(pending_rows(pairs, generator, n_odd), frame, reading)
         new = state_of_rows(pairs, frame, generator, n_odd, seen.state.n_samples, tables)
-        return seen._replace(state=seen.state.plus(new), reading=reading)
+        return seen.with_state(new, reading)

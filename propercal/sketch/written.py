@@ -14,6 +14,7 @@ from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred
+from propercal.sketch.origins import Origins, are_origins, origin_of
 from propercal.sketch.settings import check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
@@ -29,6 +30,7 @@ class Written(NamedTuple):
     arrays: dict[str, np.ndarray[Any, Any]]
     """Those of its state."""
     reading: Convention
+    origins: Origins
 
 
 def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doubts | None:
@@ -46,10 +48,12 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts = (
+    written, name, values, reading, seen, doubts, origins = (
         settings.pop(each)
-        for each in ("generator", "name", "values", "reading", "occurred", "doubts")
+        for each in ("generator", "name", "values", "reading", "occurred", "doubts", "origins")
     )
+    if not are_origins(origins):
+        raise unreadable(data, "numbers of the sketches that rows came by")
     chosen = generator_of(generator, name, written, values, "sketch")
     frame = frame_of(
         as_notion(settings["notion"]),
@@ -73,4 +77,5 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         occurred,
         read_doubts(data, doubts, settings),
     )
-    return Written(settings, chosen, frame, arrays, convention)
+    came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
+    return Written(settings, chosen, frame, arrays, convention, came_by)

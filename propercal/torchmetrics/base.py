@@ -20,6 +20,7 @@ from propercal._threads import Lock
 from propercal.generators.registry import as_generator
 from propercal.methods import Settings, as_method
 from propercal.result import Decomposition
+from propercal.sketch.origins import Origins, new_origin, origins_of_both
 from propercal.torchmetrics.batches import Reader, too_few
 
 #: Arguments of metrics of torchmetrics that have another form here.
@@ -49,6 +50,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
     if TYPE_CHECKING:
         # Scripting reads annotations.
         _computed: Any
+        _origins: Origins
     #: The term that `compute` returns.
     term: ClassVar[str]
 
@@ -82,6 +84,8 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self._decomposed: Decomposition | None = None
         # States that threads add to in turn would pair a label with another row's prediction.
         self._lock = Lock()
+        # No state: these would tell metrics of one collection apart that are to share them.
+        self._origins = ()
         self._note_reading()
 
     def _note_reading(self, *more: Any) -> None:
@@ -94,6 +98,24 @@ class ProperMetric(Metric):  # type: ignore[misc]
         reading = torch.tensor(list(digest.to_bytes(4, "big")))
         self.add_state("reading", reading, dist_reduce_fx="max")
 
+    def _note_rows(self) -> None:
+        """Note that rows came, which are told from those of other metrics."""
+        self._origins = self._origins or new_origin()
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        super().reset()
+        self._origins = ()
+
+    @torch.jit.unused
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a batch, and return the term of it alone."""
+        # It resets the metric on its way.
+        before = self._origins
+        found = super().forward(*args, **kwargs)
+        self._origins = before or self._origins
+        return found
+
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Add what another metric of the same settings has seen.
 
@@ -105,13 +127,18 @@ class ProperMetric(Metric):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If it reads its rows in another way.
+            If it reads its rows in another way, or is a metric that was merged before, or a copy.
         """
+        origins = self._origins
+        if isinstance(incoming_state, ProperMetric):
+            others = incoming_state._origins
+            origins = origins_of_both(origins, others, "incoming_state", "metric")
         states = getattr(incoming_state, "metric_state", incoming_state)
         if isinstance(states, Mapping):
             self._check_reading("incoming_state", states)
             self._check_form(states)
         super().merge_state(incoming_state)
+        self._origins = origins
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *more: Any) -> None:
         """Take states that were saved, or raise if their rows are read in another way."""

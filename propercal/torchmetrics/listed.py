@@ -94,6 +94,7 @@ class ListedMetric(ProperMetric):
         for name, values in zip(Rows._fields, rows, strict=True):
             # The caller may fill the same tensors anew for the next batch.
             getattr(self, name).append(values.clone())
+        self._note_rows()
 
     def _check_form(self, states: Mapping[str, Any]) -> None:
         """Raise if rows have other columns than those before."""

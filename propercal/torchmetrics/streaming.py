@@ -188,6 +188,7 @@ class StreamingCalibrationError(ProperMetric):
             return
         for name, values in new.items():
             self._add(name, torch.from_numpy(values).to(self.device))
+        self._note_rows()
 
     def _add(self, name: str, values: torch.Tensor) -> None:
         """Put numbers of a batch and those before together."""

@@ -148,7 +148,7 @@ def test_costs_with_names_are_those_of_columns_put_in_their_order(around: Callab
 def test_any_generator_of_several_may_be_of_classes_in_another_order() -> None:
     two = Quadratic(NAMED.iloc[:2, :2])
     others = [Brier(), two, Quadratic(COSTS)]
-    check_columns_order(list("cab"), others, CANONICAL)
+    check_columns_order(list("abc"), others, CANONICAL)
     for generators in ([*others, Quadratic(NAMED)], [Quadratic(NAMED), *others]):
         check_columns_order(list("abc"), generators, CANONICAL)
         with pytest.raises(ValueError, match=r"not \['c', 'a', 'b'\]"):
@@ -207,9 +207,64 @@ def test_names_along_one_axis_are_enough() -> None:
     for named in (NAMED.set_axis(range(3), axis=1), NAMED.set_axis(range(3), axis=0)):
         with pytest.raises(ValueError, match=r"\['a', 'b', 'c'\], not \['c', 'b', 'a'\]"):
             check_columns_order(list("cba"), [Quadratic(named)], CANONICAL)
-    # Libraries number what has no name.
-    for unnamed in (pd.DataFrame(COSTS), COSTS, COSTS.tolist()):
-        check_columns_order(list("cba"), [Quadratic(unnamed)], CANONICAL)
+
+
+#: Libraries number what has no name.
+UNNAMED = {"table": Quadratic(pd.DataFrame(COSTS)), "array": Quadratic(COSTS), "lists": Quadratic(COSTS.tolist()), "sum": 2 * Quadratic(COSTS)}
+ASKS_NAMES = (
+    r"expected costs with names beside columns that are named in an order of their own, \['c', 'a', 'b'\], since labels are sorted; "
+    r"name the rows and columns of the matrix, Quadratic\(pandas\.DataFrame\(matrix, names, names\)\), with names in its order"
+)
+
+
+@pytest.mark.parametrize("kind", UNNAMED)
+def test_costs_without_names_are_refused_beside_columns_in_an_order_of_their_own(kind: str) -> None:
+    """Nobody says whether the first of them is of the first column, or of the first class."""
+    names, generator = np.array(list("cab")), UNNAMED[kind]
+    table = pd.DataFrame(P, columns=names)
+    for call in (
+        lambda: risk(names[Y], table, generator),
+        lambda: propercal.select_bandwidth(names[Y], table, generator=generator),
+        lambda: check_names_order(names.tolist(), [generator], said=False),
+    ):
+        with pytest.raises(ValueError, match=ASKS_NAMES + r", or the columns in their order by labels=\[\.\.\.\]"):
+            call()
+    with pytest.raises(ValueError, match=ASKS_NAMES + r"\.$"):
+        statistical_information(generator, pd.DataFrame(P.T @ P / (P.T @ P).sum(), columns=names))
+
+
+def test_a_monitor_refuses_costs_without_names_too() -> None:
+    table = pd.DataFrame(P, columns=list("cab"))
+    with pytest.raises(ValueError, match=ASKS_NAMES):
+        propercal.CalibrationMonitor(3, generator=Quadratic(COSTS)).update(np.array(list("cab"))[Y], table)
+
+
+def test_what_is_advised_of_costs_without_names_decides() -> None:
+    names = np.array(list("cab"))
+    table = pd.DataFrame(P, columns=names)
+    of_columns, of_sorted = cost(COSTS, Y, P), cost(COSTS[np.ix_([2, 0, 1], [2, 0, 1])], Y, P)
+    assert of_columns != pytest.approx(of_sorted, rel=1e-3)
+    for generator, y, options in (
+        (Quadratic(pd.DataFrame(COSTS, names, names)), names[Y], {}),
+        (Quadratic(COSTS), names[Y], {"labels": list(names)}),
+        (Quadratic(COSTS), pd.Categorical(names[Y], names, ordered=True), {}),
+        # Numbers count columns, and costs with them.
+        (Quadratic(COSTS), Y, {}),
+    ):
+        assert risk(y, table, generator, **options) == pytest.approx(of_columns, rel=1e-12)
+    assert risk(names[Y], table[["a", "b", "c"]], Quadratic(COSTS)) == pytest.approx(of_sorted, rel=1e-12)
+
+
+@pytest.mark.parametrize("names", [["low", "mid", "high"], ["grade 1", "grade 9", "grade 10"], ["three", "four", "five"]])
+def test_columns_that_ascend_by_their_words_are_in_the_order_of_costs(names: list[str]) -> None:
+    check_columns_order(names, [Quadratic(COSTS)], CANONICAL)
+    with pytest.raises(ValueError, match="expected co"):
+        check_columns_order([names[1], names[0], names[2]], [Quadratic(COSTS)], CANONICAL)
+
+
+def test_costs_that_are_alike_in_every_order_need_no_names() -> None:
+    check_columns_order(list("cab"), [Quadratic(np.eye(3)), Quadratic(np.ones((3, 3)) + np.eye(3))], CANONICAL)
+    check_columns_order(list("cab"), [Quadratic(COSTS)], as_notion("classwise"))
 
 
 def test_a_number_and_its_digits_name_the_same_costs() -> None:

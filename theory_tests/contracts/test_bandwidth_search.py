@@ -124,13 +124,8 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("generator", GENERATORS)
-@pytest.mark.parametrize("criterion", ["risk", "likelihood"])
-def test_a_search_costs_at_most_eight_sums_over_all_pairs(
-    name: str, generator: str, criterion: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From 2304 rows on, where the first look is at one row in twelve."""
+def sums_of_a_search(sample: Sample, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> float:
+    """How many kernels over all pairs of rows a search evaluates."""
     n_pairs = 0
     real = tiles._over_tiles
 
@@ -142,8 +137,27 @@ def test_a_search_costs_at_most_eight_sums_over_all_pairs(
     monkeypatch.setattr(tiles, "_over_tiles", counting)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the bandwidth search ended at")
-        select_bandwidth(*LARGE[name], generator=generator, criterion=criterion)
-    assert 3 <= n_pairs / 2400**2 <= 8
+        select_bandwidth(*sample, **settings)
+    return n_pairs / len(sample[0]) ** 2
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("criterion", ["risk", "likelihood"])
+def test_a_search_costs_at_most_eight_sums_over_all_pairs(
+    name: str, generator: str, criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 2304 rows on, where the first look is at one row in twelve."""
+    assert 3 <= sums_of_a_search(LARGE[name], monkeypatch, generator=generator, criterion=criterion) <= 8
+
+
+@pytest.mark.parametrize(("n", "most"), [(300, 18), (767, 18), (1000, 15.5), (1600, 10)])
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_a_search_of_fewer_rows_costs_what_is_stated(
+    n: int, most: float, generator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for sample in (sharpened(3, n), sharpened(5, n), peaked(4, n), counted(3, n)):
+        assert 4 <= sums_of_a_search(sample, monkeypatch, generator=generator) <= most
 
 
 @pytest.mark.parametrize("name", ["sharpened", "peaked", "counted"])

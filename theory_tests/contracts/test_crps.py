@@ -61,6 +61,16 @@ def test_order_statistics_may_be_quantiles() -> None:
         crps_decomposition(Y, quantiles=table.rename(columns={"median": "mean"}), levels=LEVELS[1:4])
 
 
+def test_the_weight_of_rows_is_no_member() -> None:
+    pd, pl = (pytest.importorskip(name) for name in ("pandas", "polars"))
+    weight = pd.Series(np.linspace(1, 2, 60), name="exposure")
+    members = pd.DataFrame(X, columns=[f"m{i}" for i in range(5)])
+    for given in (weight, weight.to_frame(), pl.Series("exposure", weight.to_numpy())):
+        with pytest.raises(ValueError, match="ensemble = a column named 'exposure', as sample_weight is: expected columns of members alone"):
+            crps_decomposition(Y, members.assign(exposure=weight), sample_weight=given)
+        assert crps_decomposition(Y, members, sample_weight=given).n_members == 5
+
+
 def test_outcomes_among_the_members_are_told() -> None:
     pd = pytest.importorskip("pandas")
     with pytest.warns(UserWarning, match="Column 5 of ensemble is y_true in every row"):

@@ -351,6 +351,12 @@ def test_columns_that_are_no_activations_are_refused() -> None:
     for name in ("label", "targets", "y_true", "sample_weight"):
         with pytest.raises(ValueError, match=rf"activations\[0\] = a column named '{name}': expected columns of activations alone"):
             layer_sharpness([table.rename(columns={"label": name})], y, bandwidth=0.1)
+    for name in ("weight", "epoch", "timestamp", "Group", "hour"):
+        with pytest.raises(ValueError, match=rf"activations\[0\] = a column named '{name}': expected columns of activations alone"):
+            layer_sharpness([table.rename(columns={"label": name})], y, bandwidth=0.1)
+    for weight in (table.label.rename("exposure"), table[["label"]].rename(columns={"label": "exposure"})):
+        with pytest.raises(ValueError, match=r"activations\[0\] = a column named 'exposure', as sample_weight is: expected columns of activations alone"):
+            layer_sharpness([table.rename(columns={"label": "exposure", "h0": "a"})], y, sample_weight=weight, bandwidth=0.1)
     # What the first layer is given may be called so.
     assert layer_sharpness([table[["h0", "h1"]].set_axis(["weight", "time"], axis=1)], y, bandwidth=0.1) == pytest.approx(right)
 

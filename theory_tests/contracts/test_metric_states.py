@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -179,3 +181,26 @@ def test_threads_that_update_one_stream_lose_no_row() -> None:
         list(threads.map(lambda rows: metric.update(p[rows], y[rows]), parts))
     assert int(metric.rows[0]) == N
     assert float(metric.compute()) == pytest.approx(float(whole.compute()), rel=1e-9)
+
+
+@pytest.mark.parametrize("make", [lambda: ProperCalibrationError(**QUICK), lambda: StreamingCalibrationError(3)], ids=["rows", "sums"])
+@pytest.mark.parametrize("copied", [lambda metric: metric, copy.deepcopy, lambda metric: metric.clone(), lambda metric: pickle.loads(pickle.dumps(metric))], ids=["itself", "copy", "clone", "pickle"])  # noqa: S301
+def test_metrics_are_merged_once(make: Any, copied: Any) -> None:
+    p, y = torch.as_tensor(P), torch.as_tensor(Y)
+    whole, first, second = (make() for _ in range(3))
+    whole.update(p, y)
+    first(p[:100], y[:100])
+    second.update(p[100:200], y[100:200])
+    first.merge_state(second)
+    # A value for each batch resets the metric on its way.
+    first(p[200:], y[200:])
+    for other in (copied(second), copied(first)):
+        for one in (first, second):
+            with pytest.raises(ValueError, match=r"incoming_state = a metric with rows that this one holds already: .*merge each metric once"):
+                one.merge_state(other)
+    assert first._n_rows() == N
+    assert float(first.decomposition().risk) == pytest.approx(float(whole.decomposition().risk), rel=1e-9)
+    second.reset()
+    second.update(p[:7], y[:7])
+    first.merge_state(second)
+    assert first._n_rows() == N + 7

@@ -59,7 +59,7 @@ def test_times_with_and_without_a_zone_are_compared_where_no_zone_matters() -> N
 
 
 @pytest.mark.parametrize(
-    "saved", [[], "time", ["time", "2024"], ["time", "2024-01-01", 3], ["date", "x", "y"], ["microseconds", "1", 2], [[], 1, 2], ["text", 1, "a"], ["microseconds", 1e300, 1], ["period", "1", "2"], ["period", "1 x", "2 x"], ["period", "a D", "2 D"], ["period", 1, 2], ["text", "a", "odd", "b"], ["period", "01 D", "period", "2 D"]]
+    "saved", [[], "time", ["time", "2024"], ["time", "2024-01-01", 3], ["date", "x", "y"], ["microseconds", "1", 2], [[], 1, 2], ["text", 1, "a"], ["microseconds", 1e300, 1], ["period", "1", "2"], ["period", "1 x", "2 x"], ["period", "a D", "2 D"], ["period", 1, 2], ["text", "a", "odd", "b"], ["period", "01 D", "period", "2 D"], ["number", "1", 2], ["number", True, 2], ["number", float("inf"), 2], ["number", None, 2]]
 )
 def test_times_that_no_monitor_wrote(saved: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # whoever reads bytes says what is wrong with them
@@ -93,8 +93,8 @@ def test_bytes_of_times_of_one_kind_are_read_as_an_earlier_version_wrote_them() 
 
 
 def test_times_that_bytes_cannot_hold_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"rows whose last time is 7, of type int: expected times that bytes can hold"):
-        written((7, 7))
+    with pytest.raises(ValueError, match=r"rows whose last time is b'7', of type bytes: expected times that bytes can hold"):
+        written((b"7", b"7"))
 
 
 def test_a_monitor_of_costs_is_saved_and_merged() -> None:
@@ -208,3 +208,58 @@ def test_times_in_every_holder_of_rows_that_has_some(holder: str) -> None:
             CalibrationMonitor(3).update(*odd)
     monitor.update(CODES[30:], held(steps[30:]))
     assert monitor.log_e_value == pytest.approx(expected.log_e_value, rel=1e-12)
+
+
+#: Names of numbers that are times, whether those of one update follow those of the last, and others.
+NUMBERED = {"timestamp": True, "ts": True, "event_ts": True, "Unix Time": True, "date": True, "time": False, "event_time": False}
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint32])
+@pytest.mark.parametrize("name", NUMBERED)
+def test_numbers_that_are_called_times_do_not_go_back(name: str, dtype: Any, saved: bool) -> None:
+    index = pd.Index((1_700_000_000 + 60 * np.arange(60)).astype(dtype), name=name)
+    for order in (np.random.default_rng(0).permutation(60), np.arange(60)[::-1]):
+        with pytest.raises(ValueError, match=r"y_proba = rows of the times .*: expected rows in the order of time"):
+            CalibrationMonitor(3).update(pd.Series(CODES[order], index[order]), PROBA[order])
+    first, later = slice(30), slice(30, 60)
+
+    def seen(rows: slice) -> CalibrationMonitor:
+        monitor = _monitor_of(index[rows], rows)
+        return CalibrationMonitor.from_bytes(monitor.to_bytes()) if saved else monitor
+
+    monitor = seen(first)
+    monitor.update(pd.Series(CODES[later], index[later]), PROBA[later])
+    assert monitor.n_samples == 60
+    back = pd.Series(CODES[first], index[first]), PROBA[first]
+    if not NUMBERED[name]:
+        # Hours begin anew with each day.
+        seen(later).update(*back)
+        return
+    with pytest.raises(ValueError, match=r"y_proba = rows of the time 1700000000.*, after those of 1700003540"):
+        seen(later).update(*back)
+
+
+@pytest.mark.parametrize("name", ["id", "step", "epoch", "lifetime", "update", "case", None])
+def test_other_numbers_may_come_in_any_order(name: str | None) -> None:
+    order = np.random.default_rng(0).permutation(60)
+    index = pd.Index(1_700_000_000 + order, name=name)
+    monitor = _monitor_of(index, slice(60))
+    monitor.update(pd.Series(CODES, index), PROBA[::-1])
+    assert CalibrationMonitor.from_bytes(monitor.to_bytes()).n_samples == 120
+
+
+def test_numbers_of_a_coordinate_that_is_called_a_time() -> None:
+    xr = pytest.importorskip("xarray")
+    order = np.random.default_rng(0).permutation(60)
+    for dim, name in (("row", "timestamp"), ("time", "time")):
+        for rows, fine in ((np.arange(60), True), (order, False)):
+            own = {name: (dim, rows * 1.0)}
+            data = xr.DataArray(CODES[rows], dims=dim, coords=own), xr.DataArray(PROBA[rows], dims=(dim, "class"), coords=own)
+            if fine:
+                CalibrationMonitor(3).update(*data)
+                continue
+            with pytest.raises(ValueError, match="expected rows in the order of time"):
+                CalibrationMonitor(3).update(*data)
+            with pytest.raises(ValueError, match="expected the order of the series"):
+                decompose(*data, blocks=2)

@@ -29,7 +29,9 @@ STAMPS = pd.date_range("2024-01-01", periods=N, freq="h")
 Captured = pytest.CaptureFixture[str]
 SUFFIXES = [".csv", ".jsonl", ".parquet"]
 
-pytestmark = pytest.mark.usefixtures("folder")
+#: Some rows are passed twice on purpose.
+REPEATED = "ignore:y_proba and y_true repeat the last 64 rows"
+pytestmark = [pytest.mark.usefixtures("folder"), pytest.mark.filterwarnings(REPEATED)]
 
 
 @pytest.fixture

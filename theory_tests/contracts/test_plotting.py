@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import combinations, pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -143,7 +143,7 @@ def test_a_new_figure_otherwise_labelled_without_overlap(name: str) -> None:
     assert frame.x0 <= box.x0 < box.x1 <= frame.x1 + 1
     assert frame.y0 <= box.y0 < box.y1 <= frame.y1
     ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
-    assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(ticks))
+    assert all(a.x1 <= b.x0 for a, b in pairwise(ticks))
 
 
 @pytest.mark.parametrize("name", DRAW)
@@ -280,6 +280,15 @@ def test_pareto_front_under_the_names_of_an_index() -> None:
     pareto_front(accuracy, [0.1, 0.2], names=["L", "S"])
     with pytest.raises(ValueError, match=r"names = .* expected the order of accuracy"):
         pareto_front(accuracy, [0.1, 0.2], names=["small", "large"])
+
+
+def test_names_of_neighbours_are_apart() -> None:
+    """Of two points, each is nearest to another one further out, so that their names lie towards each other."""
+    accuracy, error = [0.5, 0.68, 0.7, 0.76, 0.78, 1.0], [0.5, 0.3, 0.3, 0.29, 0.29, 0.1]
+    ax = pareto_front(accuracy, error, names=["one", "8", "twelve", "sixteen", "32", "64"])
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_pareto_front_of_a_dataset_takes_means_over_seeds() -> None:

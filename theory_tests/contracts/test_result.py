@@ -150,6 +150,8 @@ def test_the_dataset_has_terms_intervals_units_and_settings() -> None:
         assert data[term].attrs == {"units": "nats"}
         np.testing.assert_array_equal(data[f"{term}_interval"], result.interval(term))
     assert list(data["bound"].values) == ["lower", "upper"]
+    digest = data.attrs.pop("digest")
+    assert digest != made(infinite_loss_rows=(3, 9)).to_xarray().attrs["digest"]
     assert data.attrs == {
         "format_version": 1,
         "generator": "Log()",

@@ -57,4 +57,6 @@ def test_a_sketch_is_not_merged_with_itself() -> None:
     sketch.update(Y, P)
     with pytest.raises(ValueError, match="other = the sketch itself: expected a CalibrationSketch"):
         sketch.merge(sketch)
-    assert sketch.merge(copy.copy(sketch)).n_samples == 400
+    with pytest.raises(ValueError, match="other = a sketch with rows that this one holds already"):
+        sketch.merge(copy.copy(sketch))
+    assert sketch.n_samples == 200

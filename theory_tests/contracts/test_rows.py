@@ -370,7 +370,8 @@ def test_the_class_of_a_vector_that_was_selected() -> None:
     for other in (both.sel(k=0), both.sel(k=[0]), both.sel(k=0).assign_coords(model="resnet")):
         refused("y_proba = a column named 0.*pos_label=", occurred, other)
         check(occurred, other, right, pos_label=0)
-    refused(r"y_proba = coordinates 'k' = 1, 'fold' = 0: .*\.drop_vars", occurred, both.sel(k=1).assign_coords(fold=0))
+    refused(r"y_proba = coordinates 'k' = 1, 'c' = 0: .*\.drop_vars", occurred, both.sel(k=1).assign_coords(c=0))
+    check(occurred, both.sel(k=1).assign_coords(fold=0), right)
     words = np.where(occurred, "fraud", "legit")
     named = both.assign_coords(k=["legit", "fraud"])
     for name in ("legit", "fraud"):

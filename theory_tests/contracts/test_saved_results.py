@@ -230,3 +230,60 @@ def test_what_is_missed_widens_two_intervals_on_one_side() -> None:
         (low, high), (lower, higher) = result.interval(term), wider.interval(term)
         assert lower == pytest.approx(low - 0.25 * (term == "refinement"))
         assert higher == pytest.approx(high + 0.25 * (term in {"calibration_error", "sharpness"}))
+
+
+# ---------------------------------------------------------------- what xarray made of several
+
+
+ONE, OTHER = RESULTS["log"], RESULTS["brier, class by class"]
+MIXED = "^saved = a dataset with other numbers than its settings are of: expected one result as to_xarray"
+PUT_TOGETHER: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "not selected": (lambda a, b: xr.concat([a, b], "model"), r"^saved = a dataset of terms along \['model'\]: expected one result as"),
+    "the second": (lambda a, b: xr.concat([a, b], "model", combine_attrs="override").isel(model=1), MIXED),
+    "the mean": (lambda a, b: xr.concat([a, b], "model", combine_attrs="override").mean("model", keep_attrs=True), MIXED),
+    "the mean without settings": (lambda a, b: xr.concat([a, b], "model").mean("model", keep_attrs=False), "^format_version = None"),
+    "settings of all": (lambda a, b: xr.concat([a, b], "model", combine_attrs="drop_conflicts").mean("model", keep_attrs=True), "^saved = a result without "),
+    "seeds": (lambda a, _: xr.concat([a, a.assign_attrs(digest="another")], "seed", combine_attrs="drop_conflicts").mean("seed", keep_attrs=True), "^saved = a result without 'digest'"),
+    "a difference": (lambda a, b: (a - b).assign_attrs(a.attrs), MIXED),
+    "the terms of another": (lambda a, b: a.assign({name: b[name] for name in a.data_vars if name in b}), MIXED),
+    "the settings of another": (lambda a, b: a.assign_attrs(b.attrs), MIXED),
+    "one number": (lambda a, _: a.assign(risk=a.risk + 1e-12), MIXED),
+    "one error": (lambda a, _: a.assign(refinement_standard_error=0.5 * a.refinement_standard_error), MIXED),
+    "one setting": (lambda a, _: a.assign_attrs(n_samples=81), MIXED),
+    "fewer digits": (lambda a, _: a.astype(np.float32), MIXED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PUT_TOGETHER)
+def test_numbers_are_not_read_under_settings_of_others(kind: str) -> None:
+    """xarray keeps the settings of the first of several datasets."""
+    make, message = PUT_TOGETHER[kind]
+    with pytest.raises(ValueError, match=message):
+        Decomposition.from_xarray(make(ONE().to_xarray(), OTHER().to_xarray()))
+
+
+def test_what_is_still_one_result_is_read() -> None:
+    one, other = ONE(), OTHER()
+    data, second = one.to_xarray(), other.to_xarray()
+    several = xr.concat([data, second], "model", combine_attrs="override")
+    for each in (
+        data.assign_attrs(experiment="a").assign_coords(model="x").assign(note=3.0, seconds=("run", [1.0, 2.0])),
+        data.expand_dims("model").isel(model=0),
+        several.isel(model=0),
+        data.drop_vars("risk_interval"),
+        data.load().copy(deep=True),
+    ):
+        again = Decomposition.from_xarray(each)
+        assert again.risk == one.risk
+        assert again.generator == one.generator
+        assert again.interval("calibration_error", 0.8) == one.interval("calibration_error", 0.8)
+
+
+def test_results_in_one_dataset_are_no_result() -> None:
+    found = decompose(Y, P, generator=["log", "brier"]).to_xarray()
+    assert "digest" not in found.variables
+    assert "digest" not in found.attrs
+    with pytest.raises(ValueError, match=r"terms along \['generator'\]"):
+        Decomposition.from_xarray(found)
+    with pytest.raises(ValueError, match="saved = a result without 'generator'"):
+        Decomposition.from_xarray(found.sel(generator="brier"))

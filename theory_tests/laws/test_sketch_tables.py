@@ -21,6 +21,7 @@ from propercal import CalibrationSketch
 from propercal._kernels.binning import LARGEST_EXACT, SPACING, grid_numbers
 from propercal.methods import Debiased
 from propercal.result import TERMS, Decomposition
+from propercal.sketch import contents
 from propercal.sketch.together import results_together
 from theory_tests.instances import calibrated
 from theory_tests.sums_of_sketches import check_same_sums
@@ -240,7 +241,8 @@ def test_the_scale_of_weights_does_not_matter(kind: str, scale: float) -> None:
         assert getattr(equal, term) == pytest.approx(getattr(none, term), rel=1e-10, abs=1e-10), term
 
 
-def test_rows_of_weight_0_are_left_out() -> None:
+def test_rows_of_weight_0_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "new_origin", lambda: (1,))
     y, p = rows("spread", 3)
     used = np.arange(N) % 3 > 0
     p[~used] = np.nan
@@ -251,7 +253,8 @@ def test_rows_of_weight_0_are_left_out() -> None:
     assert sketch._seen is before
 
 
-def test_rows_without_weights_weigh_1() -> None:
+def test_rows_without_weights_weigh_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contents, "new_origin", lambda: (1,))
     y, p = rows("spread", 2)
     mixed, ones = CalibrationSketch(2, notion="canonical"), CalibrationSketch(2, notion="canonical")
     weight = weights()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value
 from propercal._data.words.of_rows import STATISTICS
-from propercal._data.words.tokens import content, key, tokens
+from propercal._data.words.tokens import are_alike_but_for_numbers, content, key, tokens
 
 #: Names of what came true, in lower case.
 _LABELS = {
@@ -48,15 +49,22 @@ _NONE_OF = {
 }
 
 
-def check_members(held: Held, labels: Held, argument: str, called: Names, what: str) -> None:
-    """Raise if one of several columns of `what` is by its name the outcome, or another thing."""
-    outcome = key(labels.name) if isinstance(labels.name, str) else None
-    for name in held.columns or ():
-        is_outcome = outcome is not None and key(name) == outcome
-        if is_outcome or numbers_rows(name) or _is_another_thing(name, what):
+def check_members(
+    held: Held, labels: Held, argument: str, called: Names, what: str, weight: object = None
+) -> None:
+    """Raise if one of several columns of `what` is by its name the outcome, or another thing.
+
+    So is what has the name of the `weight` of rows.
+    """
+    others = {called.labels: labels.name, called.weight: _name_of(weight)}
+    columns = held.columns or ()
+    beside = _beside_numbered(columns) if what == "activations" else set()
+    for name in columns:
+        owners = [owner for owner, own in others.items() if _are_one(own, name)]
+        if owners or numbers_rows(name) or name in beside or _is_another_thing(name, what):
             raise bad_value(
                 argument,
-                f"a column named {name!r}" + (f", as {called.labels} is" if is_outcome else ""),
+                f"a column named {name!r}" + (f", as {owners[0]} is" if owners else ""),
                 f"columns of {what} alone",
                 f"drop it, or rename it if it is one of the {what}",
             )
@@ -68,6 +76,30 @@ def name_quantiles(names: Sequence[object]) -> bool:
     numbered = [each for each in said if any(isinstance(x, int | float) for x in each)]
     ends = [any(each & words for each in numbered) for words in (_LOWER, _UPPER)]
     return all(ends) or (len(numbered) > 1 and all(each & _QUANTILES for each in said))
+
+
+def _name_of(values: Any) -> Any:
+    """Return the name of one column, if it has one."""
+    # A lazy table has no shape, and names of columns at a price.
+    columns = getattr(values, "columns", None) if hasattr(values, "shape") else None
+    if columns is None:
+        return getattr(values, "name", None)
+    return columns[0] if len(columns) == 1 else None
+
+
+def _are_one(own: object, name: object) -> bool:
+    return isinstance(own, str) and own != "" and key(own) == key(name)
+
+
+def _beside_numbered(columns: Sequence[Any]) -> set[Any]:
+    """Return columns of what is known of rows, beside others that are alike but for numbers.
+
+    The first layer may be of features, such as a weight and an hour, which have names of their own.
+    """
+    known = {name for name in columns if isinstance(name, str) and _bare(name) in _OF_ROWS}
+    rest = [name for name in columns if name not in known]
+    numbered = len(rest) > 1 and are_alike_but_for_numbers(rest)
+    return known if numbered else set()
 
 
 def _is_another_thing(name: object, what: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.inputs.holders import hold, is_labelled
+from propercal._data.inputs.holders import Held, hold, is_labelled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.alignment import align, align_in_order
 from propercal._data.predictions.several_models import layout_for
@@ -78,7 +78,7 @@ def check_series(
             "one series, whose neighbours depend on each other",
             "pass groups=, such as a number for each stretch of each series",
         )
-    times = [each for each in (*labels.others.values(), *proba.others.values()) if times_of(each)]
+    times = [each for each in (*_named(labels), *_named(proba)) if times_of(each)]
     if index is None and times:
         index = times[0]
     of_weight = None if index is not None else _index_of_weight(sample_weight, called)
@@ -95,6 +95,11 @@ def check_series(
             f"sort {called.labels} and {called.proba} by time, such as by .sort_index(), or call "
             ".reset_index(drop=True) on both if rows are in order (xarray: .sortby, .drop_vars)",
         )
+
+
+def _named(held: Held) -> list[Any]:
+    """Return coordinates along the rows, each under its name."""
+    return [each.rename(name) for name, each in held.others.items()]
 
 
 def _index_of_weight(sample_weight: object, called: Names) -> Any:
@@ -124,7 +129,7 @@ def times_in_order(y_true: object, y_proba: object, called: Names = USUAL_NAMES)
     index = labels.rows if proba.rows is None else proba.rows
     sizes = [size for size in _sizes(y_true, y_proba, USUAL_LAYOUT, called) if size > 1]
     # Several series have no order in common.
-    others = [*labels.others.values(), *proba.others.values()] if len(sizes) < 2 else []
+    others = [*_named(labels), *_named(proba)] if len(sizes) < 2 else []
     number = range(0 if index is None else index.nlevels)
     levels = [(i, index.get_level_values(i)) for i in number]
     if len(levels) > 1:

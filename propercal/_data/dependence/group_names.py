@@ -28,6 +28,13 @@ from propercal._data.words.tokens import key
 def exact(argument: str, groups: Any) -> Any:
     """Return groups with numbers as text where floating point, or text among them, matters."""
     values = _one_by_one(groups)
+    if _are_complex(groups, values):
+        raise bad_value(
+            argument,
+            "complex numbers",
+            "a number or a text for each group",
+            "pass text, such as [str(each) for each in groups], or the real part",
+        )
     if values is None or not _need_names(values):
         return groups
     names = np.empty(len(values), dtype=object)
@@ -36,6 +43,15 @@ def exact(argument: str, groups: Any) -> Any:
         return groups.copy(data=names.reshape(groups.shape))
     held = hold(argument, groups)
     return replace(held, values=names.reshape(tuple(held.values.shape)))
+
+
+def _are_complex(groups: Any, values: list[Any] | None) -> bool:
+    """Tell whether groups are pairs of numbers, of which some code would take the first alone."""
+    table = hasattr(type(groups), "iloc") and hasattr(groups, "dtypes") and groups.ndim == 2
+    types = list(groups.dtypes) if table else [getattr(groups, "dtype", None)]
+    return any("complex" in str(each) for each in types) or any(
+        isinstance(each, complex | np.complexfloating) for each in values or ()
+    )
 
 
 def _one_by_one(groups: Any) -> list[Any] | None:

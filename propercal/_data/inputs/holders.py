@@ -48,6 +48,8 @@ class Held:
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
     """Whether the rows have a default range index."""
+    counted_as: Any = None
+    """The name of that index."""
     noted: Any = None
     """Another range that a table of pyarrow notes of one of pandas: rows may since have moved."""
     others: Mapping[Hashable, Any] = field(default_factory=dict)
@@ -140,7 +142,8 @@ def _hold(argument: str, values: object) -> Held:
         held = _with_dictionary(argument, _of_table(argument, native), values)
         noted = noted_range(values)
         counted = noted is not None and is_default(noted)
-        return replace(held, counted=counted, noted=None if counted else noted)
+        name = noted.name if counted else None
+        return replace(held, counted=counted, counted_as=name, noted=None if counted else noted)
     if is_table(values):
         return _of_table(argument, values)
     # An index of pandas may be a column that became one.
@@ -197,6 +200,7 @@ def _of_pandas(argument: str, values: Any) -> Held:
         _stacked(argument, read_array(argument, values)),
         rows=None if counted else index,
         counted=counted,
+        counted_as=index.name if counted else None,
     )
     if not hasattr(values, "columns"):
         return replace(_categorical(argument, held, values), name=values.name)

@@ -8,41 +8,13 @@ their order, one such query alone is refused too.
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from propercal._array import is_array
 from propercal._data.inputs.holders import Held, is_labelled, is_table, not_computed
+from propercal._data.inputs.lazy_plans import plans_of, step_of_one_alone, step_out_of_order
 from propercal._data.words.messages import bad_value
-
-#: Names and texts, in which anything may stand.
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-#: Steps of a plan whose rows come in any order, or are drawn.
-_UNORDERED = re.compile(
-    r"maintain_order: false"
-    r"|\bJOIN\b"
-    r"|^\s*(?:AGGREGATE|UNIQUE)(?!\[maintain_order: true)"
-    r"|\.(?:unique|value_counts|mode|sample|shuffle)\("
-    # Ranks may be drawn, which no plan says, and what Python does may be anything.
-    r"|\.(?:rank|top_k|top_k_by|bottom_k|bottom_k_by|python_udf)\("
-    r"|\bOPAQUE_PYTHON\b|\bPYTHON SCAN\b"
-    # Of rows that tie where a sort is cut off, any are kept.
-    r"|\bSORT BY \[(?=[^\]]*slice:)(?![^\]]*maintain_order: true)",
-    re.MULTILINE,
-)
-_SHARED = re.compile(r"^( *)CACHE\[id: ([^\]]+)\]")
-_PLAN = re.compile(r"^  PLAN \d+:$")
-
-
-class _Part(NamedTuple):
-    """A part of a plan that is computed once."""
-
-    steps: str
-    """Its own steps."""
-    shared: frozenset[str]
-    """Parts that it is made from, others too."""
 
 
 def collected(*arguments: Any) -> tuple[Any, ...]:
@@ -66,8 +38,9 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
             raise _in_any_order("data", f"of {kinds.pop()}, whose order no plan tells")
         return arguments
     try:
-        odd = _step_in_any_order(list(queries.values()), others)
-        found = [] if odd else sys.modules["polars"].collect_all(list(queries.values()))
+        frames = list(queries.values())
+        odd, moved = step_out_of_order(plans_of(frames), others), step_of_one_alone(frames)
+        found = [] if odd or moved else sys.modules["polars"].collect_all(frames)
     except Exception as error:
         if len(queries) == 1:
             # Whoever reads it says which argument it is.
@@ -75,6 +48,13 @@ def collected(*arguments: Any) -> tuple[Any, ...]:
         raise not_computed("data", error) from error
     if odd:
         raise _in_any_order("data", f"whose rows are in any order, or drawn ({odd})")
+    if moved:
+        raise bad_value(
+            "data",
+            f"lazy tables of one source, of which one alone has the step {moved}",
+            "rows that all have in one order",
+            "take all columns from one query after this step, or call .collect() once on it",
+        )
     own = dict(zip(queries, found, strict=True))
     return tuple(own[id(lazy[i])] if i in lazy else each for i, each in enumerate(arguments))
 
@@ -99,7 +79,7 @@ def step_in_any_order(*arguments: object) -> str | None:
         if library != "polars":
             return f"a query of {library}"
         try:
-            odd = _step_in_any_order([frame], others=True)
+            odd = step_out_of_order(plans_of([frame]), others=True)
         except sys.modules["polars"].exceptions.PolarsError:
             # Whoever computes it says what is wrong.
             continue
@@ -137,72 +117,3 @@ def _lazy(values: object) -> Any:
         # What cannot be read is said where it is read.
         return None
     return frame.to_native() if isinstance(frame, nw.LazyFrame) else None
-
-
-def _step_in_any_order(queries: Sequence[Any], others: bool) -> str | None:
-    """Return a step of queries after which their rows are not those that they stand beside.
-
-    `others` says that there are data in memory beside them.
-    """
-    if len(queries) == 1 and not others:
-        return None
-    explain_all = getattr(sys.modules["polars"], "explain_all", None)
-    if len(queries) == 1 or explain_all is None:
-        plans, parts = _parts([each.explain() for each in queries])
-    else:
-        plans, parts = _parts(_apart(explain_all(list(queries))))
-    reached = [_reached(plan.shared, parts) for plan in plans]
-    common = frozenset() if others else frozenset.intersection(*reached)
-    steps = [plan.steps for plan in plans]
-    steps += [parts[name].steps for name in frozenset().union(*reached) - common]
-    odd = [found.group() for each in steps if (found := _UNORDERED.search(each))]
-    return odd[0].strip(" .([") if odd else None
-
-
-def _apart(text: str) -> list[str]:
-    """Return the plan of each of several queries."""
-    plans: list[list[str]] = []
-    for line in text.splitlines():
-        if _PLAN.match(line):
-            plans.append([])
-        elif plans and line.startswith("    "):
-            plans[-1].append(line)
-    return ["\n".join(lines) for lines in plans]
-
-
-def _parts(texts: Sequence[str]) -> tuple[list[_Part], dict[str, _Part]]:
-    """Return the plans, and the parts of them that are computed once."""
-    parts: dict[str, _Part] = {}
-    plans = [_read(_QUOTED.sub('""', text).splitlines(), parts) for text in texts]
-    return plans, parts
-
-
-def _read(lines: Sequence[str], parts: dict[str, _Part]) -> _Part:
-    own: list[str] = []
-    shared: set[str] = set()
-    i = 0
-    while i < len(lines):
-        found = _SHARED.match(lines[i])
-        i += 1
-        if found is None:
-            own.append(lines[i - 1])
-            continue
-        start, (indent, name) = i, found.groups()
-        while i < len(lines) and lines[i].startswith(indent + " "):
-            i += 1
-        shared.add(name)
-        # It is written out where it is met first.
-        if i > start:
-            parts[name] = _read(lines[start:i], parts)
-    return _Part("\n".join(own), frozenset(shared))
-
-
-def _reached(names: frozenset[str], parts: dict[str, _Part]) -> frozenset[str]:
-    """Return parts of these names, and those that they are made from."""
-    found: set[str] = set()
-    left = set(names)
-    while left:
-        name = left.pop()
-        found.add(name)
-        left |= parts[name].shared - found if name in parts else set()
-    return frozenset(found)

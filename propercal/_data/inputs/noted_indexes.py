@@ -18,7 +18,8 @@ def noted_range(values: Any) -> Any:
         return None
     import pandas as pd
 
-    found = pd.RangeIndex(*(ranges[0][name] for name in ("start", "stop", "step")))
+    start, stop, step = (ranges[0][name] for name in ("start", "stop", "step"))
+    found = pd.RangeIndex(start, stop, step, name=ranges[0].get("name"))
     # Of other rows than those that are left.
     return found if len(found) == values.num_rows else None
 

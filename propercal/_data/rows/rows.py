@@ -4,7 +4,8 @@ Rows are matched by the values of an index, whatever its dtype, and levels of an
 names. A default range index says nothing, unless the other one has the same numbers in another
 order: then rows were shuffled before or after the one was made, and nobody but the caller knows
 which. So does a range that a table of pyarrow notes, which stays as it is where rows are moved; if
-it is no default one, rows of other numbers are refused as well.
+it is no default one, rows of other numbers are refused as well. So they are where a default range
+has the name of the other index: it is the head of one, which no default has.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def in_order_of(held: Held, other: Held, argument: str, other_argument: str) -> 
 
 
 def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> ValueError:
-    if rows.nlevels == wanted.nlevels > 1 and levels_like(rows, wanted) is None:
+    several = [getattr(each, "nlevels", 1) > 1 for each in (rows, wanted)]
+    if all(several) and rows.nlevels == wanted.nlevels and levels_like(rows, wanted) is None:
         return bad_value(
             argument,
             f"rows of an index of levels {list(rows.names)}",
@@ -161,6 +163,8 @@ def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: s
         noted = not (held.noted is other.noted is None or held.counted or other.counted)
         if noted and order_of(own, wanted) is None:
             raise _other_rows(own, wanted, argument, other_argument)
+        if _are_called_alike(held, other) and not _number_alike(own, wanted):
+            raise _other_rows(own, wanted, argument, other_argument)
     for mine, its in _numbered_pairs(held, other):
         numbers, others = row_numbers(mine), row_numbers(its)
         if numbers is None or others is None or np.array_equal(numbers, others):
@@ -175,6 +179,25 @@ def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: s
             "order, or .reset_index(drop=True) if rows stand side by side as they are (xarray: "
             ".sortby, .drop_vars)",
         )
+
+
+def _are_called_alike(held: Held, other: Held) -> bool:
+    """Tell whether a default index has the name of the other one, so that it is no default."""
+    names = [
+        each.counted_as if each.counted else getattr(_numbered(each), "name", None)
+        for each in (held, other)
+    ]
+    return names[0] is not None and names[0] == names[1]
+
+
+def _number_alike(own: Any, wanted: Any) -> bool:
+    """Tell whether two indexes are of the same numbers, in any order."""
+    numbers, others = row_numbers(own), row_numbers(wanted)
+    return (
+        numbers is not None
+        and others is not None
+        and np.array_equal(np.sort(numbers), np.sort(others))
+    )
 
 
 def _numbered_pairs(held: Held, other: Held) -> list[tuple[Any, Any]]:

@@ -43,7 +43,9 @@ def _numbered(index: Any) -> Held | None:
     if index is None:
         return None
     counted = is_default(index)
-    return Held(np.empty((len(index), 0)), rows=None if counted else index, counted=counted)
+    name = index.name if counted else None
+    rows = None if counted else index
+    return Held(np.empty((len(index), 0)), rows=rows, counted=counted, counted_as=name)
 
 
 def _along(values: Any, dim: Hashable) -> Held | None:

@@ -20,6 +20,12 @@ _ENOUGH = 10
 #: What pandas calls an index of times, and one of other values that have an order of their own.
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
+#: Names of numbers that are times, such as seconds since 1970, or 20240131.
+_OF_TIMES = re.compile(
+    r"(?:.*[\W_])?(?:time_?stamps?|date_?time|date|ts|unix(?:[\W_]?time)?)", re.IGNORECASE
+)
+#: Of what may begin anew with each day too.
+_OF_CLOCK = re.compile(r"(?:.*[\W_])?time", re.IGNORECASE)
 #: Text that is in the order of time if it is in that of the alphabet, and other text of times.
 _YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -28,6 +34,12 @@ _TIME = re.compile(
 )
 #: Text that says a year too, without which those of two days, or of two years, are not compared.
 _DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
+#: Parts of text that has the year first: quarters, weeks or months, days, and the time of day.
+_PARTS = re.compile(
+    r"(\d{4})[-/.]?([QW]?)(\d{1,2})(?:[-/.](\d{1,2}))?"
+    r"(?:[T\s,]+(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}(?:\.\d+)?))?\s*(?:([AP])\.?M\b\.?)?)?",
+    re.IGNORECASE,
+)
 #: What text that has the year first says of its zone.
 _OFFSET = re.compile(r"(?<=\d)\s*(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 _ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
@@ -36,7 +48,7 @@ _ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECA
 def times_of(index: Any) -> list[Any]:
     """Return the times of an index, in each way that it may be read; none for other values."""
     index = _present(index)
-    if index.inferred_type in _TIMES:
+    if index.inferred_type in _TIMES or _is_called(index, _OF_TIMES, _OF_CLOCK):
         return [index]
     if index.inferred_type != "string":
         return []
@@ -48,15 +60,51 @@ def times_of(index: Any) -> list[Any]:
     return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
 
 
+def _is_called(index: Any, *names: re.Pattern[str]) -> bool:
+    """Tell whether an index of numbers has one of these names."""
+    if index.inferred_type not in _ORDERED - {"interval"} or not isinstance(index.name, str):
+        return False
+    return any(each.fullmatch(index.name.strip()) for each in names)
+
+
 def _instants(index: Any, texts: list[str]) -> Any:
     """Return text that has the year first, as times where it is of several zones, if it is."""
     import pandas as pd
 
     zones = {None if found is None else found[0] for found in map(_OFFSET.search, texts)}
     if len(zones) == 1 or None in zones:
-        return index
+        return _in_full(index, texts)
     found = pd.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
     return index if found.hasnans else found
+
+
+def _in_full(index: Any, texts: list[str]) -> Any:
+    """Return text that has the year first with all its zeros, of 24 hours, if it has not."""
+    if len({re.sub(r"\d", "0", each) for each in texts}) == 1 and not _half_of_day(texts[0]):
+        return index
+    found = [_parts(each) for each in texts]
+    kinds = {None if each is None else each[0] for each in found}
+    return index if len(kinds) > 1 or None in kinds else type(index)([x[1] for x in found if x])
+
+
+def _half_of_day(text: str) -> str | None:
+    found = _PARTS.match(text.strip())
+    return None if found is None else found[8]
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    """Return what follows the year, and text that is in the order of time; None of other text."""
+    text = text.strip()
+    match = _PARTS.match(text)
+    rest = None if match is None else text[match.end() :]
+    if match is None or (rest and not _OFFSET.fullmatch(match[0][-1] + rest, 1)):
+        return None
+    year, kind, month, day, hour, minute, second, half = match.groups()
+    if half is not None:
+        hour = str(int(hour) % 12 + 12 * (half in "pP"))
+    seconds = None if second is None else f"{float(second):09.6f}"
+    clock = (each if each is None else each.zfill(2) for each in (month, day, hour, minute))
+    return kind.upper(), "-".join(each for each in (year, *clock, seconds) if each is not None)
 
 
 def _present(index: Any) -> Any:
@@ -92,7 +140,10 @@ def kept(index: Any) -> Any:
     """
     index = _present(index)
     times = times_of(index)
-    if not times or any(each is index for each in times):
+    if _is_called(index, _OF_CLOCK) and not _is_called(index, _OF_TIMES):
+        return None
+    in_words = all(each.inferred_type == "string" for each in times)
+    if not times or in_words or any(each is index for each in times):
         return index if times else None
     if not all(map(_DATED.search, index.tolist())):
         return None
@@ -108,8 +159,10 @@ def read_alike(first: Any, second: Any) -> list[tuple[Any, Any]]:
     pairs = [tuple(_one(each, way) for each in (first, second)) for way in (False, True)]
     found = [(one, other) for one, other in pairs if one == one and other == other]
     if not found and all(isinstance(x, str) and _YEAR_FIRST.match(x) for x in (first, second)):
-        # What pandas does not read, such as weeks, is in the order of the alphabet.
-        return [(first, second)]
+        # What pandas does not read, such as weeks, is in the order of the alphabet with all zeros.
+        parts = [_parts(each) for each in (first, second)]
+        alike = parts[0] is not None is not parts[1] and parts[0][0] == parts[1][0]
+        return [(parts[0][1], parts[1][1])] if alike else [(first, second)]  # type: ignore[index]
     return found
 
 

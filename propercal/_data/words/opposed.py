@@ -47,6 +47,21 @@ _OF_TWO_CLASSES = [
         "passed failed",
         "good bad",
         "buy sell",
+        "right wrong",
+        "right error",
+        "event survival",
+        "event survived",
+        # Of what usually names no class.
+        *(f"hit {miss}" for miss in ("miss", "misses", "missed")),
+        *(
+            f"correct {wrong}"
+            for wrong in re.findall(
+                r"\w+",
+                "error errors wrong mistake mistakes mistaken fault faults faulty fail fails "
+                "failed failure failures miss misses missed misclassified misclassification "
+                "uncertainty hallucination hallucinated",
+            )
+        ),
     )
 ]
 #: Of which one may say something else too, such as that an answer is right.
