@@ -16,7 +16,7 @@ from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.other_words import spelt
 from propercal._data.words.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
-from propercal.generators.scales import between
+from propercal.generators.scales import OPPOSITES, between
 
 
 def check_order(
@@ -234,7 +234,7 @@ def _check_unnamed(
 def _ascend(names: Sequence[str]) -> bool:
     """Tell whether words are sorted, numbered, or between two opposites, from the least on."""
     ends = names[0].lower(), names[-1].lower()
-    return list(names) == sorted(names) or _are_numbered(names) or ends in _OPPOSITES
+    return list(names) == sorted(names) or _are_numbered(names) or ends in OPPOSITES
 
 
 def _in_disorder(names: Sequence[object]) -> bool:

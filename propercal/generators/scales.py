@@ -13,7 +13,7 @@ _MIDDLE = set(
         r"\w+", "mid middle medium moderate neutral neu draw tie unchanged ok okay average fair"
     )
 )
-_OPPOSITES = (
+OPPOSITES = (
     *(("low", "high"), ("small", "large"), ("slow", "fast"), ("negative", "positive")),
     *(("home", "away"), ("loss", "win"), ("lose", "win"), ("disagree", "agree")),
     *(("down", "up"), ("bad", "good"), ("short", "long"), ("cold", "hot"), ("worse", "better")),
@@ -43,7 +43,7 @@ def between(names: Sequence[Any]) -> tuple[Any, Any, Any] | None:
 
 def _ranks(names: Sequence[str]) -> Iterator[Sequence[int | None]]:
     """Yield the ranks of names, in each way; None for a name that has none."""
-    for pair in _OPPOSITES:
+    for pair in OPPOSITES:
         yield [_rank(each, *pair) for each in names]
     for scale in (_SIZES, _letters(names)):
         if set(names) <= set(scale):
