@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from propercal._array import ignore_underflow, slices
 from propercal._data.dependence.groups import check_number
+from propercal._data.inputs.reading import as_python
 from propercal._data.inputs.settings import check_confidence_level, check_random_state
 from propercal._data.predictions.arguments import with_reading
 from propercal._data.predictions.notions import Notion
@@ -166,8 +167,8 @@ def _check_thresholds(thresholds: object) -> Floats:
         return np.arange(1, _THRESHOLDS + 1) / (_THRESHOLDS + 1)
     expected, fix = "numbers between 0 and 1 in one dimension", "0.5 is the even bet"
     try:
-        found = np.asarray(thresholds, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError) as error:
+        found = np.asarray(as_python(thresholds), dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise bad_value("thresholds", repr(thresholds), expected, fix) from error
     if found.ndim != 1 or found.size == 0 or not ((found >= 0) & (found <= 1)).all():
         raise bad_value("thresholds", repr(thresholds), expected, fix)

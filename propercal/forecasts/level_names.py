@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.classes.members import name_quantiles
 from propercal._data.inputs.holders import Held
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.tokens import numberings, tokens
@@ -16,12 +17,12 @@ from propercal._data.words.tokens import numberings, tokens
 Floats = npt.NDArray[np.float64]
 
 _PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+#: Numbers of levels whose point is written as what can stand in a name: q_0_1, p97_5.
+_POINT = re.compile(r"^(q|p|tau|quantile|percentile)_?(\d+)_(\d+)$", re.IGNORECASE)
 #: Words of quantiles, and others that stand beside per cent.
 _QUANTILES = {"quantile", "quantiles", "percentile", "percentiles"}
 _OF_QUANTILES = _QUANTILES | {"q", "quant", "pct", "pctl", "perc"}
 _BESIDE_PER_CENT = {"p", "th", "st", "rd"}
-#: Words of the two ends of an interval.
-_LOWER, _UPPER = {"lo", "low", "lower"}, {"hi", "high", "up", "upper"}
 
 
 def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
@@ -30,7 +31,7 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
     along = _QUANTILES.intersection(tokens(held.along)) if values.shape[1] > 1 else ()
     if len(names) < 2 and not along:
         return
-    said = along or named_levels(held) is not None or _are_ends(names)
+    said = along or named_levels(held) is not None or name_quantiles(names)
     if said or any(_are_per_cent(each, names, values) for each in _numbers(names)):
         found = f"columns named {some_names(names)}" if names else f"values along {held.along!r}"
         raise bad_value(
@@ -62,16 +63,6 @@ def _are_per_cent(numbers: Sequence[float | None], names: Sequence[Any], values:
         return True
     falls = np.diff(values[:, order], axis=1) < 0
     return (has_gaps or symmetric) and bool(falls.mean() < 1 / 4)
-
-
-def _are_ends(names: Sequence[Any]) -> bool:
-    """Tell whether names are of lower and upper ends of the same intervals, such as lo95, hi95."""
-    said = [set(tokens(each)) for each in names]
-    lower, upper = (
-        sorted(str(each - words) for each in said if each & words and len(each) > 1)
-        for words in (_LOWER, _UPPER)
-    )
-    return bool(lower) and lower == upper
 
 
 def named_levels(held: Held) -> Floats | None:
@@ -107,7 +98,8 @@ def per_cent_beside(held: Held, taus: Floats) -> Floats | None:
 
 def _numbers(columns: Sequence[Any]) -> list[Sequence[float | None]]:
     """Return the numbers that names may say, in each way."""
-    return [[_number(each) for each in columns], *numberings(columns)]
+    points = [_POINT.sub(r"\1\2.\3", str(each)) for each in columns]
+    return [[_number(each) for each in columns], *numberings(columns), *numberings(points)]
 
 
 def _number(name: Any) -> float | None:

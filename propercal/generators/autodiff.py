@@ -60,10 +60,11 @@ def _derivative(function: Callable[[Array], Array], p: Array, *, constant_allowe
     with torch.inference_mode(mode=False), torch.enable_grad():
         x = p if keep_graph else p.detach().clone().requires_grad_(True)
         result = function(x)
-        if result.shape != p.shape[:-1]:
+        found = tuple(result.shape) if is_torch(result) else f"a {type(result).__name__}"
+        if found != tuple(p.shape[:-1]):
             raise bad_value(
                 "F",
-                f"a function that maps shape {tuple(p.shape)} to {tuple(result.shape)}",
+                f"a function that maps shape {tuple(p.shape)} to {found}",
                 f"one value for each point, shape {tuple(p.shape[:-1])}",
                 "sum over the last axis only",
             )

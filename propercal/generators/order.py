@@ -15,20 +15,9 @@ from propercal._data.rows.coordinates import axis_names
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.other_words import spelt
 from propercal._data.words.quantities import quantities
-from propercal._data.words.tokens import distinct, is_number, key, named, numberings, plain
+from propercal._data.words.tokens import is_number, key, named, numberings, plain
 from propercal.generators.base import BregmanGenerator, depends_on_order
-
-#: Words of what is between two opposites.
-_MIDDLE = (
-    *("mid", "middle", "medium", "neutral", "draw", "tie", "unchanged", "normal", "average"),
-    *("moderate", "near", "same", "stable", "neither", "mild", "intermediate"),
-)
-_OPPOSITES = (
-    *(("low", "high"), ("small", "large"), ("slow", "fast"), ("negative", "positive")),
-    *(("home", "away"), ("loss", "win"), ("lose", "win"), ("disagree", "agree")),
-    *(("down", "up"), ("bad", "good"), ("short", "long"), ("cold", "hot"), ("worse", "better")),
-    *(("below", "above"), ("dry", "wet"), ("mild", "severe"), ("weak", "strong")),
-)
+from propercal.generators.scales import OPPOSITES, between
 
 
 def check_order(
@@ -246,7 +235,7 @@ def _check_unnamed(
 def _ascend(names: Sequence[str]) -> bool:
     """Tell whether words are sorted, numbered, or between two opposites, from the least on."""
     ends = names[0].lower(), names[-1].lower()
-    return list(names) == sorted(names) or _are_numbered(names) or ends in _OPPOSITES
+    return list(names) == sorted(names) or _are_numbered(names) or ends in OPPOSITES
 
 
 def _in_disorder(names: Sequence[object]) -> bool:
@@ -285,17 +274,10 @@ def _turns(numbers: Sequence[Any]) -> bool:
 
 def _check_middle(names: Sequence[object], generators: Sequence[BregmanGenerator]) -> None:
     """Raise if what is between two opposites by its name does not stand between them."""
-    place = {str(name).lower(): i for i, name in enumerate(names)}
-    # Of below_average, average, above_average the words that not all have.
-    own = enumerate(zip(distinct(names), names, strict=True))
-    place |= {" ".join(map(str, said)) or str(name).lower(): i for i, (said, name) in own}
-    ends = next((pair for pair in _OPPOSITES if set(pair) <= set(place)), ())
-    middle = next((word for word in _MIDDLE if word in place and word not in ends), None)
-    if middle is None or not ends:
+    found = between(names)
+    if found is None:
         return
-    first, last = sorted(ends, key=place.__getitem__)
-    if place[first] < place[middle] < place[last]:
-        return
+    middle, first, last = found
     for generator in generators:
         if depends_on_order(generator):
             raise bad_value(

@@ -208,14 +208,13 @@ def check_same_names(
 ) -> None:
     """Raise if what the same values are called in each of two arguments differs."""
     names, others = first[1], second[1]
-    for (argument, own), (other, its) in ((first, second), (second, first)):
-        if its is None and own is not None and number_otherwise(own):
-            # As value_counts() has them, by how often they occur.
+    for (argument, own), (other, theirs) in ((first, second), (second, first)):
+        if theirs is None and own is not None and number_otherwise(own) and is_permutation(own):
             raise bad_value(
                 argument,
-                f"values named {some_names(own)}",
-                f"names of {other} too, or the order of its values, which have none",
-                "call .sort_index() on it if they are numbers of these values, or pass .to_numpy()",
+                f"values numbered {some_names(own)}",
+                f"0 to {len(own) - 1} in order, as those of {other}, which have no names",
+                "call .sort_index() on it, or pass .to_numpy() of it if both are in one order",
             )
     if names is None or others is None or keys(names) == keys(others):
         return

@@ -15,9 +15,9 @@ from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.inputs.settings import Known
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.predictions import Predictions, validate
-from propercal._data.rows.coordinates import scalars_of, selected, texts_of
 from propercal._data.rows.dimensions import Dimensions
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
+from propercal._data.rows.scalars import scalars_of, selected, texts_of
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, columns_said
 from propercal._data.words.tokens import is_number, is_permutation, said_beside

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propercal._array import log_softmax
-from propercal._data.inputs.settings import check_bandwidth
+from propercal._data.inputs.settings import check_bandwidth, check_random_state
 from propercal._data.predictions.notions import as_notion
 from propercal._data.words.messages import bad_value, unknown_name, warn
 from propercal.generators import as_generator
@@ -114,7 +114,7 @@ class TemperatureScaledSimplex:
             ``y_true`` (n,), ``y_proba`` (n, k) and ``p_true`` (n, k).
         """
         check_whole("n", n, 1)
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(check_random_state(random_state))
         # A uniform point of the simplex is a row of exponentials over its sum.
         log_e = np.log(np.maximum(rng.standard_exponential((n, self.n_classes)), 1e-300))
         log_p = log_softmax(log_e / self.label_temperature)

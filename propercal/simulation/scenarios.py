@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from propercal._array import log_softmax
+from propercal._data.inputs.settings import check_random_state
 from propercal._data.words.messages import bad_value, unknown_name, warn
 from propercal.generators import BregmanGenerator, as_generator
 from propercal.generators.registry import GeneratorLike
@@ -262,7 +263,7 @@ class MiscalibratedSimplex:
             ``y_true`` (n,), ``y_proba`` (n, k) and ``p_true`` (n, k) = E[Y | g].
         """
         check_whole("n", n, 1)
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(check_random_state(random_state))
         log_g, p = self._predictions(rng.standard_normal((n, self.n_classes)))
         return SimulatedSample(draw_labels(p, rng), np.exp(log_g), p)
 

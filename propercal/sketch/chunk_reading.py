@@ -112,12 +112,7 @@ def read_rows(
     )
     names = list(rows.classes.names)
     if reading.names is not None and names[-len(reading.names) :] != reading.names:
-        raise bad_value(
-            "y_proba",
-            f"a column named {proba.name!r}, of the classes {names}",
-            f"the probability of {reading.names[-1]!r}, as in rows before",
-            "pass the same column in each update",
-        )
+        raise _of_another_class(proba.name, names, reading)
     if not from_logits and reading.separate is not True:
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
@@ -135,6 +130,18 @@ def read_rows(
         own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
         settled = settled._replace(called=reading.called.joined(own, names[-1], said))
     return rows, settled, None if weight is None else weight[rows.rows]
+
+
+def _of_another_class(name: Any, names: list[Any], reading: Convention) -> ValueError:
+    """Build the error for a column of the first of two classes."""
+    before = not (reading.single(2) and reading.separate is None)
+    last = (reading.names or [None])[-1]
+    return bad_value(
+        "y_proba",
+        f"a column named {name!r}, of the classes {names}",
+        f"the probability of {last!r}, " + ("as in rows before" if before else "the last label"),
+        "pass the same column in each update" if before else f"pass labels={names} from the start",
+    )
 
 
 def _aligned(y_true: object, y_proba: object, sample_weight: object) -> Aligned:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.dependence.group_names import exact
-from propercal._data.dependence.groups import check_in_one_order, labels_of_rows
+from propercal._data.dependence.groups import check_in_one_order, doubt_order, labels_of_rows
 from propercal._data.inputs.holders import (
     Held,
     as_whole_table,
@@ -75,9 +75,12 @@ def read_membership(
     def in_order(name: str, column: object) -> Held:
         """Bring a column into the order of the rows, and compare it with all others."""
         called = replace(names, weight=name)
-        held = align(y_true, y_proba, exact(name, column), layout=layout, called=called).weight
+        rows = align(y_true, y_proba, exact(name, column), layout=layout, called=called)
+        held = rows.weight
         assert held is not None  # noqa: S101  # groups take the place of weights
         if not any(_has_rows_of(held, its) for its in aligned.values()):
+            if name != names.weight:
+                doubt_order(predictions, rows, called)
             for other, its in aligned.items():
                 check_in_one_order(held, its, name, other, names)
             aligned[name] = held

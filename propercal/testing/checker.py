@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from propercal._data.inputs.settings import check_random_state
 from propercal._data.words.messages import bad_value, warn
 from propercal._typing import Array
 from propercal.generators import BregmanGenerator, as_generator
@@ -121,7 +122,8 @@ def examine(
     """
     generator = as_generator(generator)
     sizes = _checked(n_classes, max_examples)
-    seed = 0 if random_state is None else int(np.random.default_rng(random_state).integers(2**63))
+    given = check_random_state(random_state)
+    seed = 0 if given is None else int(np.random.default_rng(given).integers(2**63))
     reasons = {law: law.reason_to_skip(generator, sizes[0]) for law in LAWS}
     methods = METHODS[:-1] if no_hessian(generator, sizes[0]) else METHODS
     search = functools.partial(_search, sizes, max_examples, seed)

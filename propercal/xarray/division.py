@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from propercal._data.inputs.holders import is_labelled
-from propercal._data.rows.coordinates import check_grids, check_place, order_along
+from propercal._data.rows.coordinates import check_grids, order_along
 from propercal._data.rows.layout import listed, some_dims
+from propercal._data.rows.scalars import check_place
 from propercal._data.words.messages import bad_value
 from propercal.xarray.lazy_coords import settled, without_lazy
 

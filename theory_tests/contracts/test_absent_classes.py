@@ -113,3 +113,32 @@ def test_bytes_hold_classes_of_a_top_label_sketch() -> None:
         assert occurred.of_first == pytest.approx(0.1 * 40)
     sketch.reset()
     assert not sketch._seen.reading.occurred.classes
+
+
+BINARY = (np.arange(N) % 3 == 0).astype(int)
+TWO_LOGITS = np.stack([BINARY - 0.5, 2.0 * BINARY - 0.7], 1)
+OF_MODELS = [("raw", "calibrated"), ("before", "after"), ("baseline", "challenger"), ("modelA", "modelB"), ("fold_0", "fold_1"), ("mean", "std"), ("logit", "logit_cal")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_logits_of_two_models_are_no_classes(way: Any) -> None:
+    right = in_memory(BINARY, TWO_LOGITS).risk
+    for names in OF_MODELS:
+        table = pd.DataFrame(TWO_LOGITS, columns=list(names))
+        with pytest.raises(ValueError, match=r"^y_proba = columns of logits named \[.*\]: expected those of classes"):
+            way(BINARY, table)
+        assert way(np.array(names)[BINARY], table).risk == pytest.approx(right, rel=1e-9)
+    for names in (("rf_0", "rf_1"), ("model_neg", "model_pos"), ("forest", "water"), ("no", "yes")):
+        assert way(BINARY, pd.DataFrame(TWO_LOGITS, columns=list(names))).risk == pytest.approx(right, rel=1e-9)
+
+
+@pytest.mark.parametrize("dim", ["model", "member", "lead", "time", "seed", "quantile"])
+def test_logits_along_models_members_or_times_are_no_classes(dim: str) -> None:
+    xr = pytest.importorskip("xarray", reason="needs xarray")
+    labels, logits = xr.DataArray(BINARY, dims="i"), xr.DataArray(TWO_LOGITS, dims=("i", dim))
+    right = in_memory(BINARY, TWO_LOGITS).risk
+    for given in (logits, logits.assign_coords({dim: [0, 1]})):
+        with pytest.raises(ValueError, match=f"^y_proba = logits along '{dim}': expected those of classes"):
+            in_memory(labels, given)
+        assert in_memory(labels, given, labels=[0, 1]).risk == pytest.approx(right, rel=1e-12)
+        assert in_memory(labels, given.rename({dim: "k"})).risk == pytest.approx(right, rel=1e-12)

@@ -100,6 +100,38 @@ def test_beside_words_each_column_is_read_by_itself() -> None:
     assert found.difference == 0
 
 
+def test_a_single_column_stands_by_its_name_beside_two() -> None:
+    words = np.where(EVENT == 1, "yes", "no")
+    table, single = pd.DataFrame({"yes": SCORE, "no": 1 - SCORE}), of_class("yes", np.full(20, 0.5))
+    options: dict[str, Any] = {"generator": "brier", "term": "risk"}
+    for two in (table, table[["no", "yes"]]):
+        assert paired_difference(words, single, two, **options).difference == pytest.approx(0.5 - RIGHT, rel=1e-12)
+        assert paired_difference(words, two, of_class("no", 1 - SCORE), **options).difference == pytest.approx(0, abs=1e-12)
+    # Columns without names may have the order of the table.
+    with pytest.raises(ValueError, match="columns without names"):
+        compare_models(words, {"a": table, "b": single, "c": np.stack([SCORE, 1 - SCORE], 1)}, **options)
+
+
+@pytest.mark.parametrize("holder", ["ordered", "enum", "one-hot"])
+def test_columns_without_names_are_refused_beside_names_and_labels_in_two_orders(holder: str) -> None:
+    classes, codes = ["low", "mid", "high"], np.arange(20) % 3
+    values = np.full((20, 3), 0.25) + np.eye(3)[codes] / 4
+    labels: Any = pd.Series(pd.Categorical(np.array(classes)[codes], classes, ordered=True))
+    if holder == "enum":
+        polars = pytest.importorskip("polars")
+        labels = polars.Series(np.array(classes)[codes]).cast(polars.Enum(classes))
+    elif holder == "one-hot":
+        labels = pd.get_dummies(labels)[classes]
+    table = pd.DataFrame(values, columns=classes)
+    options: dict[str, Any] = {"generator": "brier", "term": "risk"}
+    moved = table[sorted(classes)]
+    for a, b in ((moved, values), (values, moved)):
+        with pytest.raises(ValueError, match=r"= columns without names: expected names: y_true has classes in the order .*; name its columns"):
+            paired_difference(labels, a, b, **options)
+    for a, b in ((moved, table), (table, moved), (values, values)):
+        assert paired_difference(labels, a, b, **options).difference == pytest.approx(0, abs=1e-12)
+
+
 @pytest.mark.parametrize(("first", "second"), [("spam", "ham"), (">50K", "<=50K")])
 def test_files_of_single_columns_of_two_classes_are_refused(first: str, second: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, column, values in (("a", first, SCORE), ("b", second, 1 - SCORE), ("c", "lasso", SCORE)):

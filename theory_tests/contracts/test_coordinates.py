@@ -118,6 +118,57 @@ def test_a_number_that_was_selected_is_no_class_but_of_0_and_1(number: int) -> N
     check_two(TWO, WORDS, chosen, pos_label="fraud")
 
 
+SCALARS: dict[str, Any] = {
+    "time": np.datetime64("2024-01-01", "ns"),
+    "valid": np.datetime64("2024-01-01", "s"),
+    "step": np.timedelta64(0, "ns"),
+    "spatial_ref": 0,
+    "surface": 0.0,
+    "number": 0,
+    "lead_time": 0,
+    "latitude": 0.0,
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_times_places_and_members_that_were_selected_are_no_class(name: str) -> None:
+    chosen = array(SCORE, "s").assign_coords({name: SCALARS[name]})
+    for labels in (FRAUD, array(FRAUD, "s"), array(FRAUD, "s").assign_coords({name: SCALARS[name]})):
+        check_two(TWO, labels, chosen)
+        check_two(TWO, labels, chosen.assign_coords(fold=1, member=0))
+    of_class = array(SCORE, "s").assign_coords(k=0)
+    refused_two("y_proba = a column named 0: expected to know which class", FRAUD, of_class)
+    # Of both it says the same.
+    check_two(TWO, array(FRAUD, "s").assign_coords(k=0), of_class)
+
+
+def test_what_both_were_selected_by_is_no_class_of_words() -> None:
+    labels, chosen = array(WORDS, "s"), array(SCORE, "s")
+    check_two(TWO, labels, chosen.assign_coords(k="fraud"))
+    for name, other in (("model", None), ("k", "fraud")):
+        own = labels if other is None else labels.assign_coords({name: other})
+        refused_two("y_true = the names .*pass pos_label", own, chosen.assign_coords({name: "fraud"}))
+        check_two(TWO, own, chosen.assign_coords({name: "fraud"}), pos_label="fraud")
+
+
+@pytest.mark.parametrize(("name", "one", "two"), [("threshold", 1.0, 5.0), ("level", 500, 850), ("lead", 6, 12), ("quantile", 0.1, 0.9), ("seed", 1, 2), ("step", *np.array([6, 12], "m8[h]")), ("time", *np.array(["2024-01-01", "2024-01-02"], "M8[ns]"))])
+def test_times_and_numbers_of_two_are_refused(name: str, one: Any, two: Any) -> None:
+    labels, chosen = (array(each, "s").assign_coords({name: number}) for each, number in ((FRAUD, one), (SCORE, two)))
+    refused_two(f"y_true = an array selected by '{name}' = .*: expected .*, as y_proba was", labels, chosen)
+    check_two(TWO, labels.assign_coords({name: two}), chosen)
+    # What came true has started, and lies nearby.
+    check_two(TWO, array(FRAUD, "s").assign_coords(step=0, lat=52.3), array(SCORE, "s").assign_coords(step=6, lat=52.25))
+    valid = np.datetime64("2024-01-02", "ns")
+    check_two(TWO, array(FRAUD, "s").assign_coords(time=valid, valid_time=valid), array(SCORE, "s").assign_coords(time=valid - np.timedelta64(6, "h"), valid_time=valid))
+
+
+def test_weights_that_were_selected_elsewhere_are_refused() -> None:
+    labels, chosen, weight = (array(each, "s").assign_coords(station="a", run=1) for each in (FRAUD, SCORE, np.ones(len(FRAUD))))
+    check_two(TWO, labels, chosen, sample_weight=weight.assign_coords(run=2, variable="w"))
+    for both in ((labels, chosen), (FRAUD, chosen), (labels, SCORE)):
+        refused_two("sample_weight = an array selected by 'station' = 'b': expected 'a', as y_(true|proba) was", *both, sample_weight=weight.assign_coords(station="b"))
+
+
 # ---------------------------------------------------------------- which dimension is that of classes
 
 

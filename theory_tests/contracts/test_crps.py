@@ -152,6 +152,31 @@ def test_levels_in_names_of_columns(form: str) -> None:
         assert same(crps_decomposition(Y, quantiles=table[columns]), wanted)
 
 
+QUANTILE_NAMES = [
+    "Lo 95|Lo 80|Point Forecast|Hi 80|Hi 95", "AutoARIMA-lo-95|AutoARIMA-lo-80|AutoARIMA|AutoARIMA-hi-80|AutoARIMA-hi-95", "q01|q03|q05|q07|q09",
+    "M-ql0.1|M-ql0.3|M-median|M-ql0.7|M-ql0.9", "q_0_1|q_0_3|q_0_5|q_0_7|q_0_9", "p2_5|p10|p50|p90|p97_5", "quantile1|quantile3|quantile5|quantile7|quantile9",
+    "L95|L80|fc|U80|U95", "ci_low_95|ci_low_80|fc|ci_high_80|ci_high_95",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", QUANTILE_NAMES)
+def test_names_of_quantiles_are_none_of_members(names: str) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(Q, columns=names.split("|"))
+    with pytest.raises(ValueError, match=r"^ensemble = columns named .*, as quantiles of these levels are.*pass them as quantiles=\.\.\., with levels="):
+        crps_decomposition(Y, table)
+    if names[:2] != "p2":
+        assert same(crps_decomposition(Y, quantiles=table, levels=LEVELS), crps_decomposition(Y, quantiles=Q, levels=LEVELS))
+    if "_0_" in names:
+        assert same(crps_decomposition(Y, quantiles=table), crps_decomposition(Y, quantiles=Q, levels=LEVELS))
+
+
+@pytest.mark.parametrize("names", ["m1|m2|m3|m4|m5", "l1|l2|l3|l4|l5", "q|r|s|t|u", "m_0_1|m_0_2|m_0_3|m_1_1|m_1_2", "low|mid|high|a|b", "p1|p2|p3|p4|p5"])
+def test_other_names_are_of_members(names: str) -> None:
+    pd = pytest.importorskip("pandas")
+    assert same(crps_decomposition(Y, pd.DataFrame(Q, columns=names.split("|"))), crps_decomposition(Y, Q))
+
+
 def test_levels_in_per_cent() -> None:
     pd = pytest.importorskip("pandas")
     wanted = crps_decomposition(Y, quantiles=Q, levels=LEVELS)

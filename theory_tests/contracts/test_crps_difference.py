@@ -67,13 +67,15 @@ def test_rows_of_tables_are_matched_by_their_index() -> None:
     refused(r"ensemble_b = rows of the index .*\.sort_index\(\)", Y, shuffled, pd.DataFrame(B))
 
 
-def test_a_forecast_without_names_stands_in_the_order_of_the_outcomes() -> None:
-    """As the predictions of a second model do: test_names_elsewhere.py, test_the_predictions_of_two_models_are_aligned."""
+def test_a_forecast_without_names_has_no_order_beside_two() -> None:
+    """As the predictions of a second model: test_names_elsewhere.py, test_the_predictions_of_two_models_are_aligned."""
     pd = pytest.importorskip("pandas")
     y, a, b = pd.Series(Y, INDEX), pd.DataFrame(A, INDEX), pd.DataFrame(B, INDEX)
-    check(crps_difference(y.iloc[ORDER], A[ORDER], b))
-    check(crps_difference(y, a.iloc[ORDER], B))
-    check(crps_difference(y, a.iloc[ORDER], pd.DataFrame(B)))
+    check(crps_difference(y, A, b))
+    check(crps_difference(y, a, pd.DataFrame(B)))
+    for each in ((y.iloc[ORDER], A[ORDER], b), (y, a.iloc[ORDER], B), (y, a.iloc[ORDER], pd.DataFrame(B))):
+        with pytest.raises(ValueError, match=r"ensemble_[ab] = rows with (no|a default) index: .* rows of y_true and ensemble_[ab] stand in different orders"):
+            crps_difference(*each)
 
 
 GRID = {"day": np.arange(10), "place": list("abcdef")}

@@ -462,9 +462,22 @@ def test_shares_by_how_often_values_occur_are_not_set_beside_arrays() -> None:
     p = (joint / prior).T
     right = sharpness_divergence("brier", joint)
     counts = [pd.Series(each).sort_values(ascending=False) for each in (prior, reference)]
-    with pytest.raises(ValueError, match=r"prior = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+    with pytest.raises(ValueError, match=r"prior = values numbered \[1, 2, 0\]: .*\.sort_index\(\)"):
         f_divergence(sharpness_function("brier", counts[0]), p, reference)
-    with pytest.raises(ValueError, match=r"reference = values named \[1, 2, 0\]: .*\.sort_index\(\)"):
+    with pytest.raises(ValueError, match=r"reference = values numbered \[1, 2, 0\]: .*\.sort_index\(\)"):
         f_divergence(sharpness_function("brier", prior), p, counts[1])
     found = f_divergence(sharpness_function("brier", counts[0].sort_index()), p, counts[1].sort_index())
     assert found == pytest.approx(right, rel=1e-12)
+
+
+def test_numbers_in_another_order_are_refused_beside_values_without_names() -> None:
+    pd = pytest.importorskip("pandas")
+    joint, kernel = np.arange(1.0, 9).reshape(4, 2) / 36, np.array([[0.1, 0.9], [0.2, 0.8], [0.6, 0.4], [1, 0]])
+    right = apply_markov_map(joint, kernel)
+    moved = pd.DataFrame(kernel).iloc[[1, 2, 3, 0]]
+    with pytest.raises(ValueError, match=r"^kernel = values numbered \[1, 2, 3, 0\]: expected 0 to 3 in order, .*\.sort_index\(\)"):
+        apply_markov_map(joint, moved)
+    with pytest.raises(ValueError, match=r"^joint = values numbered"):
+        apply_markov_map(pd.DataFrame(joint, index=[1, 2, 3, 0]), kernel)
+    for given in (moved.sort_index(), pd.DataFrame(kernel, index=[1, 2, 3, 4])):
+        np.testing.assert_allclose(apply_markov_map(joint, given), right, rtol=1e-15)

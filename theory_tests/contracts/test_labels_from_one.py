@@ -219,3 +219,17 @@ def test_rows_that_do_not_count_are_not_missed() -> None:
 def test_each_of_two_predictions_is_named() -> None:
     with pytest.warns(UserWarning, match="though y_proba_a lets 24 rows"), pytest.warns(UserWarning, match="though y_proba_b lets 40 rows"):
         paired_difference(CODES, PROBA, np.full((N, 3), 1 / 3), kernel=None)
+
+
+@pytest.mark.parametrize("way", [in_memory, in_partitions])
+def test_zeros_that_do_not_count_say_that_labels_count_from_0(way: Any) -> None:
+    labels = np.where(np.arange(N) < 40, 0, CODES)
+    weight = (labels > 0) * 1.0
+    right = in_memory(labels[40:], PROBA[40:], labels=[0, 1, 2])
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    assert way(pd.Series(labels), PROBA, ignore_index=0) == pytest.approx(right, rel=1e-9)
+    if way is in_memory:
+        assert way(labels, PROBA, sample_weight=weight) == pytest.approx(right, rel=1e-9)
+    # Unless predictions say that 0 is none of them.
+    with pytest.warns(UserWarning, match=r"e\^\d+ times as probable if counted from 1"):
+        in_memory(labels, PROBA[:, [1, 2, 0]], ignore_index=0)

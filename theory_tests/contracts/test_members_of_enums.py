@@ -75,3 +75,36 @@ def test_groups_are_the_values() -> None:
     found = decompose(Y, P, generator="brier", groups=groups)
     assert found.n_groups == 30
     assert found.standard_errors == decompose(Y, P, generator="brier", groups=np.arange(60) % 30).standard_errors
+
+
+class Animal(Enum):
+    CAT, DOG, EEL = 1, 2, 3
+
+
+class Code(IntEnum):
+    CAT, DOG, EEL = 0, 1, 2
+
+
+@pytest.mark.parametrize("kind", [Animal, Code])
+def test_columns_may_have_the_names_of_members(kind: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(P, columns=["CAT", "DOG", "EEL"])
+    moved, labels = table[["EEL", "CAT", "DOG"]], [list(kind)[i] for i in Y]
+    right = risk(Y, P)
+    holders: list[Callable[[Sequence[Any]], Any]] = [*HOLDERS, lambda x: pd.Series(x, dtype=object)]
+    for hold in holders:
+        for given in (table, moved, moved.rename(columns=str.lower)):
+            assert risk(hold(labels), given) == pytest.approx(right, rel=1e-12)
+    sketch = CalibrationSketch(3, generator="brier")
+    for part in (slice(0, 30), slice(30, 60)):
+        sketch.update(labels[part], moved[part])
+    assert sketch.result().risk == pytest.approx(risk(Y, P, notion="classwise"), rel=1e-9)
+    # The caller says the class of every column in order.
+    for y in (labels, [each.value for each in labels]):
+        assert risk(y, table, labels=list(kind)) == pytest.approx(right, rel=1e-12)
+        with pytest.raises(ValueError, match=r"^labels = .* of the columns \['CAT', 'DOG', 'EEL'\]: expected the order of those of y_proba"):
+            risk(y, moved, labels=list(kind))
+    first: Any = [list(kind)[1 - each] for each in B]
+    if kind is Code:
+        assert risk(first, pd.Series(G, name="CAT")) == pytest.approx(risk(B, G), rel=1e-12)
+    assert risk(first, G, pos_label=kind.CAT) == pytest.approx(risk(B, G), rel=1e-12)

@@ -139,7 +139,10 @@ def test_one_column_that_may_be_of_class_0_is_asked_for(name: Any) -> None:
             check(2 * 0.9**2, FRAUD, given, pos_label=1)
 
 
-@pytest.mark.parametrize("name", ["p", "score", "p_1", "prob_10", "1", 1, "fraud", "y_hat", "model_2", "prob_20", "normal", "nova", "v0.5", "north"])
+TIMES = [pd.Timestamp("2024-01-01"), pd.Timedelta(0), pd.Timedelta(-6, "h"), np.timedelta64(0, "ns"), "12:00", "2024-01-01 00:00:00"]
+
+
+@pytest.mark.parametrize("name", ["p", "score", "p_1", "prob_10", "1", 1, "fraud", "y_hat", "model_2", "prob_20", "normal", "nova", "v0.5", "north", *TIMES])
 def test_other_names_of_one_column_are_not_asked_for(name: Any) -> None:
     assert not of_class_0(name)
     check(TWO, FRAUD, pd.Series(SCORE, name=name))

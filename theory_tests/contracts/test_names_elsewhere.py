@@ -75,8 +75,10 @@ def test_the_predictions_of_two_models_are_aligned() -> None:
         assert found.standard_error == pytest.approx(right.standard_error, rel=1e-12)
         with pytest.raises(ValueError, match="y_proba_b = "):
             propercal.paired_difference(Y.to_numpy(), Q, other.set_axis(other.index + 1), **options)
-    # Predictions without an index stand in the order of the labels.
-    found = propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER].to_numpy(), sharper[list("abc")], **options)
+    # Predictions without an index stand beside labels, unless the others are in another order.
+    with pytest.raises(ValueError, match=r"y_proba_a = rows with no index: .* rows of y_true and y_proba_b stand in different orders"):
+        propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER].to_numpy(), sharper[list("abc")], **options)
+    found = propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER].to_numpy(), sharper[list("abc")].iloc[ORDER], **options)
     assert found.difference == pytest.approx(propercal.paired_difference(Y.iloc[ORDER], Q.iloc[ORDER], sharper.iloc[ORDER], **options).difference, rel=1e-12)
     with pytest.raises(ValueError, match=r"y_proba_b = rows of the index .* y_true has no index"):
         propercal.paired_difference(Y.to_numpy(), Q, sharper.iloc[ORDER], **options)

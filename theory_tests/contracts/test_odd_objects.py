@@ -13,6 +13,7 @@ from propercal import (
     crps_decomposition,
     decompose,
     hosmer_lemeshow,
+    murphy,
     reliability,
 )
 from propercal.information import apply_markov_map, layer_sharpness, statistical_information
@@ -170,3 +171,58 @@ def test_a_list_of_outputs_of_several_labels_says_what_to_do() -> None:
             call()
     advised = np.stack([each[:, 1] for each in outputs], axis=1)
     assert risk(marks, advised, notion="classwise") == pytest.approx(2 * np.mean((PROBA - marks) ** 2))
+
+
+@pytest.mark.parametrize("name", ["Int128", "UInt128"])
+def test_integers_that_numpy_has_no_type_for_are_read(name: str) -> None:
+    polars = pytest.importorskip("polars")
+    if not hasattr(polars, name):
+        pytest.skip(f"this version of polars has no {name}")
+    kind = getattr(polars, name)
+    labels, weight, right = polars.Series(CODES).cast(kind), polars.Series([1] * 30).cast(kind), risk(CODES, PROBA)
+    assert risk(labels, PROBA) == risk(labels.to_frame(), PROBA) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES, PROBA, sample_weight=weight) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES, PROBA, labels=polars.Series([0, 1, 2]).cast(kind)) == pytest.approx(right, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^y_true = 1180591620717411303424 at row 0"):
+        risk(polars.Series([2**70, *CODES[1:].tolist()], dtype=kind), PROBA)
+    assert murphy((CODES == 0).astype(int), PROBA[:, 0], thresholds=polars.Series([0, 1]).cast(kind)).score.shape[-1] == 2
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_odd_settings_are_named() -> None:
+    with pytest.raises(ValueError, match=r"^random_state = matrix"):
+        decompose(CODES, PROBA, generator="brier", random_state=np.asmatrix([[1, 2], [3, 4]]))
+    with pytest.raises(ValueError, match=r"^thresholds = "):
+        murphy((CODES == 0).astype(int), PROBA[:, 0], thresholds=[10**400])
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^F = a function that maps shape .* to a int: expected one value for each point"):
+        decompose(CODES, PROBA, generator=len, method="risk", bandwidth=0.1)
+
+
+def test_advice_for_names_and_rows_without_an_order() -> None:
+    words, names = np.array(list("abc"))[CODES], {0: "a", 1: "b", 2: "c"}
+    with pytest.raises(ValueError, match=r"^labels = a set: .*pass a list in the order that is meant: a set has none"):
+        risk(words, PROBA, labels=set("abc"))
+    with pytest.raises(ValueError, match=r"^labels = a dict: .*pass \[labels\[i\] for i in range\(len\(labels\)\)\]"):
+        risk(words, PROBA, labels=names)
+    assert risk(words, PROBA, labels=[names[i] for i in range(3)]) == pytest.approx(risk(CODES, PROBA), rel=1e-12)
+    pd = pytest.importorskip("pandas")
+    records = [dict(zip("abc", row, strict=True)) for row in PROBA.tolist()]
+    scored = [[{"label": name, "score": p} for name, p in row.items()] for row in records]
+    series = pd.Series(records, index=range(5, 35))
+    for given in (records, series):
+        with pytest.raises(ValueError, match=r"make them columns, by pandas\.DataFrame\(list\(\.\.\.\)\)"):
+            risk(words, given)
+        assert risk(words, pd.DataFrame(list(given))) == pytest.approx(risk(CODES, PROBA), rel=1e-12)
+    with pytest.raises(ValueError, match=r"by pandas\.DataFrame\(\[\{each\['label'\]: each\['score'\] for each in row\} for row in"):
+        risk(words, scored)
+    assert risk(words, pd.DataFrame([{each["label"]: each["score"] for each in row} for row in scored])) == pytest.approx(risk(CODES, PROBA), rel=1e-12)
+
+
+def test_probabilities_of_one_digit_may_sum_to_what_is_promised() -> None:
+    proba = np.tile([[0.3, 0.3, 0.3], [0.4, 0.4, 0.3]], (15, 1))
+    for given in (proba, proba.astype(np.float32)):
+        with pytest.warns(UserWarning, match=r"rows that sum to 0\.9 to 1\.1 .* used as they are"):
+            assert risk(CODES, given) == pytest.approx(float(((proba - np.eye(3)[CODES]) ** 2).sum(axis=1).mean()), rel=1e-6)
+    with pytest.raises(ValueError, match=r"rows that sum to 0\.9 to 1\.11"):
+        risk(CODES, np.where(proba == 0.4, 0.405, proba))

@@ -53,6 +53,25 @@ def test_numbers_in_words_are_an_order(columns: Any) -> None:
     assert propercal.decompose(words, pd.DataFrame(P, columns=columns), **RISK).risk == pytest.approx(ranked_score(Y, P), rel=1e-9)
 
 
+def test_codes_of_a_categorical_index_in_another_order_are_refused() -> None:
+    index = pd.CategoricalIndex(ORDER, categories=ORDER)
+    table, usual = pd.DataFrame(P, columns=index), {**RISK, "generator": "brier"}
+    right = propercal.decompose(Y, P, **usual).risk
+    moved = table[["mid", "low", "high"]]
+    assert isinstance(moved.columns, pd.CategoricalIndex)
+    with pytest.raises(ValueError, match=r"^y_proba = a categorical index that numbers classes as \[1, 0, 2\].*\.sort_index\(axis=1\)"):
+        propercal.decompose(Y, moved, **usual)
+    read: list[tuple[Any, Any, dict[str, Any]]] = [
+        (Y, table, {}), (Y, moved.sort_index(axis=1), {}), (Y, moved, {"labels": [1, 0, 2]}), (np.array(ORDER)[Y], moved, {}),
+    ]  # fmt: skip
+    for y, p, options in read:
+        assert propercal.decompose(y, p, **usual, **options).risk == pytest.approx(right, rel=1e-12)
+    xr = pytest.importorskip("xarray")
+    array = xr.DataArray(P[:, [1, 0, 2]], dims=("s", "k"), coords={"k": moved.columns})
+    with pytest.raises(ValueError, match="a categorical index that numbers classes"):
+        propercal.decompose(Y, array, **usual)
+
+
 def test_displays_look_at_the_columns_too() -> None:
     pytest.importorskip("matplotlib").use("agg")
     pytest.importorskip("sklearn")

@@ -260,3 +260,25 @@ def test_what_names_measure_is_their_order(names: list[str]) -> None:
 @pytest.mark.parametrize("names", [["300 g", "2 m", "1 h"], ["min", "30 max", "2 s"], ["s", "t", "r"], ["mild", "severe", "hot"], ["v2", "v1 beta", "k"]], ids=str)
 def test_other_names_measure_nothing(names: list[str]) -> None:
     assert quantities(names) is None
+
+
+SCALES = ["very low|low|medium|high|very high", "early|mid|late", "neg|neu|pos", "bad|ok|good", "A|B|C", "Jan|Feb|Mar|Apr", "mild|moderate|severe", "below|normal|above", "below_average|average|above_average"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_words_of_a_scale_stand_in_its_order(scale: str) -> None:
+    names = scale.split("|")
+    for given in (names, names[::-1]):
+        check_names_order(given, [RANKED], said=True)
+    moved = [names[1], names[0], *names[2:]]
+    with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
+        check_names_order(moved, [RANKED], said=True)
+    with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
+        check_columns_order(moved, [RANKED], CANONICAL)
+    check_names_order(moved, [Brier()], said=True)
+
+
+def test_a_year_and_a_week_may_begin_anywhere() -> None:
+    days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    check_names_order(days, [RANKED], said=True)
+    check_names_order(["C", "G", "T"], [RANKED], said=True)

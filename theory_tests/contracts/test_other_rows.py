@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from propercal import decompose
+from propercal import decompose, decompose_groups
+from propercal._data.dependence.groups import validate_groups
 
 pd = pytest.importorskip("pandas", reason="needs pandas")
 
@@ -127,3 +128,45 @@ def test_what_is_said_of_columns_is_not_said_of_rows() -> None:
     with pytest.warns(UserWarning, match="^y_proba has") as found:
         risk(pd.Series(CODES, np.arange(N)[::-1] + 5), PROBA[:, [2, 0, 1]])
     assert [str(each.message)[:19] for each in found] == ["y_proba has columns"]
+
+
+IN_ORDER = r"^{} has the index .* has none: rows were read side by side, though .* if {} is in the order of {}\. Give {} the index of its rows, be it that of {} or of {}\.$"
+
+
+@pytest.mark.parametrize("of_proba", [False, True], ids=["labels", "predictions"])
+@pytest.mark.parametrize("name", ["sample_weight", "groups"])
+def test_rows_that_are_rather_in_the_order_of_weights(name: str, of_proba: bool) -> None:
+    ids = np.random.default_rng(3).permutation(1000)[:N]
+    weight = np.linspace(0.5, 2, N) if name == "sample_weight" else np.arange(N) // 2
+    beside = pd.Series(weight, pd.Index(ids, name="i"))
+    # What has no index was made beside the weights.
+    named, other = ("y_proba", "y_true") if of_proba else ("y_true", "y_proba")
+    index = pd.Index(ids, name="i")[ORDER]
+    labels = CODES if of_proba else pd.Series(CODES[ORDER], index)
+    proba = pd.DataFrame(PROBA[ORDER], index) if of_proba else PROBA
+    with pytest.warns(UserWarning, match=IN_ORDER.format(named, named, name, other, named, name)):
+        validate_groups(labels, proba, **{name: beside})
+    # As is advised.
+    labels, proba = (pd.Series(CODES, ids), proba) if of_proba else (labels, pd.DataFrame(PROBA, ids))
+    assert rows_of(labels, proba, beside, name) == rows_of(CODES, PROBA, weight, name)
+
+
+def rows_of(y_true: Any, y_proba: Any, beside: Any, name: str) -> set[Any]:
+    """Return the labels and the largest probabilities of rows of one weight, or of one group."""
+    found = validate_groups(y_true, y_proba, **{name: beside})
+    marks = found.weight if found.groups is None else found.groups
+    rows = pd.DataFrame({"label": found.label, "top": found.prob.max(axis=1).round(12)})
+    return {frozenset(each.itertuples(index=False)) for _, each in rows.groupby(np.round(marks, 12))}
+
+
+def test_subgroups_and_coordinates_in_another_order() -> None:
+    xarray = pytest.importorskip("xarray", reason="needs xarray")
+    ids = np.random.default_rng(3).permutation(1000)[:N]
+    labels = xarray.DataArray(CODES, dims="i", coords={"i": ids})[ORDER]
+    weight = xarray.DataArray(np.linspace(0.5, 2, N), dims="i", coords={"i": ids})
+    message = IN_ORDER.format("y_true", "y_true", "sample_weight", "y_proba", "y_true", "sample_weight")
+    with pytest.warns(UserWarning, match=message):
+        risk(labels, PROBA, sample_weight=weight)
+    groups = pd.Series(np.where(np.arange(N) < N // 2, "u", "v"), ids)
+    with pytest.warns(UserWarning, match=message.replace("sample_weight", "groups")):
+        decompose_groups(labels.to_series(), PROBA, groups=groups, generator="brier", n_resamples=19)

@@ -232,13 +232,21 @@ def test_a_weight_beside_transposed_labels() -> None:
 def test_each_model_is_matched_with_the_labels_by_itself() -> None:
     even = pd.DataFrame(EVEN, columns=list("abc"), index=IDS)
     for a, b in itertools.permutations([P, P.iloc[ORDER], PROBA, even, even.iloc[ORDER[::-1]], EVEN], 2):
+        indexes = [list(each.index) for each in (a, b) if isinstance(each, pd.DataFrame)]
+        if len(indexes) == 1 and indexes[0] != list(IDS):
+            # Labels and one model are in two orders: nothing says which of them an array has.
+            with pytest.raises(ValueError, match=r"y_proba_[ab] = rows with no index: .* rows of y_true and y_proba_[ab] stand in different orders"):
+                pair(Y, a, b)
+            continue
         right = tuple(risk(Y, each) for each in (a, b))
         assert right == pytest.approx([RIGHT if np.allclose(np.sort(np.asarray(x), axis=0), np.sort(PROBA, axis=0)) else 0.06 for x in (a, b)])
         assert pair(Y, a, b) == pytest.approx(right, rel=1e-12)
         assert pair(Y, a, b, sample_weight=W[::-1]) == pytest.approx([risk(Y, x, sample_weight=W) for x in (a, b)], rel=1e-12)
-    assert pair(Y, P.iloc[ORDER], PLAIN) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
+    assert pair(Y, P, PLAIN) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
+    with pytest.raises(ValueError, match=r"y_proba_b = rows with a default index: .* rows of y_true and y_proba_a"):
+        pair(Y, P.iloc[ORDER], PLAIN)
     # Rows are paired: equal predictions do not differ.
-    found = paired_difference(Y, P.iloc[ORDER], PROBA, generator="brier", bandwidth=0.1)
+    found = paired_difference(Y, P.iloc[ORDER], P, generator="brier", bandwidth=0.1)
     # In the order of the first, by which equal predictions are dealt to folds.
     same = paired_difference(LABELS[ORDER], PROBA[ORDER], PROBA[ORDER], generator="brier", bandwidth=0.1)
     assert found.difference == pytest.approx(0, abs=1e-15)
@@ -281,7 +289,9 @@ def test_coordinates_of_two_models() -> None:
     moved = proba[ORDER]
     assert pair(labels, proba, moved) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
     assert pair(labels[::-1], moved, P) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
-    assert pair(labels, moved, PROBA, class_dim="k") == pytest.approx((RIGHT, RIGHT), rel=1e-12)
+    assert pair(labels, proba, PROBA, class_dim="k") == pytest.approx((RIGHT, RIGHT), rel=1e-12)
+    with pytest.raises(ValueError, match=r"y_proba_b = rows with no index: .* rows of y_true and y_proba_a"):
+        pair(labels, moved, PROBA, class_dim="k")
     for given in (LABELS, pd.Series(LABELS), labels.drop_vars("s")):
         with pytest.raises(ValueError, match=REFUSED):
             pair(given, proba, moved)
@@ -299,7 +309,10 @@ def sharpness(layers: Any, labels: Any, **options: Any) -> list[float]:
 def test_layers_are_matched_with_labels_and_each_other() -> None:
     values, weight = H.to_numpy(), np.arange(1.0, N + 1) ** 3
     (right,), (weighted,) = sharpness([values], LABELS), sharpness([values], LABELS, sample_weight=weight)
-    assert sharpness([H, H.iloc[ORDER], values], Y) == pytest.approx([right] * 3, rel=1e-9)
+    assert sharpness([H, H.iloc[ORDER]], Y) == pytest.approx([right] * 2, rel=1e-9)
+    assert sharpness([H, values], Y) == pytest.approx([right] * 2, rel=1e-9)
+    with pytest.raises(ValueError, match=r"activations\[2\] = rows with no index: .* rows of y_true and activations\[1\]"):
+        sharpness([H, H.iloc[ORDER], values], Y)
     assert sharpness([H.iloc[ORDER], H], Y, sample_weight=pd.Series(weight, IDS)) == pytest.approx([weighted] * 2, rel=1e-9)
     with pytest.raises(ValueError, match=r"activations\[1\] = rows of the index .* since y_true has no index"):
         sharpness([H, H.iloc[ORDER]], LABELS)
@@ -357,7 +370,8 @@ def test_the_class_of_a_vector_that_was_selected() -> None:
     for other in (both.sel(k=0), both.sel(k=[0]), both.sel(k=0).assign_coords(model="resnet")):
         refused("y_proba = a column named 0.*pos_label=", occurred, other)
         check(occurred, other, right, pos_label=0)
-    refused(r"y_proba = coordinates 'k' = 1, 'fold' = 0: .*\.drop_vars", occurred, both.sel(k=1).assign_coords(fold=0))
+    refused(r"y_proba = coordinates 'k' = 1, 'c' = 0: .*\.drop_vars", occurred, both.sel(k=1).assign_coords(c=0))
+    check(occurred, both.sel(k=1).assign_coords(fold=0), right)
     words = np.where(occurred, "fraud", "legit")
     named = both.assign_coords(k=["legit", "fraud"])
     for name in ("legit", "fraud"):

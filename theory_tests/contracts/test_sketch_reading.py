@@ -338,3 +338,16 @@ def test_chunks_mean_the_same_classes_or_are_refused(case: str) -> None:
             continue
         assert read
         assert again.result(method="risk").calibration_error == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("make", [lambda **options: CalibrationSketch(2, generator="brier", **options), lambda **options: CalibrationMonitor(2, **options)], ids=["sketch", "monitor"])
+def test_the_first_column_may_be_of_the_first_class_that_is_listed(make: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    words, column = np.array(["no", "yes", "yes"]), pd.Series([0.1, 0.8, 0.9], name="yes")
+    with pytest.raises(ValueError, match=r"named 'yes', .*: expected the probability of 'no', the last label; pass labels=\['no', 'yes'\] from the start"):
+        make(labels=["yes", "no"]).update(words, column)
+    make(labels=["no", "yes"]).update(words, column)
+    after = make(labels=["yes", "no"])
+    after.update(words, 1 - column.to_numpy())
+    with pytest.raises(ValueError, match="'no', as in rows before; pass the same column"):
+        after.update(words, column)

@@ -15,6 +15,7 @@ from propercal._data.classes.labels import Classes, have_text, is_called_as_mode
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names, is_hashable
 from propercal._data.words.messages import bad_value, some_names, warn
+from propercal._data.words.of_rows import are_names_of_models, is_of_rows
 from propercal._data.words.opposed import are_of_models, are_of_two_classes
 from propercal._data.words.other_words import say_another_order
 from propercal._data.words.tokens import are_alike_but_for_numbers, key, negates, numberings
@@ -79,19 +80,34 @@ def numbers_rows(name: Any) -> bool:
     return words in _ROW_NUMBERS or bool(_IS_NONE.search(words))
 
 
-def check_logits(
-    classes: Classes, columns: Sequence[Any] | None, called: Names, *, are_all: bool
-) -> None:
+def check_logits(classes: Classes, proba: Held, called: Names, *, are_all: bool) -> None:
     """Raise or warn if columns of logits are none of a class: there is no sum of 1 to tell.
 
     `are_all` says that there are no other rows, which may be of the classes that these lack.
     """
-    if columns is None or classes.codes is None:
+    columns = proba.columns
+    if classes.codes is None:
+        return
+    by_place = columns is None and (classes.by_order or proba.numbered)
+    if by_place and (is_of_rows(proba.dim) or proba.dim == "quantile"):
+        raise _of_models(f"logits along {proba.dim!r}", called)
+    if columns is None:
         return
     occurred = set(classes.codes.tolist())
     check_names_of_logits(columns, {classes.names[i] for i in occurred}, called)
     if are_all:
         warn_of_absent(columns, occurred, called)
+
+
+def _of_models(found: str, called: Names) -> ValueError:
+    """Build the error for logits that are by name those of several models, members or times."""
+    return bad_value(
+        called.proba,
+        found,
+        "those of classes, over which a softmax is taken",
+        "pass one of them if they are of several models, or labels=[...], the class of every "
+        "column in order",
+    )
 
 
 def check_names_of_logits(columns: Sequence[Any], labels: Collection[Any], called: Names) -> None:
@@ -104,6 +120,8 @@ def check_names_of_logits(columns: Sequence[Any], labels: Collection[Any], calle
             "logits of classes alone",
             "drop it, or pass labels=[...] if it is that of a class",
         )
+    if are_names_of_models(columns) and {*keys(columns)}.isdisjoint(map(key, labels)):
+        raise _of_models(f"columns of logits named {some_names(columns)}", called)
 
 
 def absent(columns: Sequence[Any], occurred: Collection[int]) -> list[Any]:

@@ -15,6 +15,7 @@ from propercal._data.classes.counting import without_void
 from propercal._data.classes.from_zero import are_numbered_from_0
 from propercal._data.classes.naming import Given, Naming
 from propercal._data.inputs.attributes import check_lists
+from propercal._data.inputs.codes import by_names
 from propercal._data.inputs.holders import Held, hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, read_numpy
 from propercal._data.inputs.settings import Known
@@ -181,7 +182,7 @@ def _read(
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
-    values = _checked(values, held, called)
+    values = _as_named(_checked(values, held, called), held, naming)
     uniques, inverse = _different(values)
     held = without_void(held, naming.n_classes, ignore_index)
     names = naming.of_values(uniques, values, held)
@@ -215,6 +216,12 @@ def _read(
         order=tuple(order),
         columns=tuple(naming.columns or ()),
     )
+
+
+def _as_named(values: npt.NDArray[Any], held: Held, naming: Naming) -> npt.NDArray[Any]:
+    """Return members of an Enum under their names, if classes are called so."""
+    target = naming.labels or naming.columns or (naming.pos_label, naming.name)
+    return by_names(values, held.members, target) if held.members else values
 
 
 def _different(values: npt.NDArray[Any]) -> tuple[list[Any], npt.NDArray[np.intp]]:

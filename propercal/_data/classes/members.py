@@ -13,6 +13,7 @@ from propercal._data.classes.columns import numbers_rows
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value
+from propercal._data.words.of_rows import STATISTICS
 from propercal._data.words.tokens import are_alike_but_for_numbers, content, key, tokens
 
 #: Names of what came true, in lower case.
@@ -32,20 +33,19 @@ _OF_ROWS = _OF_SAMPLING | {
     *("step", "station", "site", "location", "lat", "latitude", "lon", "longitude", "altitude"),
     "elevation",
 }
-#: Words of what is computed of a distribution; the first ones are no quantiles either.
-_MOMENTS = {
-    *("mean", "average", "avg", "std", "sd", "stdev", "sigma", "variance", "var", "spread"),
-    *("loc", "scale", "count", "skew", "kurtosis", "iqr"),
-}
+#: Words of what is computed of a distribution, beside statistics, which are no quantiles either.
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
+#: Words of quantiles, and of the ends of intervals.
+_QUANTILES = {"q", "ql", "quantile", "quantiles", "percentile", "tau", "median"}
+_LOWER, _UPPER = {"lo", "low", "lower", "l", "lb"}, {"hi", "high", "upper", "u", "ub"}
 #: Words of a forecast as a whole.
 _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 
 #: What names say that columns are not, and words that none of them consists of.
 _NONE_OF = {
     "activations": (LABELS | _OF_SAMPLING, set[str]()),
-    "members": (_OUTCOMES | _OF_ROWS, _MOMENTS | _ORDER_STATISTICS),
-    "quantiles": (_OUTCOMES | _OF_ROWS, _MOMENTS),
+    "members": (_OUTCOMES | _OF_ROWS, STATISTICS | _ORDER_STATISTICS),
+    "quantiles": (_OUTCOMES | _OF_ROWS, STATISTICS),
 }
 
 
@@ -68,6 +68,14 @@ def check_members(
                 f"columns of {what} alone",
                 f"drop it, or rename it if it is one of the {what}",
             )
+
+
+def name_quantiles(names: Sequence[object]) -> bool:
+    """Tell whether names say that columns are quantiles, or ends of intervals of some level."""
+    said = [set(tokens(each)) for each in names]
+    numbered = [each for each in said if any(isinstance(x, int | float) for x in each)]
+    ends = [any(each & words for each in numbered) for words in (_LOWER, _UPPER)]
+    return all(ends) or (len(numbered) > 1 and all(each & _QUANTILES for each in said))
 
 
 def _name_of(values: Any) -> Any:

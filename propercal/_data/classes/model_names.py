@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from propercal._data.inputs.holders import Held, is_labelled
 from propercal._data.inputs.reading import Names
-from propercal._data.rows.coordinates import texts_of
+from propercal._data.rows.scalars import texts_of
 from propercal._data.words.messages import bad_value
 
 

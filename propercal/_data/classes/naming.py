@@ -287,12 +287,15 @@ class Naming:
         """Raise where numbers would count columns that a coordinate numbers in another order."""
         for name, codes in self.codes.items():
             if {key(each) for each in uniques} <= {key(each) for each in codes}:
+                drop = f".sortby({name!r}), drop it by .drop_vars({name!r})"
+                index = ("a categorical index", ".sort_index(axis=1)")
+                what, how = index if name is None else (f"a coordinate {name!r}", drop)
                 raise bad_value(
                     self.called.proba,
-                    f"a coordinate {name!r} that numbers classes as {some_names(codes)}",
+                    f"{what} that numbers classes as {some_names(codes)}",
                     f"classes in the order of these numbers, as {self.called.labels} counts them",
-                    f"select them in that order, such as by .sortby({name!r}), drop it by "
-                    f".drop_vars({name!r}), or pass labels=[...], the class of every column",
+                    f"select them in that order, such as by {how}, or pass labels=[...], the class "
+                    "of every column",
                 )
 
     def _unmatched(self, found: str) -> ValueError:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import to_numpy
 from propercal._data.dependence.blocks import block_length, check_series
 from propercal._data.dependence.group_names import (
     check_not_rounded,
@@ -23,7 +24,8 @@ from propercal._data.dependence.group_names import (
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
-from propercal._data.predictions.alignment import align
+from propercal._data.predictions.alignment import Aligned, align
+from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
 from propercal._data.predictions.predictions import Predictions, validate
 from propercal._data.rows.layout import Layout
 from propercal._data.rows.rows import check_others, in_order_of
@@ -73,9 +75,26 @@ def validate_groups(
         weight = align(y_true, y_proba, sample_weight, layout=layout, called=names).weight
         assert weight is not None  # noqa: S101
         check_in_one_order(held.weight, weight, argument, names.weight, names)
+    doubt_order(found, held, called)
     with in_any_order(unordered):
         labels = labels_of_rows(held.weight, n, found, argument)
     return numbered_groups(found, labels, argument)
+
+
+def doubt_order(found: Predictions, held: Aligned, called: Names) -> None:
+    """Warn where rows of which one side has an index are rather in the order of groups.
+
+    Groups are what `held` has as weights.
+    """
+    told = held.weight is None or held.weight.places is None
+    if told or found.classes.codes is None or not have_index_of_one(held.labels, held.proba):
+        return
+    n = found.classes.n_samples
+    used = np.zeros(n, dtype=bool)
+    used[found.rows] = True
+    log_prob = np.zeros((n, found.n_classes))
+    log_prob[found.rows] = to_numpy(found.log_prob)
+    doubt_rows((log_prob, None), found.classes, used, held, called)
 
 
 def check_groups(groups: object, blocks: object, *data: object) -> None:

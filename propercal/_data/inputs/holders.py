@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from propercal._array import is_array, is_numpy, like, namespace
 from propercal._data.inputs.attributes import Lists, lists_of
+from propercal._data.inputs.codes import codes_of, members_of
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
-from propercal._data.inputs.reading import is_missing, read_array
+from propercal._data.inputs.reading import WIDE, is_missing, read_array
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import count_up, named
 from propercal._typing import Array
@@ -40,7 +41,9 @@ class Held:
     numbered: bool = False
     """Whether names of columns are numbers from 0, which are more than a library's own count."""
     codes: Mapping[Hashable, Sequence[Any]] = field(default_factory=dict)
-    """Coordinates of other names that number the columns of a labelled array, and do not ascend."""
+    """Coordinates of other names that number the columns of a labelled array, and do not ascend.
+
+    Under None stand the codes of a categorical index of columns."""
     rows: Any = None
     """A pandas index of the rows, where it is more than a default range."""
     counted: bool = False
@@ -51,8 +54,12 @@ class Held:
     """Another range that a table of pyarrow notes of one of pandas: rows may since have moved."""
     others: Mapping[Hashable, Any] = field(default_factory=dict)
     """Coordinates of other names along the rows, of a labelled array."""
+    dim: Hashable = None
+    """The dimension of a labelled array that its columns lie along."""
     name: Any = None
     """The name of a single column."""
+    members: Mapping[Any, str] = field(default_factory=dict)
+    """The names of values that are those of members of an Enum."""
     table: bool = False
     """Whether that column is a table."""
     first: bool = False
@@ -105,6 +112,11 @@ def hold(argument: str, values: object) -> Held:
     """Return what `values` hold, or raise."""
     if isinstance(values, Held):
         return values
+    held, members = _hold(argument, values), members_of(values)
+    return replace(held, members=members) if members else held
+
+
+def _hold(argument: str, values: object) -> Held:
     if type(values).__module__.partition(".")[0] == "narwhals":
         # What it wraps may have an index.
         values = values.to_native()  # type: ignore[attr-defined]
@@ -205,7 +217,13 @@ def _of_pandas(argument: str, values: Any) -> Held:
     numbered = found is None and not is_default(values.columns)
     if getattr(values.columns, "ordered", False):
         held = replace(held, categories=tuple(values.columns.categories), ordered=True)
-    return replace(held, columns=found, numbered=numbered, along=values.columns.name)
+    return replace(
+        held,
+        columns=found,
+        numbered=numbered,
+        along=values.columns.name,
+        codes=codes_of(values.columns),
+    )
 
 
 def _categorical(argument: str, held: Held, values: Any) -> Held:
@@ -382,7 +400,7 @@ def _of_series(argument: str, series: Any) -> Held:
     if isinstance(dtype, nw.Categorical):
         # In the order in which they came up, which means nothing.
         return Held(read_array(argument, series.cast(nw.String).to_numpy()), name=name)
-    if isinstance(dtype, nw.List | nw.Array | nw.Struct):
+    if isinstance(dtype, nw.List | nw.Array | nw.Struct) or str(dtype) in WIDE:
         values: Any = np.empty(len(series), dtype=object)
         values[:] = series.to_list()
     else:

@@ -37,6 +37,8 @@ class Names:
 
 #: Arguments whose values are names, as times are too.
 _OF_NAMES = {"groups", "clusters"}
+#: Integers that NumPy has no type for.
+WIDE = {"Int128", "UInt128"}
 #: As most functions call them.
 USUAL_NAMES = Names()
 
@@ -105,19 +107,33 @@ def read_array(argument: str, values: object) -> Array:
             argument,
             f"a {type(values).__name__}",
             "an array, a tensor, a series or a list",
-            "convert it to one, a dict of columns by pandas.DataFrame"
-            if isinstance(values, dict)
-            else "convert it to one",
+            _conversion(values),
         )
     if isinstance(values, list | tuple):
         _check_masks_of_rows(argument, values)
     try:
-        plain = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        given = as_python(values)
+        plain = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     except (ValueError, TypeError, RuntimeError) as error:
         raise _ragged(argument, values) from error
     if plain.dtype.kind in "US" and not hasattr(values, "dtype"):
         plain = _texts(values, plain)
     return _plain(argument, plain)
+
+
+def _conversion(values: object) -> str:
+    """Say how to make an array of what is none."""
+    if isinstance(values, dict):
+        return "convert it to one, a dict of columns by pandas.DataFrame"
+    if isinstance(values, set | frozenset):
+        return "pass a list in the order that is meant: a set has none"
+    return "convert it to one"
+
+
+def as_python(values: Any) -> Any:
+    """Return integers that NumPy has no type for as those of Python, and other data as they are."""
+    wide = str(getattr(values, "dtype", "")) in WIDE
+    return np.array(values.to_list(), dtype=object) if wide else values
 
 
 def _times_as_names(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -307,5 +323,8 @@ def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tup
             if is_missing(value):
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):
-                fix = "make them columns, as pandas.DataFrame.from_records does"
+                rows = "list(...)"
+                if values.ndim == 2 and {"label", "score"} <= value.keys():
+                    rows = "[{each['label']: each['score'] for each in row} for row in ...]"
+                fix = f"make them columns, by pandas.DataFrame({rows}); in pyarrow, of .to_pylist()"
     return found, "real numbers", fix

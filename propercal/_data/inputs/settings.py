@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.inputs.codes import members_of
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.words.messages import bad_value, some_names
@@ -41,9 +42,10 @@ def check_bandwidth(bandwidth: object) -> float:
 
 def check_random_state(random_state: Any) -> Any:
     """Return `random_state` if NumPy takes it as a seed or a generator, or raise."""
+    # NumPy makes rows of a matrix for ever.
+    seeds = not isinstance(random_state, bool | np.bool_ | np.matrix)
     try:
-        np.random.default_rng(random_state)
-        seeds = not isinstance(random_state, bool | np.bool_)
+        np.random.default_rng(random_state if seeds else None)
     except (TypeError, ValueError):
         seeds = False
     if not seeds:
@@ -81,6 +83,14 @@ def names_given(labels: Any) -> npt.NDArray[Any]:
 
     Arrays of pyarrow copy no text unless they are asked to.
     """
+    if isinstance(labels, Mapping):
+        raise bad_value(
+            "labels",
+            f"a {type(labels).__name__}",
+            "a list of the class of every column, in the order of the columns",
+            "pass [labels[i] for i in range(len(labels))] of names by number, or the list of keys "
+            "if these are the classes in order",
+        )
     values = read_numpy("labels", labels.to_pylist() if hasattr(labels, "to_pylist") else labels)
     index = _index_of(labels)
     numbers = [plain(each) for each in index or ()]
@@ -99,9 +109,11 @@ def names_given(labels: Any) -> npt.NDArray[Any]:
 
 
 def _index_of(labels: Any) -> list[Any] | None:
-    """Return what a series, or a labelled array, calls the places of its values."""
+    """Return what a series, a labelled array, or an Enum calls the places of its values."""
     if is_labelled(labels):
         return labels.indexes[labels.dims[0]].tolist() if len(labels.indexes) == 1 else None
+    if members := members_of(labels):
+        return [members[each] for each in np.ravel(read_numpy("labels", labels)).tolist()]
     index = getattr(labels, "index", None) if hasattr(type(labels), "iloc") else None
     return None if index is None else list(index.tolist())
 
@@ -119,14 +131,16 @@ def check_names(
     if labels is None:
         return None
     values = names_given(labels)
-    own, names_of_columns = (
-        [key(each) for each in given or ()] for given in (_index_of(labels), columns)
+    given, known = _index_of(labels) or [], list(columns or [])
+    own, wanted = (
+        [each.lower() if isinstance(each, str) else each for each in map(key, names)]
+        for names in (given, known)
     )
-    if own != names_of_columns and set(own) == set(names_of_columns):
+    if own != wanted and set(own) == set(wanted):
         raise bad_value(
             "labels",
-            f"{values.tolist()} of the columns {some_names(own)}",
-            f"the order of those of {called.proba}, {some_names(names_of_columns)}",
+            f"{values.tolist()} of the columns {some_names(given)}",
+            f"the order of those of {called.proba}, {some_names(known)}",
             "bring both into one order",
         )
     names = tuple(np.atleast_1d(values).tolist())

@@ -27,6 +27,7 @@ from propercal._data.classes.other_readings import (
     doubt_marks,
     some_rows_of,
 )
+from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
@@ -55,7 +56,8 @@ def doubt(
     rows = slice(None) if used is None else used
     said = False
     if classes.in_doubt and log_rest is None:
-        said = _doubt_count(to_numpy(prob)[rows], classes, used, names)
+        zero = _has_zero_left_out(held.labels, used)
+        said = _doubt_count(to_numpy(prob)[rows], classes, used, names, zero=zero)
     if by_place and not said:
         shape = held.labels.values.shape
         marks = len(shape) == 2 and shape[1] > 1
@@ -67,15 +69,27 @@ def doubt(
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     if one_index and not said:
-        doubt_rows((log_prob, log_rest), classes, used, (held.labels, held.proba), names)
+        doubt_rows((log_prob, log_rest), classes, used, held, names)
 
 
-def _doubt_count(prob: npt.NDArray[Any], classes: Classes, used: Used, names: Names) -> bool:
-    """Warn, and tell, where labels without a 0 may be counted from 1."""
+def _has_zero_left_out(labels: Held, used: Used) -> bool:
+    """Tell whether a row that does not count has the label 0, from which classes are counted."""
+    values = to_numpy(labels.values)
+    left = values[:0] if used is None or len(used) != len(values) else values[~used]
+    return bool(left.dtype.kind in "iuf" and (left == 0).any())
+
+
+def _doubt_count(
+    prob: npt.NDArray[Any], classes: Classes, used: Used, names: Names, *, zero: bool
+) -> bool:
+    """Warn, and tell, where labels without a 0 may be counted from 1, unless others have a `zero`.
+
+    It may be the label of no class, too.
+    """
     assert classes.codes is not None  # noqa: S101
     label, k = classes.codes if used is None else classes.codes[used], prob.shape[1]
     occurring = set(label.tolist())
-    if are_in_doubt(occurring, k):
+    if are_in_doubt(occurring, k) and not zero:
         return warn_of_no_zero(float(prob[:, 0].sum()), k, names.labels, names.proba)
     nats = evidence_of_shift(prob, label)
     return warn_of_shift(nats, occurring, k, names.labels, names.proba)

@@ -2,7 +2,8 @@
 
 They stand side by side, unless predictions say that they are to be sorted by the index, by one of
 its levels or by a coordinate: as pandas sorts values; by the numbers in texts, so that row_9 comes
-before row_10; or by the times that texts are.
+before row_10; or by the times that texts are. Or in the order of weights or groups that are matched
+with the index.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Sorted(NamedTuple):
     order: Order
     """Where each row of it was."""
     what: str
-    """What rows are sorted by, in words."""
+    """How rows are sorted, in words."""
     how: str
-    """How to sort them."""
+    """What to do."""
     index: Any
 
 
@@ -56,18 +57,19 @@ def doubt_rows(
     both: tuple[Any, Any],
     classes: Classes,
     used: npt.NDArray[np.bool_] | None,
-    sides: tuple[Held, Held],
+    sides: tuple[Held, Held, Held | None],
     called: Names,
 ) -> None:
     """Warn where rows of which one side has an index are rather in the order of that.
 
     `both` are the logarithms of predictions, and, of columns that are separate, those of what is
-    left of 1.
+    left of 1; `sides` are labels, predictions, and weights or groups.
     """
-    labels, proba = sides
-    held = labels if _says(labels) else proba
+    labels, proba, weight = sides
+    held, other = (labels, called.proba) if _says(labels) else (proba, called.labels)
     log_prob = both[0]
-    found = [each for each in orders_of(held) if len(each.order) == len(log_prob)]
+    orders = [*orders_of(held), *_order_of(weight, held, other, called)]
+    found = [each for each in orders if len(each.order) == len(log_prob)]
     if not found:
         return
     values = [np.maximum(to_numpy(each), FLOOR) for each in both if each is not None]
@@ -82,9 +84,17 @@ def doubt_rows(
         warn(
             f"{mine} has the index {some_of(best.index)}, and {its} has none: rows were read side "
             f"by side, though by {called.proba} labels are e^{nats:.0f} times as probable if "
-            f"{mine} is sorted by {best.what}. {best.how}, or pass .to_numpy() of it if rows stand "
-            "side by side."
+            f"{mine} is {best.what}. {best.how}."
         )
+
+
+def _order_of(weight: Held | None, held: Held, other: str, called: Names) -> list[Sorted]:
+    """Return the order that weights were given in, if it is another one than that of the index."""
+    if weight is None or weight.places is None:
+        return []
+    argument = called.labels if other == called.proba else called.proba
+    how = f"Give {other} the index of its rows, be it that of {argument} or of {called.weight}"
+    return [Sorted(np.argsort(weight.places), f"in the order of {called.weight}", how, held.rows)]
 
 
 def _gain(
@@ -122,7 +132,8 @@ def orders_of(held: Held) -> list[Sorted]:
         for order, by, fix in _orders_of(index, what, how):
             known = [np.arange(len(order)), *(each.order for each in found)]
             if not any(np.array_equal(order, each) for each in known):
-                found.append(Sorted(order, by, fix, index))
+                fix += ", or pass .to_numpy() of it if rows stand side by side"
+                found.append(Sorted(order, f"sorted by {by}", fix, index))
     return found
 
 

@@ -212,7 +212,7 @@ def validate(
     )
     check_beside(classes, n, n_columns, names)
     if from_logits and labels is None:
-        check_logits(classes, held.proba.columns, names, are_all=smallest > 1)
+        check_logits(classes, held.proba, names, are_all=smallest > 1)
     classes, (prob, log_prob, rest, log_rest), multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names, held.proba
     )

@@ -17,8 +17,8 @@ from propercal._data.words.messages import bad_value, some_rows, warn
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
-#: warning, unless the dtype's own rounding explains them.
-_LARGEST_DEVIATION = 0.1
+#: warning, unless the dtype's own rounding explains them. So are sums of 0.9 and 1.1 as computed.
+_LARGEST_DEVIATION = 0.1 + 1e-6
 #: Units that labelled arrays may say, of which 100 are certain.
 _PERCENT = {"%", "percent", "per cent", "pct", "percentage"}
 #: Rows whose sums are not all near 1 by chance.

@@ -15,6 +15,7 @@ from propercal._data.classes.columns import (
     OtherColumnsError,
     check_one_beside_two,
     check_single_columns,
+    is_shuffled,
     keys,
     name_columns,
     order_of_columns,
@@ -29,7 +30,7 @@ from propercal._data.rows.dimensions import Dimensions
 from propercal._data.rows.indexes import in_place, some_of
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.rows.rows import check_others, in_order_of, n_rows, unmatched
-from propercal._data.words.messages import bad_value, columns_said
+from propercal._data.words.messages import bad_value, columns_said, some_names
 
 
 def align_models(
@@ -48,7 +49,7 @@ def align_models(
     y_true, sample_weight, first, *others = collected(y_true, sample_weight, *y_proba)
     aligned = align_all(y_true, (first, *others), sample_weight, layout=layout, called=called)
     check_model_names((first, *others), [each.proba for each in aligned], called)
-    a, *rest = _in_order_of_numbers(aligned)
+    a, *rest = _beside_single_columns(aligned)
     for (one, names), (two, others_names) in permutations(zip((a, *rest), called, strict=True), 2):
         if not _are_listed(two.proba, labels):
             check_one_beside_two(one.proba, two.proba, two.labels, (names, others_names))
@@ -63,19 +64,22 @@ def align_models(
     ]
 
 
-def _in_order_of_numbers(models: list[Aligned]) -> list[Aligned]:
-    """Return columns 1, 0 as 0, 1 beside a single column, which is of class 1, if labels name them.
+def _beside_single_columns(models: list[Aligned]) -> list[Aligned]:
+    """Return columns 1, 0 as 0, 1, and yes, no as no, yes, beside single columns, by their names.
 
-    A single column has no order that could be another one.
+    A single column has no order that could be another one. Several without names have.
     """
-    if not any(tuple(each.proba.values.shape)[1:] in ((), (1,)) for each in models):
+    single = [tuple(each.proba.values.shape)[1:] in ((), (1,)) for each in models]
+    named = [each.proba.columns is not None for each in models]
+    if not any(single) or not all(map(any, zip(single, named, strict=True))):
         return models
     found = []
     for each in models:
         names, values = each.proba.columns, each.proba.values
-        if names is not None and keys(names) == ["1", "0"] and name_columns(each.labels, names):
-            turned = namespace(values).take(values, like([1, 0], values), axis=1)
-            each = each._replace(proba=replace(each.proba, values=turned, columns=names[::-1]))
+        turned = names is not None and len(names) == 2 and is_shuffled(names)
+        if names is not None and turned and name_columns(each.labels, names):
+            values = namespace(values).take(values, like([1, 0], values), axis=1)
+            each = each._replace(proba=replace(each.proba, values=values, columns=names[::-1]))
         found.append(each)
     return found
 
@@ -119,18 +123,16 @@ def _check_placed(
     y_proba: Sequence[object],
     called: Sequence[Names],
 ) -> None:
-    """Refuse rows without names beside two orders of several dimensions.
-
-    Of one dimension, what has no names stands in the order of the labels.
-    """
+    """Refuse rows without names beside labels and predictions in different orders."""
     moved = [each.moved for each in placed]
-    if not (any(moved) and is_labelled(y_true) and y_true.ndim > 1):  # type: ignore[attr-defined]
+    if not any(moved):
         return
+    several = is_labelled(y_true) and y_true.ndim > 1  # type: ignore[attr-defined]
     other = called[moved.index(True)].proba
     for own, each, given, names in zip(moved, placed, y_proba, called, strict=True):
         proba = each.rows.proba
         # Of several dimensions, names say which is which.
-        named = is_labelled(given) and given.ndim > 2  # type: ignore[attr-defined]
+        named = several and is_labelled(given) and given.ndim > 2  # type: ignore[attr-defined]
         if not own and not named and proba.rows is None and not proba.others:
             found = "a default index" if proba.counted else "no index"
             raise unmatched(names.proba, found, f"{names.labels} and {other}")
@@ -215,6 +217,8 @@ def _with_columns_of(
 ) -> Held:
     """Return `held` with its columns in the order of those of the first, where both have names."""
     held, other = _as_listed(held, first.proba, labels), _as_listed(first.proba, held, labels)
+    _check_order_of_labels(held, other, first.labels, called[::-1])
+    _check_order_of_labels(other, held, first.labels, called)
     try:
         order = order_of_columns(other.columns, held.columns)
     except OtherColumnsError as error:
@@ -236,6 +240,24 @@ def _with_columns_of(
         )
     values = namespace(held.values).take(held.values, like(order, held.values), axis=1)
     return replace(held, values=values, columns=other.columns, turned=held.columns)
+
+
+def _check_order_of_labels(
+    held: Held, other: Held, labels: Held, called: tuple[Names, Names]
+) -> None:
+    """Refuse columns without names beside names and labels that have classes in two orders."""
+    said = labels.columns if labels.categories is None else labels.categories
+    names = None if held.columns is not None else other.columns
+    if said is None or names is None or keys(said) == keys(names):
+        return
+    if len(said) == len(names) and {*keys(said)} == {*keys(names)}:
+        raise bad_value(
+            called[0].proba,
+            "columns without names",
+            f"names: {called[0].labels} has classes in the order {some_names(said)}, "
+            f"{called[1].proba} in that of {some_names(names)}, and nothing says which it has",
+            "name its columns by classes",
+        )
 
 
 def _are_listed(held: Held, labels: object) -> bool:

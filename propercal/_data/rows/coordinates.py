@@ -12,7 +12,7 @@ from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
 from propercal._data.rows.indexes import Order, agree, in_place, order_of, some_of, with_levels
 from propercal._data.rows.rows import check_same_times
 from propercal._data.words.messages import bad_value
-from propercal._data.words.tokens import content, is_number, key, named, of_class_0
+from propercal._data.words.tokens import named
 
 
 def in_any_order(values: Any) -> Any:
@@ -170,78 +170,6 @@ def _only_names(values: Any, dim: Hashable) -> Any:
     others = [each for each in others_along(values, dim).values() if own is None or is_text(each)]
     alike = others and all(each.equals(others[0]) for each in others)
     return others[0] if alike else own
-
-
-def scalars_of(values: Any) -> dict[Hashable, Any]:
-    """Return the coordinates without a dimension, which xarray keeps of what was selected."""
-    return {n: each.item() for n, each in values.coords.items() if not each.dims and each.size}
-
-
-def selected(argument: str, values: Any, classes: Sequence[Any]) -> Any:
-    """Return the class that a vector was selected by; None for none, or raise for several.
-
-    A number is that of a class where these are 0 and 1; others may number anything.
-    """
-    known = {key(each) for each in classes}
-    usual = known <= {"0", "1"}
-    found = {
-        name: value
-        for name, value in scalars_of(values).items()
-        if (key(value) in known or of_class_0(value)) and (usual or not is_number(value))
-    }
-    if len({key(each) for each in found.values()}) > 1:
-        raise bad_value(
-            argument,
-            f"coordinates {', '.join(f'{name!r} = {v!r}' for name, v in found.items())}",
-            "to know which of them is the class that it is the probability of",
-            "drop the others by .drop_vars",
-        )
-    return next(iter(found.values()), None)
-
-
-def texts_of(values: Any) -> list[str]:
-    """Return the words that an array was selected by."""
-    return [each for each in scalars_of(values).values() if isinstance(each, str)]
-
-
-def check_selected(argument: str, values: Any, other: Any, other_argument: str) -> None:
-    """Raise if both were selected by different words, or numbers 0 and 1, of one coordinate."""
-    theirs = scalars_of(other)
-    for name, value in scalars_of(values).items():
-        wanted = theirs.get(name, value)
-        texts = isinstance(value, str) and isinstance(wanted, str)
-        told = texts and content(value) and content(wanted)
-        if value != wanted and (told or {value, wanted} == {0, 1}):
-            raise bad_value(
-                argument,
-                f"an array selected by {name!r} = {value!r}",
-                f"{wanted!r}, as {other_argument} was",
-                f"select the same of both, or drop the coordinate by .drop_vars({name!r})",
-            )
-
-
-def check_place(
-    argument: str, values: Any, reference: Any, dim: Hashable, other: str, *, words: bool
-) -> None:
-    """Raise if an array was selected at one place of a dimension along which another has others.
-
-    With `words`, only one in words says so: what does not change may be kept of any one time.
-    """
-    if dim in values.dims or dim not in scalars_of(values):
-        return
-    import pandas as pd
-
-    own = pd.Index([values.coords[dim].to_numpy()[()]])
-    places = coordinate(reference, dim)
-    told = is_text(own) if words else places is not None or reference.sizes[dim] > 1
-    if told and (places is None or order_of(own, places) is None):
-        raise bad_value(
-            argument,
-            f"an array selected by {dim!r} = {own[0]!s}",
-            f"the places along {dim!r} that {other} has",
-            f"select the same of both, or drop the coordinate by .drop_vars({dim!r}) if it holds "
-            "at all of them",
-        )
 
 
 def is_text(index: Any) -> bool:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from propercal._array import namespace
+from propercal._data.inputs.codes import codes_of
 from propercal._data.inputs.holders import Held, hold, is_labelled
 from propercal._data.inputs.reading import Names, read_array, read_numpy
 from propercal._data.rows.coordinates import (
     check_grids,
-    check_selected,
     classes_of,
     coordinate,
     index_of,
@@ -22,14 +22,12 @@ from propercal._data.rows.coordinates import (
     order_by_levels,
     others_along,
     others_of_rows,
-    scalars_of,
-    selected,
     tells,
-    texts_of,
 )
 from propercal._data.rows.indexes import Order, are_equal, in_place
 from propercal._data.rows.layout import Layout, all_counted, listed, said, some_dims, told
 from propercal._data.rows.rows import unmatched
+from propercal._data.rows.scalars import check_selected, may_name_class, scalars_of, selected
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import named, number_otherwise
 
@@ -89,6 +87,9 @@ class Dimensions:
         labels, proba = self._rows(called.labels, y_true), self._rows(called.proba, y_proba)
         if weight is None:
             return labels, proba, None
+        for name, other in ((called.labels, y_true), (called.proba, y_proba)):
+            if is_labelled(weight) and is_labelled(other):
+                check_selected(called.weight, weight, other, name, weight=True)
         held = self._weight(weight)
         told = self.reference is not None or not labels.rows is proba.rows is None
         if is_labelled(weight) and weight.ndim > 1 and not told:  # type: ignore[attr-defined]
@@ -151,17 +152,21 @@ class Dimensions:
                 f"those of the samples, {some_dims(self.samples)}",
                 "rename them, or pass sample_dims=... and class_dim=...",
             )
+        order = None
         for dim in self.samples:
             if dim in missing:
                 along = coordinate(self.reference, dim)
                 size = self.reference.sizes[dim]
                 values = values.expand_dims({dim: size if along is None else along})
             else:
-                values = self._inorder_of(argument, values, dim)
+                order = order_along(argument, values, self.reference, dim, self._other)
+                values = values if order is None else values.isel({dim: order})
         check_grids(argument, values, self.reference, self._other)
-        return self._held(
-            argument, values, self.samples, self.classes if self.classes in dims else None
-        )
+        classes = self.classes if self.classes in dims else None
+        held = self._held(argument, values, self.samples, classes)
+        # Of labels and predictions it is told otherwise.
+        moved = argument == self.called.weight and dims == self.samples and len(dims) == 1
+        return replace(held, places=order) if moved else held
 
     @property
     def _other(self) -> str:
@@ -192,6 +197,7 @@ class Dimensions:
         held = replace(held, values=array, rows=rows, others=others, along=classes)
         if classes is None:
             return held if argument == self.called.weight else self._named(argument, held, values)
+        held = replace(held, dim=classes)
         names = classes_of(argument, values, classes)
         if names is None:
             return held
@@ -202,7 +208,7 @@ class Dimensions:
         numbered = columns is None and type(names).__name__ != "RangeIndex"
         along = {name: each.tolist() for name, each in others_along(values, classes).items()}
         codes = {name: each for name, each in along.items() if number_otherwise(each)}
-        return replace(held, columns=columns, numbered=numbered, codes=codes)
+        return replace(held, columns=columns, numbered=numbered, codes=codes_of(names) | codes)
 
     def _named(self, argument: str, held: Held, values: Any) -> Held:
         """Note the class that a vector was selected by."""
@@ -210,9 +216,11 @@ class Dimensions:
             return held
         if argument == self.called.proba:
             occurred = _values(self.called.labels, self.labels)
-            name = selected(argument, values, occurred)
+            name = selected(argument, values, occurred, self.labels)
         else:
-            said = [*([held.name] if isinstance(held.name, str) else []), *texts_of(values)]
+            other = None if self.reference is self.labels else self.reference
+            words = may_name_class(values, other).values()
+            said = [each for each in (held.name, *words) if isinstance(each, str)]
             name = " ".join(said) or None
         return held if name is None else replace(held, name=name)
 

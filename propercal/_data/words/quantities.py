@@ -85,13 +85,13 @@ def _of_sizes(names: Sequence[Any]) -> tuple[float, ...] | None:
 
 
 def _of_days(names: Sequence[Any]) -> tuple[float, ...] | None:
-    """Return days from Monday on, or from Sunday on if they are in order then."""
+    """Return days from Monday on, or from Sunday, or another for all, if they are in order then."""
     found = [_DAY.fullmatch(str(each[0])) if len(each) == 1 else None for each in distinct(names)]
     days = [_DAYS.index(each[1]) for each in found if each is not None]
     if len(days) < len(names) or not days:
         return None
-    # A week may begin on Sunday.
-    for first in (0, 6):
+    # A week may begin on Sunday, and all of it anywhere.
+    for first in (0, 6) if len(days) < len(_DAYS) else range(len(_DAYS)):
         number = tuple(float((each - first) % 7) for each in days)
         if list(number) in (sorted(number), sorted(number, reverse=True)):
             break

@@ -40,6 +40,8 @@ _OF_CLASS_0 = re.compile(
 )
 #: Signs of a complement: ¬y, !y, y != 1, 1 − p, y-.
 COMPLEMENT = re.compile(r"[¬!~≠]|(?<!\w)1\s*[-−]\s*[^\W\d]|[-−][\s)\]}]*$")
+#: A time of day, or a span of days and hours, whose numbers are of no class.
+_CLOCK = re.compile(r"(?:-?\d+ days?,? [-+]?)?(?<!\d)\d\d?:\d\d(?::\d\d(?:\.\d+)?)?(?!\d)")
 #: Words of what a column is for, which say nothing of the class.
 OF_USE = set(
     re.findall(
@@ -65,7 +67,7 @@ OF_MODELS = set(
     )
 )
 #: Of these, words that a number counts from 0 on, which is then none of class 0.
-_COUNTED = {"model", "fold", "seed", "run", "version", "v", "split", "repeat", "epoch", "ensemble"}
+COUNTED = {"model", "fold", "seed", "run", "version", "v", "split", "repeat", "epoch", "ensemble"}
 #: Other words of labels and models, which name no class.
 OF_NO_CLASS = (
     SETS_OF_ROWS
@@ -93,6 +95,9 @@ def plain(name: Any) -> Any:
     """Return whole numbers, also where they are written as text, as integers; None for no value."""
     if isinstance(name, Enum):
         name = name.value
+    if isinstance(name, np.datetime64 | np.timedelta64):
+        # Of nanoseconds it would be a number.
+        name = name.astype(f"{name.dtype.kind}8[us]")
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, bool | Integral):
@@ -212,11 +217,11 @@ def of_class_0(name: Any) -> bool:
     """Tell whether a name is one that the probability of class 0, or −1, may have."""
     if COMPLEMENT.search(str(name)) or (len(content(name)) == 1 and content(name)[0] in _REST):
         return True
-    said = tokens(name)
+    said = tokens(_CLOCK.sub(" ", str(plain(name))))
     return any(
         bool(_OF_CLASS_0.fullmatch(each))
         if isinstance(each, str)
-        else each in (0, -1) and before not in _COUNTED
+        else each in (0, -1) and before not in COUNTED
         for before, each in zip((None, *said), said, strict=False)
     )
 

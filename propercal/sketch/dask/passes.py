@@ -266,7 +266,7 @@ def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> Non
     """Look at columns that no row is of the class of, as in memory."""
     found, columns = occurred(state, plan.notion, whole.occurred), blocks.said[1].columns
     said = False
-    if plan.counted and not (blocks.single or blocks.lists_0):
+    if plan.counted and not (blocks.single or blocks.lists_0 or 0 in whole.labels.others):
         said = check_for_zero(found, plan.n_classes, plan.labels, columns)
     if True not in whole.separate:
         named = None if columns is None else list(columns)
