@@ -38,8 +38,8 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
             argument,
             f"{found}, as quantiles{' of these levels' if names else ''} are",
             "members, which are equally likely",
-            f"pass them as {argument.replace('ensemble', 'quantiles')}=..., or rename them if they "
-            "are members",
+            f"pass them as {argument.replace('ensemble', 'quantiles')}=..., with levels=[...] "
+            "unless names say them, or rename them if they are members",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,10 @@ def name_quantiles(names: Sequence[object]) -> bool:
     said = [set(tokens(each)) for each in names]
     numbered = [each for each in said if any(isinstance(x, int | float) for x in each)]
     ends = [any(each & words for each in numbered) for words in (_LOWER, _UPPER)]
-    return all(ends) or (len(numbered) > 1 and all(each & _QUANTILES for each in said))
+    # Numbers one after the other are those of members.
+    numbers = sorted(x for each in numbered for x in each if isinstance(x, int | float))
+    counted = all(after - before == 1 for before, after in pairwise(numbers))
+    return all(ends) or (not counted and all(each & _QUANTILES for each in said))
 
 
 def _name_of(values: Any) -> Any:
