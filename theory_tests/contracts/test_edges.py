@@ -240,10 +240,11 @@ def test_weight_zero_removes_an_impossible_event_too() -> None:
         same(terms(y, p, notion=notion, sample_weight=w), terms(y[keep], p[keep], notion=notion))
 
 
-@pytest.mark.parametrize("bandwidth", [1e-9, 1e-6, 1e9])
-@pytest.mark.parametrize("kernel", ["dirichlet", "quantile-bins"])
+@pytest.mark.parametrize(
+    ("kernel", "bandwidth"), [("dirichlet", 1e-9), ("dirichlet", 1e9), ("quantile-bins", 1e-9), ("quantile-bins", 1.0)]
+)
 @pytest.mark.filterwarnings("ignore:y_proba has rows that sum", "ignore:bandwidth = .* alone")
-def test_extreme_bandwidths_and_rows_off_by_a_tenth(bandwidth: float, kernel: str) -> None:
+def test_extreme_bandwidths_and_rows_off_by_a_tenth(kernel: str, bandwidth: float) -> None:
     p = P_HARD * np.random.default_rng(1).uniform(0.91, 1.09, len(Y_HARD))[:, None]
     found = by_risk(Y_HARD, np.minimum(p, 1), generator="brier", bandwidth=bandwidth, kernel=kernel)
     assert -2 <= found.calibration_error <= 4

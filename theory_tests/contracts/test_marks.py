@@ -84,7 +84,7 @@ def test_rows_without_a_label_beside_rows_of_sum_1_are_refused(name: str) -> Non
 
 
 def test_rows_that_mark_no_class_are_read_where_columns_are_separate() -> None:
-    apart = P * 0.9
+    apart = P * 0.85
     several = DUMMIES.to_numpy().copy()
     several[5] = True
     for marks, proba in ((DUMMIES, apart), (several, P), (several, apart)):

@@ -57,13 +57,13 @@ def test_values_of_a_population_are_in_one_order(holder: str) -> None:
 
 def test_axes_of_one_name_are_the_same() -> None:
     table, kernel = rng.dirichlet(np.ones(9)).reshape(3, 3), np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]])
-    frames = pd.DataFrame(table).rename_axis(index="x", columns="y"), pd.DataFrame(kernel).rename_axis(index="x", columns="z")
-    arrays = xr.DataArray(table, dims=("x", "y")), xr.DataArray(kernel, dims=("x", "z"))
+    frames = pd.DataFrame(table).rename_axis(index="u", columns="v"), pd.DataFrame(kernel).rename_axis(index="u", columns="w")
+    arrays = xr.DataArray(table, dims=("u", "v")), xr.DataArray(kernel, dims=("u", "w"))
     for joint, given in (frames, arrays):
         np.testing.assert_allclose(apply_markov_map(joint, given), kernel.T @ table, rtol=1e-12)
-        with pytest.raises(ValueError, match=r"^joint = axes called \['y', 'x'\]: expected 'x' in place of 'y', as kernel has axes \['x', 'z'\]"):
+        with pytest.raises(ValueError, match=r"^joint = axes called \['v', 'u'\]: expected 'u' in place of 'v', as kernel has axes \['u', 'w'\]"):
             apply_markov_map(joint.T, given)
-        with pytest.raises(ValueError, match=r"^kernel = axes called \['z', 'x'\]: expected 'x' in place of 'z', as joint has"):
+        with pytest.raises(ValueError, match=r"^kernel = axes called \['w', 'u'\]: expected 'u' in place of 'w', as joint has"):
             apply_markov_map(joint, given.T)
         np.testing.assert_allclose(apply_markov_map(joint.T, kernel), kernel.T @ table.T, rtol=1e-12)
     given_class = xr.DataArray(kernel, dims=("value", "class"))

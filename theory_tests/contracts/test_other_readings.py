@@ -275,6 +275,7 @@ def test_booleans_beside_two_columns_of_other_names() -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
+@pytest.mark.filterwarnings(r"ignore:y_proba has columns \['flag'\], taken for classes")
 def test_a_column_that_no_row_is_of_the_class_of(place: int) -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     table = pd.DataFrame(PROBA, columns=list("abc"))
