@@ -109,7 +109,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
 
     @torch.jit.unused
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Add a batch, and return the term of it alone."""
+        """Add a batch, as `update` does, and return the term of it alone."""
         # It resets the metric on its way.
         before = self._origins
         found = super().forward(*args, **kwargs)
