@@ -19,6 +19,7 @@ from propercal.generators import (
     Spherical,
     Tsallis,
 )
+from propercal.recalibration import ClasswiseIsotonic
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -150,3 +151,14 @@ def by_risk(y: Any, p: Any, **options: Any) -> Any:
 
 def risk_of(y: Any, p: Any, **options: Any) -> float:
     return float(by_risk(y, p, **{"bandwidth": 0.05, **options}).risk)
+
+
+class Weightless:
+    """A recalibrator that takes no weights, and no estimator of scikit-learn, which copies none of these."""
+
+    def fit(self, X: Any, y: Any) -> Weightless:
+        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.fitted.predict_proba(X)

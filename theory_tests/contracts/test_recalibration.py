@@ -15,6 +15,7 @@ from propercal import decompose
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.simulation import TemperatureScaledSimplex
 from theory_tests.conftest import Backend
+from theory_tests.instances import Weightless
 
 Y, G, _ = TemperatureScaledSimplex(3).sample(200, random_state=0)
 BOTH = [TemperatureScaling, ClasswiseIsotonic]
@@ -348,17 +349,6 @@ def test_classes_of_a_recalibrator_within_an_estimate_are_those_of_its_columns()
         for kind in BOTH:
             with pytest.raises(ValueError, match=rf"recalibrator = {kind.__name__} with (labels|pos_label) = "):
                 decompose(y, g, labels=[2, 1, 0], recalibrator=kind(**settings), **options)
-
-
-class Weightless:
-    """One that takes no weights, and is no estimator of scikit-learn."""
-
-    def fit(self, X: Any, y: Any) -> Weightless:
-        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        return self.fitted.predict_proba(X)
 
 
 def test_a_recalibrator_that_takes_no_weights_is_refused_beside_some() -> None:

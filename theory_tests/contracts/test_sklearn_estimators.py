@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from propercal.recalibration import ClasswiseIsotonic, TemperatureScaling
 from propercal.sklearn import RecalibratedClassifier
+from theory_tests.instances import Weightless
 
 BOTH = [TemperatureScaling, ClasswiseIsotonic]
 
@@ -248,22 +249,11 @@ def test_scikit_learn_is_refused_two_classes_that_are_not_sorted(kind: Any) -> N
     CalibratedClassifierCV(kind(), cv=2).fit(given, y)
 
 
-class Copied:
-    """A recalibrator that takes no weights, and no estimator of scikit-learn, which copies none of these."""
-
-    def fit(self, X: Any, y: Any) -> Copied:
-        self.fitted = ClasswiseIsotonic(smoothed=True).fit(X, y)
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        return self.fitted.predict_proba(X)
-
-
 @pytest.mark.filterwarnings("ignore:sample_weight goes to the recalibrator alone")
 def test_weights_go_to_whichever_takes_some() -> None:
     X, y = make_classification(200, random_state=0)
     weight = 1.0 + (np.arange(200) % 5)
-    for recalibrator, name in ((Copied(), "Copied"), (KNeighborsClassifier(), "KNeighborsClassifier")):
+    for recalibrator, name in ((Weightless(), "Weightless"), (KNeighborsClassifier(), "KNeighborsClassifier")):
         with pytest.warns(UserWarning, match=f"sample_weight goes to the classifier alone: {name} takes none"):
             found = RecalibratedClassifier(GaussianNB(), recalibrator, cv=2).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(found.estimator_.class_prior_, GaussianNB().fit(X, y, weight).class_prior_)
