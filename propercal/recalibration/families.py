@@ -211,13 +211,13 @@ def _each(train: TrainingSets, values: tuple[float, ...]) -> Array:
 
 
 def _temperature_terms(points: Points) -> SharedTerms:
-    return SharedTerms(points.log_prob.T[None, ...])
+    return SharedTerms(points.log_by_class[None, ...])
 
 
 def equivariant_terms(points: Points) -> SharedTerms:
     """Log g, g and ‖g‖² log g."""
     xp = namespace(points.prob)
-    g, log_g = points.prob.T, points.log_prob.T
+    g, log_g = points.prob_by_class, points.log_by_class
     square = xp.sum(g * g, axis=0, keepdims=True)
     return SharedTerms(xp.stack([log_g, g, log_g * square]))
 
@@ -225,14 +225,14 @@ def equivariant_terms(points: Points) -> SharedTerms:
 def vector_terms(points: Points) -> ClassTerms:
     """Log g_i and 1, for each class."""
     xp = namespace(points.prob)
-    log_g = points.log_prob.T
+    log_g = points.log_by_class
     return ClassTerms(xp.stack([log_g, xp.ones_like(log_g)], axis=1))
 
 
 def smooth_terms(points: Points, scale: float = 1.0) -> ClassTerms:
     """(log g) / scale, 1, and cosines of g, of growing frequency, for each class."""
     xp = namespace(points.prob)
-    g, log_g = points.prob.T, points.log_prob.T
+    g, log_g = points.prob_by_class, points.log_by_class
     waves = [xp.cos(math.pi * s * g) for s in range(1, _N_WAVES + 1)]
     return ClassTerms(xp.stack([log_g / scale, xp.ones_like(g), *waves], axis=1))
 

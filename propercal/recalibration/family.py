@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from propercal._array import namespace, to_numpy
+from propercal._array import to_numpy
 from propercal._typing import Array
-from propercal.recalibration.points import Points
+from propercal.recalibration.points import Points, over_points
 
 _T = TypeVar("_T")
 
@@ -62,10 +63,10 @@ class TrainingSets:
         """What units and ranks are taken from, whatever part of it a set is: no labels are."""
         return self.whole or self
 
-    @property
+    @cached_property
     def by_class(self) -> Array:
         """(b, k, n) the counts, as fits of scores take them."""
-        return namespace(self.counts).permute_dims(self.counts, (0, 2, 1))
+        return over_points(self.counts)
 
     def rows(self) -> Iterator[TrainingRows]:
         """Yield each set as rows, those of a point in the order of their classes."""

@@ -118,7 +118,7 @@ class _Context:
 
     def __call__(self, points: Points) -> ContextTerms:
         xp = namespace(points.prob)
-        g, log_g = points.prob.T, points.log_prob.T
+        g, log_g = points.prob_by_class, points.log_by_class
         k = g.shape[0]
         largest = xp.flip(xp.sort(g, axis=0), axis=0)[: min(_LARGEST, k), :]
         above = xp.astype(largest[:1, :] > self.steps[:, None], g.dtype)
@@ -166,7 +166,7 @@ class LeadingPairs(_BesideEquivariant):
 
 def _within_leading_pair(points: Points) -> ContextTerms:
     xp = namespace(points.prob)
-    log_g = points.log_prob.T
+    log_g = points.log_by_class
     k = log_g.shape[0]
     second = xp.sort(log_g, axis=0)[k - 2 : k - 1, :]
     # Several classes of equal probability are all leading, and so are all of their pairs.
@@ -210,7 +210,7 @@ class _LogSums:
 
     def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
-        log_g = points.log_prob.T
+        log_g = points.log_by_class
         k, s = self.others.shape
         them = xp.take(log_g, like(self.others.ravel(), log_g), axis=0)
         beyond = xp.reshape(them, (k, s, -1)) - log_g[:, None, :]
@@ -243,7 +243,7 @@ class _RankScores:
 
     def __call__(self, points: Points) -> RankTerms:
         xp = namespace(points.prob)
-        log_g = points.log_prob.T
+        log_g = points.log_by_class
         largest = largest_logs(points, _RANKS + 1)
         above = [
             xp.astype(gap[None, :] > self.steps[j, :][:, None], log_g.dtype)
@@ -288,7 +288,7 @@ class _ByConfidence:
 
     def __call__(self, points: Points) -> ClassTerms:
         xp = namespace(points.prob)
-        log_g = points.log_prob.T
+        log_g = points.log_by_class
         top = (xp.max(points.prob, axis=1) - self.mean) / self.spread
         top = xp.broadcast_to(top[None, :], log_g.shape)
         return ClassTerms(xp.stack([log_g, xp.ones_like(log_g), top], axis=1))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from propercal._array import Segments, log_softmax, namespace
+from propercal._array import Segments, contiguous, log_softmax, namespace
 from propercal._typing import Array
 
 #: Smaller logarithms are raised to that of the smallest single-precision number: a model that gives
@@ -64,12 +65,37 @@ class Points:
                 self._made[make_terms] = whole.terms(make_terms).rows(rows)
         return self._made[make_terms]
 
+    @cached_property
+    def prob_by_class(self) -> Array:
+        """(k, n) the probabilities."""
+        return over_points(self.prob)
+
+    @cached_property
+    def log_by_class(self) -> Array:
+        """(k, n) the logarithms, likewise."""
+        return over_points(self.log_prob)
+
     @property
     def _keeps(self) -> bool:
-        return int(self.prob.shape[0] * self.prob.shape[1]) <= _KEPT_NUMBERS
+        return _are_few(self.prob)
 
     def _origin_of(self, rows: slice | Array) -> tuple[Points, slice | Array] | None:
         return (self, rows) if self._keeps else None
+
+
+def over_points(values: Array) -> Array:
+    """(..., k, n) numbers (..., n, k) of classes at points, the classes first.
+
+    Those of a class are brought together, if they are not too many: NumPy sums over classes far
+    slower where those of a point lie side by side.
+    """
+    turned = namespace(values).matrix_transpose(values)
+    return contiguous(turned) if _are_few(values) else turned
+
+
+def _are_few(values: Array) -> bool:
+    size: int = math.prod(values.shape)
+    return size <= _KEPT_NUMBERS
 
 
 def interior(log_prob: Array) -> Points:

@@ -73,7 +73,7 @@ def _parts(points: Points) -> _Parts:
     xp = namespace(points.prob)
     largest = largest_logs(points, 3)
     member = members(points, largest[:2, :])
-    others = points.prob.T * (1 - xp.sum(member, axis=0))
+    others = points.prob_by_class * (1 - xp.sum(member, axis=0))
     rest = xp.sum(others, axis=0, keepdims=True)
     prob = xp.concat([xp.exp(largest[:2, :]), rest], axis=0)
     return _Parts(prob, gaps_between(largest)[1], member, others / rest)

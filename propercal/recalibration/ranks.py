@@ -20,7 +20,7 @@ def largest_logs(points: Points, most: int) -> Array:
     """(m, n) the largest logarithms, in descending order: `most` or as many as there are."""
     xp = namespace(points.prob)
     n_classes = points.prob.shape[1]
-    return xp.flip(xp.sort(points.log_prob.T, axis=0), axis=0)[: min(most, n_classes), :]
+    return xp.flip(xp.sort(points.log_by_class, axis=0), axis=0)[: min(most, n_classes), :]
 
 
 def gaps_between(largest: Array) -> list[Array]:
@@ -34,7 +34,7 @@ def members(points: Points, largest: Array) -> Array:
     Classes of equal probability share their ranks.
     """
     xp = namespace(largest)
-    member = xp.astype(points.log_prob.T[None, ...] == largest[:, None, :], largest.dtype)
+    member = xp.astype(points.log_by_class[None, ...] == largest[:, None, :], largest.dtype)
     return member / xp.sum(member, axis=1, keepdims=True)
 
 

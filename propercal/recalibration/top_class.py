@@ -62,7 +62,7 @@ def monotone(train: TrainingSets) -> Recalibration:
 
 def _terms(points: Points) -> GroupTerms:
     predicted = _predicted_class(points)
-    values = namespace(predicted).stack([points.log_prob.T, predicted.T])
+    values = namespace(predicted).stack([points.log_by_class, predicted.T])
     return GroupTerms(values, predicted)
 
 
