@@ -49,6 +49,8 @@ class Read(NamedTuple):
     """Whether labels are numbers of columns that have other names."""
     classes: tuple[Any, ...] = ()
     """What labels call the classes of the columns, in their order, where these have names."""
+    listed: bool = False
+    """Whether a caller alone says so, which predictions may contradict, and no name of the file."""
 
     @classmethod
     def of(cls, labels: npt.NDArray[Any], found: Classes) -> Self:
@@ -63,13 +65,15 @@ class Read(NamedTuple):
     def in_said_order(self) -> Self:
         """Return the same where a caller names the columns that numbers count."""
         counts = self.is_counted and self.labels.ndim == 1
-        return self._replace(known=True, is_counted=False) if counts else self
+        return self._replace(known=True, is_counted=False, listed=True) if counts else self
 
     @property
     def to_pass_on(self) -> tuple[int, ...] | None:
         """The numbers of the columns, where it is known which label is of which column."""
         n = len(self.names)
-        return Known(range(n)) if self.known and n > 1 else None
+        if not (self.known and n > 1):
+            return None
+        return tuple(range(n)) if self.listed else Known(range(n))
 
 
 def in_order_of_names(
@@ -94,6 +98,10 @@ def in_order_of_names(
         _check_others(archive, occurred_in(labels, scores.shape[1]), scores.shape[1], apart)
         return Read(labels)
     lists = {each: _names(archive.path, each, found[each], scores.shape[1]) for each in found}
+    own = [names for each, names in lists.items() if each != _GIVEN]
+    if given and _are_numbers(given) and not any(map(_are_numbers, own)):
+        # What labels call the columns, whatever the file does.
+        lists = {_GIVEN: lists[_GIVEN]}
     (first, names), *others = lists.items()
     for other, its in others:
         if list(map(key, its)) != list(map(key, names)):
@@ -101,7 +109,8 @@ def in_order_of_names(
                 f"{archive.path}: arrays {listed([first, other])}: expected the same classes in "
                 "the same order; keep the one that is right."
             )
-    read = _read(archive.path, first, names, labels)._replace(names=tuple(map(str, names)))
+    read = _read(archive.path, first, names, labels)
+    read = read._replace(names=tuple(map(str, names)), listed=first == _GIVEN and not others)
     return read.in_said_order() if given else read
 
 
@@ -231,7 +240,7 @@ def named_by_caller(
     if not said.classes:
         return Read(labels)
     names = _names(path, _GIVEN, np.array(said.classes), scores.shape[1])
-    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(said.classes))
+    read = _read(path, _GIVEN, names, labels)._replace(names=tuple(said.classes), listed=True)
     return read.in_said_order()
 
 
@@ -308,6 +317,10 @@ def _read_beside(
     read = found.codes if found.indicator is None else found.indicator
     assert read is not None  # noqa: S101  # labels are one or the other
     return Read.of(read, found)
+
+
+def _are_numbers(names: Sequence[Any]) -> bool:
+    return all(is_number(_number(each)) for each in names)
 
 
 def _number(name: Any) -> Any:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.inputs.settings import Known
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -94,3 +96,8 @@ class PredictionFile:
     def names_of_labels(self) -> tuple[str, ...]:
         """The name of the column of each label; empty where that is not known."""
         return self.class_names if self.is_counted or self.labels is not None else ()
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the caller alone says of which class each column is, and no name of the file."""
+        return self.labels is not None and not isinstance(self.labels, Known)

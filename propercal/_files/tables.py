@@ -118,6 +118,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     names = columns.classes
     if names:
         read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
+        read = read._replace(listed=True)
     else:
         # As arrays without names have them, of which decompose says what labels mean.
         read = Read(labels_as_given(path, labels, weights))

@@ -46,7 +46,8 @@ class Chunk(NamedTuple):
     y_proba: Any
     from_logits: bool
     is_counted: bool = False
-    """Whether labels, which have the names of columns, were numbers of these."""
+    """Whether labels, which have the names of columns, were numbers of these, or a caller alone
+    gave the columns their names."""
     in_order: bool = True
     """Whether columns are no keys of objects of JSON, which have no order."""
     ids: Sequence[str] = ()
@@ -116,7 +117,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         own = names if labels.ndim == 2 and data.names_of_labels else []
         said = () if data.ids is None else data.ids[part].tolist()
         y_true = _table(labels[part], own, rows)
-        yield Chunk(y_true, proba, data.from_logits, data.is_counted, ids=said)
+        yield Chunk(y_true, proba, data.from_logits, data.is_counted or data.is_listed, ids=said)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -234,7 +235,8 @@ def _chunk(
     if lists:
         numbers = numbers_of_lists(path, table, lists, columns, label)
         proba: Any = _table(numbers, columns.classes, rows)
-        return Chunk(y_true, proba, lists[0] == "logits", ids=said)
+        listed = bool(columns.classes)
+        return Chunk(y_true, proba, lists[0] == "logits", listed, ids=said)
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]

@@ -54,6 +54,12 @@ _WITH_UNDERSCORE = "|".join(name for name in (*FLAGS, *DATA) if "_" in name)
 _UNDERSCORED = re.compile(rf"(?<!['\"])\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\s*\()")
 #: Labels that count columns otherwise name them, in a file.
 _COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
+#: What says which column is of which class; labels that count the columns of a table otherwise do.
+_LISTED = re.compile(r"Pass labels=\[\.\.\.\](?:, the class of| in the order of the columns, or) .*\.$")
+_SAID = (
+    "Pass --class: of a table the names of columns, in the order in which labels count them; of an "
+    "array the label of each column, in order."
+)
 #: What Python calls by one name, and people by a plural.
 _PLURAL = {"has": "have", "holds": "hold", "is": "are", "lets": "let"}
 _SINGULAR = re.compile(rf"\b({'|'.join(DATA)}) ({'|'.join(_PLURAL)})\b")
@@ -67,6 +73,7 @@ def arguments_of(flags: Collection[str]) -> list[str]:
 def in_words(message: str) -> str:
     """Return a message of the package as the command line says it."""
     message = _COUNTED.sub("Write names of columns as labels.", _BOTH.sub(r"\1", message))
+    message = _LISTED.sub(_SAID, message)
     message = _SINGULAR.sub(lambda m: f"{m[1]} {_PLURAL[m[2]]}", message)
     message = _BEGINS.sub(lambda m: f"{m[1]}{_flag(m[2], m[3] or '')}", message)
     message = _CALLED.sub(lambda m: _flag(m[1], m[2] or ""), message)

@@ -225,10 +225,8 @@ class CalibrationMonitor(Result):
             check_order(classes, *order, self.n_classes, by=by)
             if classes.turned and not said:
                 check_turned(classes.names, classes.turned, *order, by=by)
-            # Who says the order of columns is not asked about it, but about that of marks.
-            after, known = seen.after(found, self._limits), in_order and classes.indicator is None
             look_for_repetition(seen.last, found.digests, found.rows)
-            self._seen = after._replace(doubted=after.doubted or known).looked_at(self._own)
+            self._seen = seen.after(found, self._limits).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.

@@ -151,7 +151,10 @@ def test_what_stands_beside_lists(capsys: Captured, command: str) -> None:
 @pytest.mark.parametrize("command", ["decompose", "monitor"])
 @pytest.mark.parametrize("form", ["npz", "csv", "jsonl", "npy"])
 def test_numbers_of_columns_in_another_order(capsys: Captured, form: str, command: str, first: int) -> None:
-    """Of arrays whose classes have names the monitor was silent; naming these, as it advises, is an answer in all."""
+    """Of arrays whose classes have names the monitor was silent; what a flag says is doubted as what a file does.
+
+    What is advised is an answer: columns of a table in the order of their numbers, of arrays these.
+    """
     turned, labels, names = P[:, TURNED], Y + first, ["low", "mid", "top"]
     if form == "csv":
         pd = pytest.importorskip("pandas")
@@ -165,11 +168,15 @@ def test_numbers_of_columns_in_another_order(capsys: Captured, form: str, comman
     assert "in this order, though by predictions labels are" in error
     assert "Pass --class" in error
     again, error = said(capsys, command, path, *classes(names))
-    assert "though by predictions" not in error
+    assert "though by predictions" in error
     name = "risk" if command == "decompose" else "log_e_value"
     assert again[name] == pytest.approx(found[name], rel=1e-9)
+    numbers = [each + first for each in TURNED]
+    answered, error = said(capsys, command, path, *classes([names[i] for i in np.argsort(TURNED)] if form == "csv" else numbers))
+    assert "though by predictions" not in error
     right, error = said(capsys, command, archive(labels, P, classes=names))
     assert "though by predictions" not in error
+    assert right[name] == pytest.approx(answered[name], rel=1e-9)
     assert right[name] < found[name]
 
 

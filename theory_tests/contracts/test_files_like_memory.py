@@ -85,11 +85,44 @@ def test_columns_in_order_and_words_leave_no_doubt(capsys: pytest.CaptureFixture
         file.writelines(json.dumps({"probs": row, "label": int(code)}) + "\n" for row, code in rows)
     main(["decompose", "lists.jsonl", *RISK])
     assert "labels are e^" in capsys.readouterr().err
-    main(["decompose", "lists.jsonl", "--class", "c", "--class", "a", "--class", "b", *RISK])
-    assert capsys.readouterr().err == ""
-    # Who names the columns has said their order, whatever predictions say.
-    main(["decompose", "shuffled.csv", "--class", "c", "--class", "a", "--class", "b", *RISK])
-    assert capsys.readouterr().err == ""
+    # Of lists, the advice is what labels call the columns.
+    main(["decompose", "lists.jsonl", *said_of(2, 0, 1), *RISK])
+    assert json.loads(capsys.readouterr().out)[0]["risk"] == pytest.approx(risks[0], rel=1e-12)
+
+
+def said_of(*names: object) -> list[str]:
+    return [word for name in names for word in ("--class", str(name))]
+
+
+def in_lists(labels: Any, path: str) -> str:
+    rows = zip(SHUFFLED[["c", "a", "b"]].to_numpy().tolist(), labels.tolist(), strict=True)
+    Path(path).write_text("".join(json.dumps({"probs": row, "label": label}) + "\n" for row, label in rows))
+    return path
+
+
+def in_arrays(labels: Any, path: str) -> str:
+    np.savez(path, probs=SHUFFLED[["c", "a", "b"]].to_numpy(), labels=labels)
+    return path
+
+
+@pytest.mark.parametrize("command", [["decompose"], ["test", "--n-resamples", "19"], ["monitor"], ["recalibrate", "--save-map", "map.json"]])
+@pytest.mark.parametrize("case", ["counted columns", "lists of numbers", "lists of words", "arrays of numbers", "arrays of words"])
+def test_an_order_that_a_flag_alone_says_is_doubted(case: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """As labels=[...] is in memory, where it says what predictions contradict."""
+    words = np.array(list("abc"))[CODES]
+    path, said, right = {
+        "counted columns": (lambda: written(SHUFFLED, "shuffled.csv"), "cab", "abc"),
+        "lists of numbers": (lambda: in_lists(CODES, "lists.jsonl"), "cab", "201"),
+        "lists of words": (lambda: in_lists(words, "lists.jsonl"), "abc", "cab"),
+        "arrays of numbers": (lambda: in_arrays(CODES, "arrays.npz"), "cab", "201"),
+        "arrays of words": (lambda: in_arrays(words, "arrays.npz"), "abc", "cab"),
+    }[case]
+    main([command[0], path(), *command[1:], *said_of(*said)])
+    error = capsys.readouterr().err
+    assert "labels are e^" in error
+    assert "Pass --class: of a table the names of columns, in the order in which labels count them" in error
+    main([command[0], path(), *command[1:], *said_of(*right)])
+    assert "labels are e^" not in capsys.readouterr().err
 
 
 def test_what_reads_a_file_passes_on_what_it_knows() -> None:
