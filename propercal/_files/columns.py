@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.classes.columns import absent_and_0, no_classes
+from propercal._data.classes.columns import absent_and_0, is_predicted, no_classes
 from propercal._data.classes.labels import Classes, read_labels
+from propercal._data.classes.one_column import OF_PREDICTED
 from propercal._data.inputs.holders import Held, hold
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import warn
@@ -39,6 +40,7 @@ OF_COLUMNS = (
     "rename the columns, recode the labels, or name the label of a single column with pos_label "
     "(--pos-label on the command line)."
 )
+_OF_ONE = f"write a column for each class, or {OF_PREDICTED} (true or false)."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,6 +150,16 @@ class Columns:
 def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
     """Raise where a column numbers rows rather than to be a class that occurs."""
     odd = no_classes(class_names, labels)
+    kept = [] if len(odd) < len(class_names) else [x for x in odd if not no_classes([x], labels)]
+    kept.sort(key=is_predicted)
+    if kept:
+        # One of them may be that of one class, with no other beside it.
+        others = " ".join(f"--drop {name}" for name in odd if name != kept[0])
+        raise ValueError(
+            f"{path}: columns {listed(odd)}: their names say that they are no classes; leave out "
+            f"all but one with drop ({others} on the command line), if {kept[0]!r} is the "
+            "probability of one class in each row, or write a column for each class."
+        )
     if odd:
         raise ValueError(
             f"{path}: column {listed(odd)}: its name says that it is no class; leave it out with "
@@ -209,7 +221,8 @@ def codes_of(
         held = replace(
             hold("labels", in_table(labels, column, class_names)), rows=None, counted=False
         )
-    with advising(path, OF_COLUMNS):
+    single = len(class_names) == 1 and len(set(labels)) > 2
+    with advising(path, _OF_ONE if single else OF_COLUMNS):
         found = _read_all_or_used(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from propercal._files import formats
+from propercal._files import formats, predicted
 from propercal._files.arrays import of_npy, of_npz
 from propercal._files.columns import Columns
 from propercal._files.formats import SEPARATORS
@@ -120,20 +120,27 @@ def read_predictions(
     >>> weather.class_names
     ('dry', 'wet')
     """
-    path = Path(path)
-    columns = Columns(
-        label_column,
-        weight_column,
-        tuple(drop),
-        from_logits,
-        pos_label,
-        group_column,
-        id_column,
-        tuple(classes),
-        find_id,
-        model,
-        subgroup_column,
+    data = _read_file(
+        Path(path),
+        Columns(
+            label_column,
+            weight_column,
+            tuple(drop),
+            from_logits,
+            pos_label,
+            group_column,
+            id_column,
+            tuple(classes),
+            find_id,
+            model,
+            subgroup_column,
+        ),
     )
+    predicted.check_file(data)
+    return data
+
+
+def _read_file(path: Path, columns: Columns) -> PredictionFile:
     if path == STANDARD_INPUT:
         return _from_standard_input(path, columns)
     suffix, packed = formats.format_of(path)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from propercal._data.inputs.holders import is_default
 from propercal._data.rows.times import fall, newest_first, times_of
-from propercal._files import formats
+from propercal._files import formats, predicted
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (
     Columns,
@@ -24,6 +24,7 @@ from propercal._files.columns import (
     find_label_column,
     in_table,
     text_of,
+    values_of,
 )
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
@@ -201,6 +202,24 @@ def _check_left_out(path: Path, table: pd.DataFrame, names: Sequence[str]) -> No
             )
 
 
+def _check_predicted(
+    path: Path,
+    table: pd.DataFrame,
+    read: Collection[str | None],
+    held: tuple[Any, Any],
+    columns: Columns,
+) -> None:
+    """Raise if predicted classes that are left out contradict how the rest is read."""
+    pos = columns.pos_label
+    predicted.check_chunk(
+        path,
+        {str(name): table[name] for name in table if name not in read},
+        *held,
+        from_logits=columns.from_logits,
+        pos_label=None if pos is None else values_of([pos]).tolist()[0],
+    )
+
+
 def _chunk(
     path: Path,
     table: pd.DataFrame,
@@ -235,6 +254,7 @@ def _chunk(
     if lists:
         numbers = numbers_of_lists(path, table, lists, columns, label)
         proba: Any = _table(numbers, columns.classes, rows)
+        _check_predicted(path, table, (label, own, *lists), (y_true, proba), columns)
         listed = bool(columns.classes)
         return Chunk(y_true, proba, lists[0] == "logits", listed, ids=said)
     columns.check_named(path, names)
@@ -249,4 +269,5 @@ def _chunk(
         proba = pd.Series(found[classes[0]], rows, name=classes[0])
     else:
         proba = pd.DataFrame(found, rows)
+    _check_predicted(path, table, (label, own, *classes), (y_true, proba), columns)
     return Chunk(y_true, proba, columns.from_logits, ids=said)

@@ -55,7 +55,9 @@ _UNDERSCORED = re.compile(rf"(?<!['\"])\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\
 #: Labels that count columns otherwise name them, in a file.
 _COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
 #: What says which column is of which class; labels that count the columns of a table otherwise do.
-_LISTED = re.compile(r"Pass labels=\[\.\.\.\](?:, the class of| in the order of the columns, or) .*\.$")
+_LISTED = re.compile(
+    r"Pass labels=\[\.\.\.\](?:, the class of| in the order of the columns, or) .*\.$"
+)
 _SAID = (
     "Pass --class: of a table the names of columns, in the order in which labels count them; of an "
     "array the label of each column, in order."

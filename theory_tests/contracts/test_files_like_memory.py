@@ -106,22 +106,19 @@ def in_arrays(labels: Any, path: str) -> str:
 
 
 @pytest.mark.parametrize("command", [["decompose"], ["test", "--n-resamples", "19"], ["monitor"], ["recalibrate", "--save-map", "map.json"]])
-@pytest.mark.parametrize("case", ["counted columns", "lists of numbers", "lists of words", "arrays of numbers", "arrays of words"])
+@pytest.mark.parametrize("case", ["columns", "lists of numbers", "lists of words", "arrays of numbers", "arrays of words"])
 def test_an_order_that_a_flag_alone_says_is_doubted(case: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """As labels=[...] is in memory, where it says what predictions contradict."""
     words = np.array(list("abc"))[CODES]
-    path, said, right = {
-        "counted columns": (lambda: written(SHUFFLED, "shuffled.csv"), "cab", "abc"),
-        "lists of numbers": (lambda: in_lists(CODES, "lists.jsonl"), "cab", "201"),
-        "lists of words": (lambda: in_lists(words, "lists.jsonl"), "abc", "cab"),
-        "arrays of numbers": (lambda: in_arrays(CODES, "arrays.npz"), "cab", "201"),
-        "arrays of words": (lambda: in_arrays(words, "arrays.npz"), "abc", "cab"),
-    }[case]
-    main([command[0], path(), *command[1:], *said_of(*said)])
+    form, kind = case.split(" of ") if " of " in case else ("columns", "numbers")
+    labels = words if kind == "words" else CODES
+    path = {"lists": lambda: in_lists(labels, "p.jsonl"), "arrays": lambda: in_arrays(labels, "p.npz"), "columns": lambda: written(SHUFFLED, "p.csv")}[form]()
+    said, right = {"columns": ("cab", "abc"), "numbers": ("cab", "201"), "words": ("abc", "cab")}[kind if form != "columns" else form]
+    main([command[0], path, *command[1:], *said_of(*said)])
     error = capsys.readouterr().err
     assert "labels are e^" in error
     assert "Pass --class: of a table the names of columns, in the order in which labels count them" in error
-    main([command[0], path(), *command[1:], *said_of(*right)])
+    main([command[0], path, *command[1:], *said_of(*right)])
     assert "labels are e^" not in capsys.readouterr().err
 
 

@@ -34,6 +34,12 @@ _NO_CLASSES = _ROW_NUMBERS | {
 _IS_NONE = re.compile(r"_id$|^unnamed: \d+(?:_level_\d+)?$")
 #: Names that one column of predictions may have, but none of several.
 _OF_ALL_CLASSES = {"pred", "preds", "prediction", "predicted", "y_pred", "score", "correct"}
+#: Names of the class that is predicted.
+_PREDICTED = re.compile(
+    r"(?:.*[\W_])?(?:pred(?:s|icted|ictions?)?|y_?hat|arg_?max|top_?1|winner)(?:[\W_](?:class|label|y)(?:es|s)?)?"
+    r"|(?:.*[\W_])?(?:top|best)[\W_](?:class|label)",
+    re.IGNORECASE,
+)
 
 
 class OtherColumnsError(LookupError):
@@ -72,6 +78,11 @@ def no_classes(columns: Sequence[Any], labels: Collection[Any]) -> list[Any]:
     others = _NO_CLASSES | (_OF_ALL_CLASSES if len(columns) > 1 else set())
     words = [each for each in columns if isinstance(each, str) and each not in labels]
     return [each for each in words if each.lower() in others or _IS_NONE.search(each.lower())]
+
+
+def is_predicted(name: Any) -> bool:
+    """Tell whether a name is one that predicted classes have."""
+    return isinstance(name, str) and bool(_PREDICTED.fullmatch(name.strip()))
 
 
 def numbers_rows(name: Any) -> bool:

@@ -25,6 +25,8 @@ from propercal._data.words.tokens import (
     say_the_same,
 )
 
+#: What one column beside more than two classes may be of, and what to do then.
+OF_PREDICTED = "whether the predicted class is right as labels if one column is its probability"
 #: Words of columns that are of class 1.
 _POSITIVE = {"pos", "positive", "true", "yes"}
 
@@ -230,6 +232,9 @@ class OneColumn:
         uniques: Sequence[Any],
         fix: str = "pass pos_label=..., or a column for each class",
     ) -> ValueError:
+        if len(uniques) > 2:
+            # No class is the only other one.
+            fix = f"pass a column for each class, or {OF_PREDICTED}"
         kind = "labels" if all(is_number(each) for each in uniques) else "names"
         return bad_value(
             self.called.labels,

@@ -1,0 +1,201 @@
+"""A column of predicted classes that is left out: whether it goes with the columns that are read.
+
+It is the class of the largest probability, or, of two classes, whether one column is above a
+threshold. Where it is neither, but is so of other columns, they are read as those of other classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.classes.columns import is_predicted
+from propercal._data.classes.labels import Classes, read_labels
+from propercal._data.classes.other_readings import evidence
+from propercal._data.inputs.holders import Held, hold
+from propercal._data.words.tokens import key
+from propercal._files.columns import text_of, values_of
+from propercal._files.formats import Npz
+from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+
+#: Rows of which some other column is the largest, which are not so by chance.
+_FEWEST = 5
+#: Arrays that are read.
+_READ = ("labels", *SCORE_KEYS)
+
+
+class Scores(NamedTuple):
+    """Predictions as they are read."""
+
+    classes: Sequence[Any]
+    """What labels call the classes, those of one column being the other one and its own."""
+    label: npt.NDArray[np.int64]
+    """(n,) which of them occurred."""
+    values: npt.NDArray[np.float64]
+    """(n, k) probabilities or logits, or (n,) those of one column."""
+    from_logits: bool
+    name: str | None = None
+    """What one column is called."""
+
+    @property
+    def called(self) -> str:
+        """The column, in words."""
+        return "the column" if self.name is None else repr(self.name)
+
+    @classmethod
+    def of(
+        cls, found: Classes, values: npt.NDArray[Any], from_logits: bool, names: Sequence[Any]
+    ) -> Scores | None:
+        """Return them, None where rows are of no one class, or there are no numbers to compare."""
+        if found.codes is None or len(found.codes) != len(values):
+            return None
+        numbers = np.asarray(values, dtype=np.float64)
+        numbers = numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
+        name = str(names[0]) if len(names) == 1 else None
+        return cls(found.names, found.codes, numbers, from_logits, name)
+
+
+def check_file(data: PredictionFile) -> None:
+    """Raise where a file leaves out predicted classes that contradict how it is read."""
+    names = [name for name in _names_left_out(data) if is_predicted(name)]
+    if not names:
+        return
+    single = data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1
+    k = 2 if single else data.y_proba.shape[1]
+    proba = Held(np.empty(0) if single else np.empty((0, k)))
+    read = partial(read_labels, data.y_true, k, labels=data.labels, proba=proba)
+    found = _read(read)
+    if found is None:
+        return
+    # Labels that are places of columns have the names of these.
+    named = data.classes or (data.class_names if data.labels is not None else ())
+    if named:
+        found = found._replace(names=named)
+    scores = Scores.of(found, data.y_proba, data.from_logits, data.class_names)
+    if scores is not None:
+        for name in names:
+            check(data.path, name, _values(data, name), scores)
+
+
+def check_chunk(
+    path: Path, left_out: Mapping[str, Any], y_true: Any, y_proba: Any, **said: Any
+) -> None:
+    """Raise where rows of a stream leave out predicted classes that contradict how it is read.
+
+    `said` are ``from_logits`` and ``pos_label``.
+    """
+    names = [name for name in left_out if is_predicted(name)]
+    if not names:
+        return
+    proba, pos_label = hold("y_proba", y_proba), said["pos_label"]
+    k = max(2, (*proba.values.shape, 1)[1])
+    found = _read(partial(read_labels, y_true, k, proba=proba, pos_label=pos_label))
+    if found is None:
+        return
+    values, own = np.asarray(y_proba), () if proba.name is None else (proba.name,)
+    scores = Scores.of(found, values, said["from_logits"], own)
+    if scores is not None:
+        for name in names:
+            check(path, name, left_out[name], scores)
+
+
+def _read(reading: Callable[[], Classes]) -> Classes | None:
+    """Return labels as they are read; None where that is refused, which others say."""
+    try:
+        return reading()
+    except ValueError:
+        return None
+
+
+def check(path: Path, name: str, predicted: Any, scores: Scores) -> None:
+    """Raise where predicted classes contradict predictions as they are read."""
+    place = {key(each): i for i, each in enumerate(scores.classes)}
+    values = values_of([text_of(each) for each in predicted]).tolist()
+    booleans = all(isinstance(each, bool) for each in (*values, *scores.classes))
+    numbers = [place.get(key(each, booleans=booleans), -1) for each in values]
+    # Of other codes nothing is known.
+    if len(place) < len(scores.classes) or min(numbers, default=-1) < 0:
+        return
+    codes = np.array(numbers)
+    if scores.values.ndim == 1:
+        _check_one(path, name, codes, scores)
+    else:
+        _check_several(path, name, codes, scores)
+
+
+def _check_several(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -> None:
+    """Raise where predicted classes are those of the largest numbers if columns change places."""
+    largest = scores.values == scores.values.max(axis=1, keepdims=True)
+    clear = largest.sum(axis=1) == 1
+    top, codes = scores.values.argmax(axis=1)[clear], codes[clear]
+    pairs = sorted(set(zip(top.tolist(), codes.tolist(), strict=True)))
+    one_to_one = len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
+    if not one_to_one or np.count_nonzero(top != codes) < _FEWEST:
+        return
+    a, b = next(pair for pair in pairs if pair[0] != pair[1])
+    raise ValueError(
+        f"{path}: {name!r}, which is left out, is {scores.classes[b]!r} wherever the column that "
+        f"is read as that of {scores.classes[a]!r} is the largest: expected the class of the "
+        "largest; bring the columns into the order of the labels, or name them by these (--class "
+        f"on the command line), or remove {name!r} if it has other codes."
+    )
+
+
+def _check_one(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -> None:
+    """Raise where one column is that of whichever class is predicted, or of the other one."""
+    values = scores.values
+    if scores.from_logits:
+        values = 1 / (1 + np.exp(-np.clip(values, -700, 700)))
+    positive, (negative_class, positive_class) = codes == 1, scores.classes
+    if positive.all() or not positive.any() or not ((values >= 0) & (values <= 1)).all():
+        return
+    above = values[positive].min() >= values[~positive].max()
+    below = values[positive].max() <= values[~positive].min()
+    if above or not (below or (values >= 0.5).all()):
+        return
+    other = 1 - values if below else np.where(positive, values, 1 - values)
+    hits = scores.label == 1
+    if not evidence(np.where(hits, values, 1 - values), np.where(hits, other, 1 - other)):
+        return
+    if below:
+        said = f"is {negative_class!r} where {scores.called} is large"
+        fix = (
+            f"name {negative_class!r} as the class of {scores.called} by pos_label (--pos-label on "
+            "the command line)"
+        )
+    else:
+        said = (
+            f"is {negative_class!r} in {np.count_nonzero(~positive)} rows in which {scores.called} "
+            "is 0.5 or more, as it is in all, so that it is the probability of whichever class is "
+            "predicted"
+        )
+        fix = f"write 1 - {scores.name or 'it'} in rows where {name!r} is {negative_class!r}"
+    raise ValueError(
+        f"{path}: {name!r}, which is left out, {said}: expected the probability of "
+        f"{positive_class!r} in each row; {fix}, or remove {name!r} if it is of another model."
+    )
+
+
+def _names_left_out(data: PredictionFile) -> list[str]:
+    if data.path.suffix.lower() != ".npz":
+        return list(data.others)
+    with Npz(data.path) as archive:
+        found = {each: archive.described(each) for each in archive.names if each not in _READ}
+    n = len(data.y_proba)
+    return [
+        name
+        for name, said in found.items()
+        if said is not None and said[0] in ((n,), (n, 1)) and said[1].kind in "biuSU"
+    ]
+
+
+def _values(data: PredictionFile, name: str) -> Any:
+    if data.path.suffix.lower() != ".npz":
+        return data.others[name]
+    with Npz(data.path) as archive:
+        return archive.text(name).ravel().tolist()
