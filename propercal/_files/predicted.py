@@ -20,13 +20,11 @@ from propercal._data.classes.other_readings import evidence
 from propercal._data.inputs.holders import Held, hold
 from propercal._data.words.tokens import key
 from propercal._files.columns import text_of, values_of
-from propercal._files.formats import Npz
-from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.left_out import left_out
+from propercal._files.prediction_file import PredictionFile
 
 #: Rows of which some other column is the largest, which are not so by chance.
 _FEWEST = 5
-#: Arrays that are read.
-_READ = ("labels", *SCORE_KEYS)
 
 
 class Scores(NamedTuple):
@@ -62,8 +60,9 @@ class Scores(NamedTuple):
 
 def check_file(data: PredictionFile) -> None:
     """Raise where a file leaves out predicted classes that contradict how it is read."""
-    names = [name for name in _names_left_out(data) if is_predicted(name)]
-    if not names:
+    with left_out(data) as columns:
+        predicted = {name: columns[name]() for name in columns if is_predicted(name)}
+    if not predicted:
         return
     single = data.y_proba.ndim == 1 or data.y_proba.shape[1] == 1
     k = 2 if single else data.y_proba.shape[1]
@@ -78,8 +77,8 @@ def check_file(data: PredictionFile) -> None:
         found = found._replace(names=named)
     scores = Scores.of(found, data.y_proba, data.from_logits, data.class_names)
     if scores is not None:
-        for name in names:
-            check(data.path, name, _values(data, name), scores)
+        for name, values in predicted.items():
+            check(data.path, name, values, scores)
 
 
 def check_chunk(
@@ -179,23 +178,3 @@ def _check_one(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -
         f"{path}: {name!r}, which is left out, {said}: expected the probability of "
         f"{positive_class!r} in each row; {fix}, or remove {name!r} if it is of another model."
     )
-
-
-def _names_left_out(data: PredictionFile) -> list[str]:
-    if data.path.suffix.lower() != ".npz":
-        return list(data.others)
-    with Npz(data.path) as archive:
-        found = {each: archive.described(each) for each in archive.names if each not in _READ}
-    n = len(data.y_proba)
-    return [
-        name
-        for name, said in found.items()
-        if said is not None and said[0] in ((n,), (n, 1)) and said[1].kind in "biuSU"
-    ]
-
-
-def _values(data: PredictionFile, name: str) -> Any:
-    if data.path.suffix.lower() != ".npz":
-        return data.others[name]
-    with Npz(data.path) as archive:
-        return archive.text(name).ravel().tolist()

@@ -25,6 +25,7 @@ from propercal._data.rows.times import times_of
 from propercal._data.words.advice import known_of
 from propercal._files.columns import text_of
 from propercal._files.left_out import check_left_out
+from propercal._files.left_out_times import check_blocks
 from propercal._files.names import advising, listed
 from propercal._files.prediction_file import PredictionFile
 from propercal._files.row_columns import row_names
@@ -214,6 +215,13 @@ def check_series(
 
     Rows of `other` are brought into the order of the first.
     """
+    _check_known(blocks, first, other)
+    if blocks is not None:
+        check_blocks(blocks, first)
+
+
+def _check_known(blocks: object, first: PredictionFile, other: PredictionFile | None) -> None:
+    """Raise if ids, or an index, say so."""
     files = (first,) if other is None else (first, other)
     indexes = [index_of(each) for each in files]
     ids = [_ids_of(each) for each in files if each.ids is not None]

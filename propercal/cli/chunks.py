@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.inputs.holders import is_default
-from propercal._data.rows.times import fall, newest_first, times_of
+from propercal._data.rows.times import fall, times_of
 from propercal._files import formats, predicted
 from propercal._files.arrays import labels_of
 from propercal._files.columns import (
@@ -27,6 +27,8 @@ from propercal._files.columns import (
     values_of,
 )
 from propercal._files.formats import SEPARATORS
+from propercal._files.left_out import left_out
+from propercal._files.left_out_times import Times, times_left_out
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
 from propercal._files.prediction_file import SCORE_KEYS
@@ -53,6 +55,8 @@ class Chunk(NamedTuple):
     """Whether columns are no keys of objects of JSON, which have no order."""
     ids: Sequence[str] = ()
     """What tells rows apart."""
+    times: Times | None = None
+    """The first and the last time of rows, where a column that is left out says them."""
 
 
 def chunks(path: Path, options: argparse.Namespace, size: int) -> Iterator[Chunk]:
@@ -108,8 +112,13 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         labels = labels_of(path)
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
+    counted = data.is_counted or data.is_listed
     ids = None if data.ids is None else pd.Index(data.ids)
     index = None if ids is None or not (times_of(ids) or fall(ids)) else ids
+    with left_out(data) as others:
+        times = times_left_out(
+            path, {name: others[name]() for name in others if name != options.id_column}
+        )
     for start in range(0, len(y_proba), size):
         part = slice(start, start + size)
         rows = None if index is None else index[part]
@@ -118,7 +127,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         own = names if labels.ndim == 2 and data.names_of_labels else []
         said = () if data.ids is None else data.ids[part].tolist()
         y_true = _table(labels[part], own, rows)
-        yield Chunk(y_true, proba, data.from_logits, data.is_counted or data.is_listed, ids=said)
+        yield Chunk(y_true, proba, data.from_logits, counted, ids=said, times=times)
 
 
 def _table(values: npt.NDArray[Any], names: Sequence[str], rows: Any) -> Any:
@@ -189,35 +198,26 @@ def _check_lengths(path: Path, header: Sequence[str], rows: Sequence[Sequence[st
             )
 
 
-def _check_left_out(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise if a column that is left out says that the newest rows come first."""
-    import pandas as pd
-
-    for name in names:
-        if newest_first(pd.Index(table[name])):
-            raise ValueError(
-                f"{path}: column {name!r}, which is left out, goes back in time from "
-                f"{table[name].iloc[0]} to {table[name].iloc[-1]}: expected rows in the order of "
-                "time; sort them, or remove that column if it says nothing of their order."
-            )
-
-
-def _check_predicted(
+def _check_left_out(
     path: Path,
     table: pd.DataFrame,
     read: Collection[str | None],
     held: tuple[Any, Any],
     columns: Columns,
-) -> None:
-    """Raise if predicted classes that are left out contradict how the rest is read."""
-    pos = columns.pos_label
+) -> Times | None:
+    """Raise if what is left out contradicts how the rest is read; return the times of rows.
+
+    Such are predicted classes, and times that go back.
+    """
+    pos, others = columns.pos_label, {str(x): table[x] for x in table if x not in read}
     predicted.check_chunk(
         path,
-        {str(name): table[name] for name in table if name not in read},
+        others,
         *held,
         from_logits=columns.from_logits,
         pos_label=None if pos is None else values_of([pos]).tolist()[0],
     )
+    return times_left_out(path, others)
 
 
 def _chunk(
@@ -254,14 +254,13 @@ def _chunk(
     if lists:
         numbers = numbers_of_lists(path, table, lists, columns, label)
         proba: Any = _table(numbers, columns.classes, rows)
-        _check_predicted(path, table, (label, own, *lists), (y_true, proba), columns)
+        times = _check_left_out(path, table, (label, own, *lists), (y_true, proba), columns)
         listed = bool(columns.classes)
-        return Chunk(y_true, proba, lists[0] == "logits", listed, ids=said)
+        return Chunk(y_true, proba, lists[0] == "logits", listed, ids=said, times=times)
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)
     classes = list(columns.classes) or [name for name in names if name not in apart]
     check_classes(path, classes, labels)
-    _check_left_out(path, table, [name for name in names if name not in {label, own, *classes}])
     if label in lost:
         check_categories(path, label, labels, classes)
     found = {name: numbers_of(path, table, name) for name in classes}
@@ -269,5 +268,5 @@ def _chunk(
         proba = pd.Series(found[classes[0]], rows, name=classes[0])
     else:
         proba = pd.DataFrame(found, rows)
-    _check_predicted(path, table, (label, own, *classes), (y_true, proba), columns)
-    return Chunk(y_true, proba, columns.from_logits, ids=said)
+    times = _check_left_out(path, table, (label, own, *classes), (y_true, proba), columns)
+    return Chunk(y_true, proba, columns.from_logits, ids=said, times=times)

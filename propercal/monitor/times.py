@@ -36,6 +36,12 @@ def joined(before: Times | None, after: Times | None) -> Times | None:
     return before[0], after[1]
 
 
+def are_before(times: Times, others: Times) -> bool:
+    """Tell whether rows of these times all come before those of others."""
+    pairs = read_alike(times[1], others[0])
+    return bool(pairs) and all(_is_earlier(one, other) for one, other in pairs)
+
+
 def _is_earlier(one: Any, other: Any) -> bool:
     """Tell whether a time is before another one, wherever the clocks of both are."""
     try:

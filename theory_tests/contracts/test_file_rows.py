@@ -194,3 +194,27 @@ def test_ids_that_rows_are_matched_by_say_an_order_or_none(tmp_path: Path) -> No
     # Nobody says which of the two is in the order of the series.
     with pytest.raises(ValueError, match=r"a\.csv: .*in which y_true stand in another order"):
         both(WORDS, 5)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz"])
+def test_blocks_of_rows_whose_time_is_left_out(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are no neighbours where it goes up and down; other times, such as of birth, may."""
+    shuffled = RNG.permutation(N)
+
+    def said(name: str, rows: Any) -> tuple[int, str]:
+        path = tmp_path / f"{name}.{suffix}"
+        flags = [] if suffix == "npz" else ["--drop", name]
+        if suffix == "npz":
+            np.savez(path, labels=CLASS_NAMES[CODES], probs=FIRST, **{name: STAMPS.to_numpy()[rows]})
+        else:
+            written(tmp_path, path.name, table(FIRST).assign(**{name: STAMPS[rows]}))
+        code = main(["decompose", str(path), *flags, "--blocks", "3"])
+        return code, capsys.readouterr().err
+
+    for name in ("time", "timestamp", "date", "ts"):
+        code, error = said(name, shuffled)
+        assert code == 1
+        assert f"blocks 3 beside rows whose {name!r}, which is left out" in error
+        assert "sort the file by time" in error
+    for name, rows in (("time", slice(None)), ("time", slice(None, None, -1)), ("born", shuffled)):
+        assert said(name, rows) == (0, "")

@@ -67,12 +67,24 @@ def test_rows_in_another_order_by_a_column_that_is_left_out_are_refused(
 
 @pytest.mark.parametrize(
     "values",
-    [np.arange(N) % 7, np.arange(N) / 7, [f"{i}" if i else "" for i in range(N)]],
+    [np.arange(N) % 7, np.arange(N) % 7 / 7, [f"{i}" if i else "" for i in range(N)]],
     ids=["repeated", "fractions", "missing"],
 )
 def test_columns_that_tell_no_rows_apart_say_nothing(values: Any, tmp_path: Path) -> None:
     a = written(tmp_path, "a.csv", table(FIRST).assign(x=values))
     b = written(tmp_path, "b.csv", table(SECOND).assign(x=np.asarray(values)[WITHIN]))
+    np.testing.assert_array_equal(pair(a, b, drop=["x"]).models["b.csv"], SECOND)
+
+
+@pytest.mark.parametrize("values", [RNG.normal(size=N), [f"text {i % (N - 5)}" for i in range(N)]], ids=["feature", "text"])
+def test_what_few_rows_share_tells_their_order(values: Any, tmp_path: Path) -> None:
+    """Of a feature with fractions, or text of which some is there twice, the same values stand in another order."""
+    a = written(tmp_path, "a.csv", table(FIRST).assign(x=values))
+    b = written(tmp_path, "b.csv", table(SECOND).assign(x=np.asarray(values)[WITHIN]))
+    apart = len(set(values)) == N
+    with pytest.raises(ValueError, match=r"in another order: expected rows in one order; " + ("name it by id_column" if apart else "sort both files alike")):
+        pair(a, b, drop=["x"])
+    b = written(tmp_path, "b.csv", table(SECOND).assign(x=np.asarray(values)))
     np.testing.assert_array_equal(pair(a, b, drop=["x"]).models["b.csv"], SECOND)
 
 

@@ -203,6 +203,45 @@ def test_a_column_of_times_that_is_left_out_says_that_the_newest_rows_come_first
     stamped = frame.assign(timestamp=stamps)
     assert log_e_value(capsys, written(f"old{suffix}", stamped), *flags) == pytest.approx(wanted, rel=1e-9)
     assert "column 'timestamp', which is left out, goes back in time" in refused(capsys, written(f"new{suffix}", stamped[::-1]), *flags)
-    # Dates of birth may come in any order.
-    born = frame.assign(timestamp=RNG.permutation(stamps))
-    assert log_e_value(capsys, written(f"born{suffix}", born), *flags) == pytest.approx(wanted, rel=1e-9)
+    # Dates of birth may come in any order, those of rows in none.
+    mixed = RNG.permutation(stamps)
+    assert "column 'timestamp', which is left out, is " in refused(capsys, written(f"mixed{suffix}", frame.assign(timestamp=mixed)), *flags)
+    flags = tuple("born" if each == "timestamp" else each for each in flags)
+    assert log_e_value(capsys, written(f"born{suffix}", frame.assign(born=mixed)), *flags) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".npz"])
+def test_times_that_are_left_out_say_the_order_of_files(suffix: str, capsys: Captured) -> None:
+    """So do those of a file that a state has seen; of other times, such as those of two sites, only what is wholly before."""
+    stamps = STAMPS.strftime("%Y-%m-%d %H:%M").to_numpy(dtype=str)
+    flags = [] if suffix == ".npz" else ["--drop", "time"]
+
+    def file(name: str, rows: slice, times: Any = stamps) -> str:
+        if suffix == ".npz":
+            np.savez(f"{name}.npz", labels=WORDS[rows], probs=np.stack([1 - P1, P1], 1)[rows], classes=["ham", "spam"], time=times[rows])
+            return f"{name}.npz"
+        return written(name + suffix, two_columns(rows).assign(time=times[rows]))
+
+    first, later = file("a", slice(None, N // 2)), file("b", slice(N // 2, None))
+    wanted = of_one_column(1)
+    assert log_e_value(capsys, first, later, *flags) == pytest.approx(wanted, rel=1e-9)
+    assert "give the files in their order, or rename or remove that column" in refused(capsys, later, first, *flags)
+    assert log_e_value(capsys, later, "--state", "state", *flags) is not None
+    assert "expected rows in the order of time" in refused(capsys, first, "--state", "state", *flags)
+    others = file("c", slice(N // 2, None), np.roll(stamps, N // 2))
+    assert log_e_value(capsys, first, others, *flags) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_newest_rows_first_beside_lists(capsys: Captured) -> None:
+    rows = [{"label": int(y), "probs": list(map(float, p)), "date": str(time)} for y, p, time in zip(Y, P, STAMPS, strict=True)]
+    Path("lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[::-1]))
+    assert "goes back in time" in refused(capsys, "lists.jsonl", "--drop", "date")
+
+
+def test_rows_that_come_a_little_late_are_left_alone(capsys: Captured) -> None:
+    """A log that several write has some."""
+    late = np.arange(N)
+    late[::10], late[1::10] = late[1::10].copy(), late[::10].copy()
+    stamps = STAMPS.astype(str).to_numpy()[late]
+    path = written("late.csv", two_columns().assign(timestamp=stamps))
+    assert log_e_value(capsys, path, "--drop", "timestamp") == pytest.approx(of_one_column(1), rel=1e-9)

@@ -17,6 +17,8 @@ from propercal._data.rows.rows import row_numbers
 
 #: Numbers that by chance do not fall from each to the next.
 _ENOUGH = 10
+#: Of the steps between rows, those that go back where rows are in no order.
+_SHUFFLED = 0.25
 #: What pandas calls an index of times, and one of other values that have an order of their own.
 _TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
@@ -216,3 +218,13 @@ def newest_first(index: Any) -> bool:
     if any(each.is_monotonic_increasing for each in times):
         return False
     return any(each.is_monotonic_decreasing for each in times)
+
+
+def are_shuffled(index: Any) -> bool:
+    """Tell whether an index is of times that go back in a quarter of the steps, or more.
+
+    So rows stand that are in no order of it. Of a log that several write, few come late.
+    """
+    times = [] if len(index) < _ENOUGH else times_of(index)
+    steps = [np.count_nonzero(each[1:] < each[:-1]) / max(1, len(each) - 1) for each in times]
+    return bool(steps) and bool(min(steps) >= _SHUFFLED)

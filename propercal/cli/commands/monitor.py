@@ -209,6 +209,26 @@ def _check_apart(chunk: Chunk, path: Path, seen: set[str]) -> None:
         seen.update(chunk.ids)
 
 
+def _check_later(chunk: Chunk, path: Path, before: tuple[Any, Any] | None) -> None:
+    """Raise where a file begins with rows of a time before all those of the file before."""
+    from propercal.monitor.times import are_before
+
+    if before is not None and chunk.times is not None and are_before(chunk.times, before):
+        raise ValueError(
+            f"{path}: a column of times, which is left out, ends with {chunk.times[1]}, and that "
+            f"of rows before begins with {before[0]}: expected rows in the order of time; give the "
+            "files in their order, or rename or remove that column if it says nothing of it."
+        )
+
+
+def _note_times(monitor: CalibrationMonitor, chunk: Chunk, *, first: bool) -> None:
+    """Keep the times of a file that columns which are left out say, to compare with the next."""
+    seen = monitor._seen
+    if chunk.times is not None:
+        begin = chunk.times[0] if first or seen.times is None else seen.times[0]
+        monitor._seen = seen._replace(times=(begin, chunk.times[1]))
+
+
 def _updated(
     monitor: CalibrationMonitor | None, path: Path, options: argparse.Namespace, seen: set[str]
 ) -> CalibrationMonitor | None:
@@ -216,12 +236,14 @@ def _updated(
     from propercal._files.reading import holds_arrays
     from propercal.cli.chunks import chunks
 
-    begin = 0
+    begin, before_file = 0, None if monitor is None else monitor._seen.times
     for chunk in chunks(path, options, options.chunk_size):
         if monitor is None:
             monitor = _new(chunk, options)
         _check_kind(monitor, chunk, path)
         _check_apart(chunk, path, seen)
+        if not begin:
+            _check_later(chunk, path, before_file)
         if not chunk.in_order:
             check_order(path, list(getattr(chunk.y_proba, "columns", ())), options, in_order=False)
         before = _alarmed(monitor)
@@ -237,6 +259,7 @@ def _updated(
             said = _of_a_table(error) if not holds_arrays(path) else str(error)
             where = f" (Rows are counted from row {begin} on.)" if begin else ""
             raise ValueError(f"{said}{where}") from error
+        _note_times(monitor, chunk, first=not begin)
         begin += len(chunk.y_true)
         if path == _STANDARD:
             _write_state(monitor, options)
