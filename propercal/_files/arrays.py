@@ -40,7 +40,9 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         check_scores(path, key, y_proba)
         said = columns.said_of(path, key, y_proba.shape)
         read = Read(y_true)
-        if key != "confidence":
+        if key == "confidence":
+            _check_right(path, y_true)
+        else:
             named = (weight, group, own, subgroup)
             apart = ["labels", key, *(each for each in named if each is not None)]
             read = in_order_of_names(archive, y_true, y_proba, apart, said)
@@ -88,6 +90,18 @@ def _ids(path: Path, ids: npt.NDArray[Any], n: int, named: str | None) -> npt.ND
     )
 
 
+def _check_right(path: Path, labels: npt.NDArray[Any]) -> None:
+    """Raise where labels beside 'confidence' are classes rather than whether these are right."""
+    values = set(labels.ravel().tolist())
+    if labels.dtype.kind not in "biufO" or len(values) > 2:
+        raise ValueError(
+            f"{path}: labels {listed(sorted(map(str, values)))} beside 'confidence', which is the "
+            "probability that a prediction is right: expected true or false, or 1 or 0, for "
+            "whether it is; write those, or call the array 'probs' if it is the probability of one "
+            "class."
+        )
+
+
 def of_npy(path: Path, columns: Columns) -> PredictionFile:
     """Return what an npy file holds, and that of its labels beside it."""
     columns.check_arrays(path)
@@ -107,6 +121,8 @@ def of_npy(path: Path, columns: Columns) -> PredictionFile:
     y_true, y_proba = formats.as_text(formats.read_npy(labels)), formats.read_npy(path)
     check_scores(path, key, y_proba)
     said = columns.said_of(path, key, y_proba.shape)
+    if key == "confidence":
+        _check_right(path, y_true)
     read = Read(y_true) if key == "confidence" else named_by_caller(path, y_true, y_proba, said)
     return PredictionFile(
         path=path,

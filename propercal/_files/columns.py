@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from propercal._data.words.messages import warn
 from propercal._data.words.tokens import key
 from propercal._files.class_names import Read, Said
 from propercal._files.names import advising, listed
+from propercal._files.values import in_table, value_of, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,18 +28,13 @@ if TYPE_CHECKING:
 LABEL_COLUMNS = ("label", "labels")
 #: Columns that tell rows apart, where a command looks for one.
 _IDS = ("id", "row_id", "sample_id", "example_id", "uid", "uuid")
-#: How truth is written, in lower case.
-BOOLEANS = {"false": False, "true": True}
-#: A whole number, without zeros that are part of a name.
-_WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.0)?")
-#: The same as programs write it in floating point: with a sign, more zeros, an exponent of 0.
-_WRITTEN = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})(?:\.0+)?(?:[eE][-+]?0+)?")
 _CALLED = Names(labels="labels", proba="the table")
 #: What to do where labels and columns of a table do not go together.
 OF_COLUMNS = (
     "rename the columns, recode the labels, or name the label of a single column with pos_label "
     "(--pos-label on the command line)."
 )
+_OF_SEVERAL = "leave out pos_label (--pos-label on the command line), or all columns but one."
 _OF_ONE = f"write a column for each class, or {OF_PREDICTED} (true or false)."
 
 
@@ -129,22 +124,27 @@ class Columns:
         if self.pos_label is not None and (key == "confidence" or (*shape, 1, 1)[1] > 1):
             raise ValueError(
                 f"{path}: pos_label = {self.pos_label!r} beside {key!r} of shape {tuple(shape)}: "
-                "expected none but beside one column of probabilities; leave it out."
+                f"expected none but beside one column of probabilities; {_fix(key)}."
             )
-        return Said(self.classes, self.model, _value(self.pos_label))
+        return Said(self.classes, self.model, value_of(self.pos_label))
 
     def check_kind(self, path: Path, key: str) -> None:
         """Raise where an array is taken for what its name, `key`, says that it is not."""
         if self.classes and key == "confidence":
             raise ValueError(
                 f"{path}: classes = {listed(self.classes)}: expected none beside 'confidence', "
-                "which is the probability that a prediction is right; leave it out."
+                f"which is the probability that a prediction is right; {_fix(key)}."
             )
         if self.from_logits and key != "logits":
             raise ValueError(
                 f"{path}: {key!r} with from_logits = True: expected 'logits'; rename it, or leave "
                 "from_logits out."
             )
+
+
+def _fix(key: str) -> str:
+    other = ", or call the array 'probs' if it is the probability of one class"
+    return f"leave it out{other if key == 'confidence' else ''}"
 
 
 def check_classes(path: Path, class_names: Sequence[str], labels: Sequence[str]) -> None:
@@ -221,8 +221,7 @@ def codes_of(
         held = replace(
             hold("labels", in_table(labels, column, class_names)), rows=None, counted=False
         )
-    single = len(class_names) == 1 and len(set(labels)) > 2
-    with advising(path, _OF_ONE if single else OF_COLUMNS):
+    with advising(path, _advice(class_names, labels, columns)):
         found = _read_all_or_used(held, class_names, columns, used)
     if not in_order and _are_counted(held, class_names, columns, found):
         raise ValueError(
@@ -235,6 +234,13 @@ def codes_of(
     _warn_of_absent(path, codes, class_names, columns, scores)
     read = Read.of(codes, found)._replace(names=tuple(class_names))
     return read.in_said_order() if columns.classes else read
+
+
+def _advice(class_names: Sequence[str], labels: Sequence[str], columns: Columns) -> str:
+    """Return what to do where labels and columns do not go together."""
+    if len(class_names) == 1:
+        return _OF_ONE if len(set(labels)) > 2 else OF_COLUMNS
+    return OF_COLUMNS if columns.pos_label is None else _OF_SEVERAL
 
 
 def labels_as_given(
@@ -306,7 +312,7 @@ def _read(
         name=class_names[0] if k == 1 else None,
     )
     called = replace(_CALLED, model=columns.model)
-    said = {"proba": proba, "pos_label": _value(columns.pos_label), "called": called}
+    said = {"proba": proba, "pos_label": value_of(columns.pos_label), "called": called}
     return read_labels(held, max(2, k), used=used, **said)
 
 
@@ -347,56 +353,3 @@ def _warn_of_absent(
             f"{path}: columns {listed(odd)} are taken for {found}{why}: name them with drop "
             "(--drop on the command line) if they are none."
         )
-
-
-def in_table(
-    labels: list[str], column: pd.Series[Any], class_names: Collection[str] = ()
-) -> pd.Series[Any]:
-    """Return labels under the name, and in the order of categories, that a table has for them."""
-    import pandas as pd
-
-    dtype: Any = column.dtype
-    if not hasattr(dtype, "categories"):
-        return pd.Series(values_of(labels, class_names), name=column.name, index=column.index)
-    names = [text_of(each) for each in dtype.categories]
-    # Of one type with categories that do not occur.
-    values = values_of([*labels, *names], class_names).tolist()
-    categories: Any = pd.Categorical(values[: len(labels)], values[len(labels) :], dtype.ordered)
-    return pd.Series(categories, name=column.name, index=column.index)
-
-
-def values_of(labels: Sequence[str], names: Collection[str] = ()) -> npt.NDArray[Any]:
-    """Return labels as numbers or booleans where all are written so.
-
-    `names` are those of columns, which labels may bear as they are written.
-    """
-    if all(label.lower() in BOOLEANS for label in labels):
-        return np.array([BOOLEANS[label.lower()] for label in labels])
-    if all(map(_WHOLE.fullmatch, labels)):
-        return _whole(labels)
-    # Versions, such as 1.0 and 1.00, are several names of one number.
-    different = set(labels)
-    odd = {each for each in different if not _WHOLE.fullmatch(each)}
-    if all(map(_WRITTEN.fullmatch, odd)) and odd.isdisjoint(names):
-        found = _whole(labels)
-        if len(set(found.tolist())) == len(different):
-            return found
-    return np.array(labels, dtype=str)
-
-
-def _whole(labels: Sequence[str]) -> npt.NDArray[Any]:
-    return np.array([int(re.split(r"[.eE]", label)[0]) for label in labels], dtype=object)
-
-
-def _value(label: str | None) -> Any:
-    return None if label is None else values_of([label]).tolist()[0]
-
-
-def text_of(value: object) -> str:
-    """Return a label as text, empty where it is missing."""
-    import pandas as pd
-
-    if isinstance(value, bytes):
-        # As columns of parquet that say nothing of text have it.
-        value = value.decode("utf-8", "surrogateescape")
-    return "" if pd.isna(value) else str(value).strip()  # type: ignore[call-overload]

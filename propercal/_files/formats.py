@@ -11,7 +11,6 @@ import base64
 import csv
 import gzip
 import io
-import json
 import math
 import os
 import re
@@ -41,6 +40,8 @@ _PACKED = ".gz"
 #: What other programs put between fields, and how few of them are no part of a name.
 _SEPARATED = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 _FEWEST = {" ": 3}
+#: A first line that says what stands between fields.
+_SEPARATOR_SAID = re.compile(r"sep=\S?", re.IGNORECASE)
 
 
 def format_of(path: Path) -> tuple[str, bool]:
@@ -85,6 +86,11 @@ def damage_said(path: Path, kind: str) -> Iterator[None]:
         if isinstance(error, ValueError) and str(error).startswith(f"{path}: "):
             raise
         found = reason(error) or type(error).__name__
+        if isinstance(error, UnicodeDecodeError) and kind != "parquet":
+            raise ValueError(
+                f"{path}: text that is not in UTF-8 ({found}): expected UTF-8; save it so, such as "
+                "'CSV UTF-8' in a spreadsheet program."
+            ) from error
         raise ValueError(
             f"{path}: not a readable {kind} file: {found}; it is damaged, or of another type: "
             "write it anew."
@@ -268,6 +274,11 @@ def check_separator(path: Path, header: Sequence[str], separator: str) -> None:
             f"{path}: the first line begins with '{shortened(first, 60)}': expected the names of "
             "the columns; leave out lines of comments."
         )
+    if _SEPARATOR_SAID.fullmatch(first) and not any(each.strip() for each in header[1:]):
+        raise ValueError(
+            f"{path}: the first line, '{first}...', tells a spreadsheet program what stands "
+            "between fields: expected the names of the columns; leave that line out."
+        )
     if len(header) != 1:
         return
     others = [each for each in _SEPARATED if each != separator]
@@ -345,40 +356,6 @@ def _lost_categories(metadata: Mapping[bytes, bytes] | None, schema: Any) -> set
         for each in before
         if pa.types.is_dictionary(each.type) and each.name not in kept
     }
-
-
-def read_objects(path: Path, text: str) -> dict[str, list[Any]]:
-    """Return the columns of a jsonl file, in which each line is an object with the same names."""
-    columns: dict[str, list[Any]] = {}
-    n_lines = 0
-    # Other marks that Python ends lines at may stand in text.
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
-        if not line.strip():
-            continue
-        n_lines += 1
-        try:
-            pairs = json.loads(line, object_pairs_hook=lambda found: found)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(
-                f"{path}: line {number} is no object of JSON ({reason(error)}); write one object "
-                "a line."
-            ) from error
-        if not isinstance(pairs, list) or not all(isinstance(pair, tuple) for pair in pairs):
-            raise ValueError(f"{path}: line {number} is no object of JSON; write one a line.")
-        check_distinct(path, [name for name, _ in pairs])
-        if n_lines == 1:
-            columns = {name.strip(): [] for name, _ in pairs}
-        if {name.strip() for name, _ in pairs} != set(columns):
-            names = [name for name, _ in pairs]
-            raise ValueError(
-                f"{path}: line {number} has the names {listed(names)}: expected those of the first "
-                f"line, {listed(list(columns))}; give each line all of them."
-            )
-        for name, value in pairs:
-            columns[name.strip()].append(value)
-    if not n_lines:
-        raise ValueError(f"{path}: no line: expected one object of JSON a line.")
-    return columns
 
 
 def beside(path: Path, kinds: Sequence[str]) -> tuple[str, Path]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from propercal._data.rows.indexes import row_key
-from propercal._files.columns import text_of
 from propercal._files.formats import Npz
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile
+from propercal._files.values import text_of
 
 #: Arrays that are read, and names of those that number rows of each model in an order of its own.
 _READ = {"labels", *SCORE_KEYS}

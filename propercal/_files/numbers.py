@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.words.advice import known_of
-from propercal._files.columns import BOOLEANS, text_of
 from propercal._files.names import listed, reason
+from propercal._files.values import BOOLEANS, text_of
 
 if TYPE_CHECKING:
     import pandas as pd

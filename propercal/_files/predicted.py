@@ -19,9 +19,9 @@ from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.classes.other_readings import evidence
 from propercal._data.inputs.holders import Held, hold
 from propercal._data.words.tokens import key
-from propercal._files.columns import text_of, values_of
 from propercal._files.left_out import left_out
 from propercal._files.prediction_file import PredictionFile
+from propercal._files.values import text_of, values_of
 
 #: Rows of which some other column is the largest, which are not so by chance.
 _FEWEST = 5

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.rows.indexes import row_key
-from propercal._files.columns import text_of
 from propercal._files.names import listed
+from propercal._files.values import text_of, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ def groups_of(
             f"{path}: {argument} = {column!r}: expected one of the columns "
             f"{listed(list(table.columns))}."
         )
-    texts = [text_of(value) for value in table[column]]
+    texts = texts_of(path, column, table[column])
     _check_exact(path, texts, table[column].dtype, argument, column)
     return np.array([text or None for text in texts], dtype=object)
 
@@ -58,7 +58,7 @@ def ids_of(path: Path, table: pd.DataFrame, column: str | None) -> npt.NDArray[A
     """Return what tells rows apart as text; None where no column does."""
     if column is None:
         return None
-    ids = [text_of(value) for value in table[column]]
+    ids = texts_of(path, column, table[column])
     missing = [row for row, each in enumerate(ids) if not each]
     if missing:
         raise ValueError(

@@ -23,12 +23,12 @@ from propercal._data.rows.layout import USUAL_LAYOUT
 from propercal._data.rows.rows import in_order_of, row_numbers
 from propercal._data.rows.times import times_of
 from propercal._data.words.advice import known_of
-from propercal._files.columns import text_of
 from propercal._files.left_out import check_left_out
 from propercal._files.left_out_times import check_blocks
 from propercal._files.names import advising, listed
 from propercal._files.prediction_file import PredictionFile
 from propercal._files.row_columns import row_names
+from propercal._files.values import text_of
 
 if TYPE_CHECKING:
     import pandas as pd

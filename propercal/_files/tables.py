@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._files import formats
+from propercal._files import objects
 from propercal._files.class_names import Read
 from propercal._files.columns import (
-    LABEL_COLUMNS,
     Columns,
     check_categories,
     check_classes,
     codes_of,
     find_label_column,
     labels_as_given,
-    text_of,
 )
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
 from propercal._files.row_columns import groups_of, ids_of
+from propercal._files.values import texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,7 @@ def of_table(
             f"{path}: columns {listed(names)}: expected one column of probabilities per class "
             f"beside the label column {label!r}; add them."
         )
-    labels = [text_of(value) for value in table[label]]
+    labels = texts_of(path, label, table[label])
     check_classes(path, class_names, labels)
     y_proba = np.column_stack([numbers_of(path, table, name) for name in class_names])
     if label in lost:
@@ -104,17 +103,16 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
     """Read objects of JSON: a table in no order, or lists of numbers."""
     import pandas as pd
 
-    found = formats.read_objects(path, text)
+    found = objects.read_objects(path, text)
     lists = [key for key in SCORE_KEYS if key in found and isinstance(found[key][0], list)]
     if not lists:
-        _check_plain(path, found, columns)
         return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
     rest = pd.DataFrame(found, dtype=object)
     label = find_label_column(path, list(found), columns.label)
     y_proba = numbers_of_lists(path, rest, lists, columns, label)
     own = columns.id_among(list(found))
     weights = weights_of(path, rest, columns.weight)
-    labels = [text_of(value) for value in rest[label]]
+    labels = texts_of(path, label, rest[label])
     names = columns.classes
     if names:
         read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
@@ -196,13 +194,3 @@ def _check_lists(path: Path, key: str, rows: Sequence[Any]) -> None:
             f"{path}: {key!r} holds objects: expected lists of numbers; write the classes beside "
             'the label instead, {"label": "A", "A": 0.7, "B": 0.3}.'
         )
-
-
-def _check_plain(path: Path, found: Mapping[str, Sequence[object]], columns: Columns) -> None:
-    """Raise where labels, groups or ids in objects of JSON are lists or objects."""
-    for name in (columns.label, *LABEL_COLUMNS, columns.group, columns.id):
-        if any(isinstance(value, list) for value in found.get(name or "", ())):
-            raise ValueError(
-                f"{path}: {name!r} holds lists, or objects: expected text or a number in each "
-                'line; write one object for each row, {"label": "A", "A": 0.7, "B": 0.3}.'
-            )

@@ -15,17 +15,9 @@ import numpy.typing as npt
 
 from propercal._data.inputs.holders import is_default
 from propercal._data.rows.times import fall, times_of
-from propercal._files import formats, predicted
+from propercal._files import formats, objects, predicted
 from propercal._files.arrays import labels_of
-from propercal._files.columns import (
-    Columns,
-    check_categories,
-    check_classes,
-    find_label_column,
-    in_table,
-    text_of,
-    values_of,
-)
+from propercal._files.columns import Columns, check_categories, check_classes, find_label_column
 from propercal._files.formats import SEPARATORS
 from propercal._files.left_out import left_out
 from propercal._files.left_out_times import Times, times_left_out
@@ -36,6 +28,7 @@ from propercal._files.quoted import fields
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal._files.tables import numbers_of_lists
+from propercal._files.values import in_table, texts_of, value_of
 from propercal.cli.each_file import read
 
 if TYPE_CHECKING:
@@ -169,7 +162,7 @@ def _tables(path: Path, suffix: str, lines: Iterable[str], size: int) -> Iterato
         filled = (line for line in lines if line.strip())
         names: list[str] = []
         while some := list(islice(filled, size)):
-            found = formats.read_objects(path, "".join(some))
+            found = objects.read_objects(path, "".join(some))
             if names and set(found) != set(names):
                 raise ValueError(
                     f"{path}: a line has the names {listed(list(found))}: expected "
@@ -209,13 +202,13 @@ def _check_left_out(
 
     Such are predicted classes, and times that go back.
     """
-    pos, others = columns.pos_label, {str(x): table[x] for x in table if x not in read}
+    others = {str(x): table[x] for x in table if x not in read}
     predicted.check_chunk(
         path,
         others,
         *held,
         from_logits=columns.from_logits,
-        pos_label=None if pos is None else values_of([pos]).tolist()[0],
+        pos_label=value_of(columns.pos_label),
     )
     return times_left_out(path, others)
 
@@ -237,14 +230,14 @@ def _chunk(
     names = list(table.columns)
     columns.check_drop(path, names)
     label = find_label_column(path, names, columns.label)
-    labels = [text_of(value) for value in table[label]]
+    labels = texts_of(path, label, table[label])
     if "" in labels:
         raise ValueError(
             f"{path}: no label in row {labels.index('')}: expected one in every row; leave out "
             "rows whose outcome is not known yet."
         )
     own = columns.id_among(names)
-    said = [text_of(value) for value in table[own]] if own in names else []
+    said = [] if own is None or own not in names else texts_of(path, own, table[own])
     ids = pd.Index(said)
     rows = ids if said and (times_of(ids) or fall(ids)) else rows
     # Under the name of their column, and in the order of its categories.

@@ -16,7 +16,7 @@ from propercal._data.inputs.holders import is_default
 from propercal._data.words.opposed import are_opposed
 from propercal._data.words.other_words import contradict
 from propercal._data.words.tokens import of_class_0
-from propercal._files import formats
+from propercal._files import formats, objects
 from propercal._files.class_names import KEYS, names_of_columns, words_of
 from propercal._files.columns import LABEL_COLUMNS
 from propercal._files.formats import SEPARATORS
@@ -83,7 +83,7 @@ def read_new(
             else content.decode("utf-8-sig")
         )
         if suffix == ".jsonl":
-            columns = formats.read_objects(path, text)
+            columns = objects.read_objects(path, text)
             return _Objects(path, columns, names, said, from_logits), suffix
         table = formats.read_separated(path, io.StringIO(text), SEPARATORS[suffix])
         return _Table(path, table, names, from_logits), suffix
@@ -159,8 +159,8 @@ class _Objects:
     def content(self, suffix: str) -> bytes:
         _check_suffix(self._path, suffix, (".jsonl",))
         rows = zip(*self._columns.values(), strict=True)
-        lines = [json.dumps(dict(zip(self._columns, row, strict=True))) for row in rows]
-        return "".join(f"{line}\n" for line in lines).encode()
+        written = (zip(self._columns, map(objects.plain, row), strict=True) for row in rows)
+        return "".join(f"{json.dumps(dict(row))}\n" for row in written).encode()
 
 
 class _Arrays:

@@ -285,3 +285,58 @@ def test_ids_in_an_archive_are_one_for_each_row(tmp_path: Path) -> None:
         if found is None:
             with pytest.raises(ValueError, match=rf"id_column = 'id', an array of shape .*expected an id for each of {n} rows"):
                 read_predictions(tmp_path / "p.npz", id_column="id")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_text_in_another_encoding_is_said_to_be_so(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("label,é,b\né,0.4,0.6\nb,0.4,0.6\n", encoding=encoding)
+    with pytest.raises(ValueError, match=r"text that is not in UTF-8 .*: expected UTF-8; save it so"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_a_first_line_for_a_spreadsheet_program_is_said_to_be_so(separator: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"sep={separator}\nlabel,a,b\na,0.4,0.6\nb,0.4,0.6\n")
+    with pytest.raises(ValueError, match=r"tells a spreadsheet program .*; leave that line out"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("form", ["npz", "npy"])
+def test_words_beside_the_probability_that_a_prediction_is_right(form: str, tmp_path: Path) -> None:
+    """What is advised is right, and neither a positive class nor names of classes are asked for."""
+    words, p = np.array(["no", "yes", "no", "yes"]), np.array([0.6, 0.7, 0.8, 0.9])
+    path = tmp_path / f"p_confidence.{form}"
+
+    def write(labels: Any, key: str = "confidence") -> Path:
+        if form == "npz":
+            np.savez(path, **{"labels": labels, key: p})
+            return path
+        np.save(tmp_path / "p_labels.npy", labels)
+        np.save(path.with_stem(f"p_{key}"), p)
+        return path.with_stem(f"p_{key}")
+
+    with pytest.raises(ValueError, match=r"labels 'no', 'yes' beside 'confidence'.*call the array 'probs'"):
+        read_predictions(write(words))
+    for said in ({"pos_label": "yes"}, {"classes": ["yes"]}):
+        with pytest.raises(ValueError, match=r"leave it out, or call the array 'probs'"):
+            read_predictions(path, **said)  # type: ignore[arg-type]
+    assert read_predictions(write(words == "yes")).y_true.tolist() == [False, True, False, True]
+    assert read_predictions(write(words, "probs"), pos_label="yes").classes == ("no", "yes")
+
+
+def test_a_positive_class_beside_a_column_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("label,fraud,legit\nfraud,0.4,0.6\nlegit,0.3,0.7\n")
+    with pytest.raises(ValueError, match=r"; leave out pos_label \(--pos-label on the command line\), or all columns but one"):
+        read_predictions(path, pos_label="fraud")
+
+
+@pytest.mark.parametrize("labels", [[[1, 0], [0, 1]], [{"a": 1}, {"a": 2}]])
+@pytest.mark.parametrize("rest", [{"probs": [0.4, 0.6]}, {"a": 0.4, "b": 0.6}])
+def test_lists_as_labels_are_said_to_be_so(labels: Any, rest: Any, tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text("".join(json.dumps({"label": each, **rest}) + "\n" for each in labels))
+    with pytest.raises(ValueError, match=r"'label' holds lists, or objects: expected text or a number in each line; write the class that occurred"):
+        read_predictions(path)

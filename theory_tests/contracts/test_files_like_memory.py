@@ -195,7 +195,7 @@ def _npy() -> bytes:
     [
         (_npy(), "an npy file on standard input"),
         (WORDS.to_json(orient="records").encode(), "an array of JSON on standard input"),
-        (WORDS.to_csv(index=False).encode("utf-16"), "not a readable csv file"),
+        (WORDS.to_csv(index=False).encode("utf-16"), "text that is not in UTF-8"),
     ],
 )
 def test_standard_input_of_another_kind_is_named(content: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -286,14 +286,14 @@ def _of_a_table(error: ValueError) -> str:
 
 def _new(chunk: Chunk, options: argparse.Namespace) -> CalibrationMonitor:
     from propercal import CalibrationMonitor
-    from propercal._files.columns import values_of
+    from propercal._files.values import value_of
 
     shape = chunk.y_proba.shape
     pos = options.pos_label
     return CalibrationMonitor(
         2 if len(shape) == 1 or shape[1] == 1 else shape[1],
         from_logits=chunk.from_logits,
-        pos_label=None if pos is None else values_of([pos]).tolist()[0],
+        pos_label=value_of(pos),
         **flags.given(options, "alpha", "notion", "generator", "run_length"),
     )
 
