@@ -23,6 +23,7 @@ from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
 from propercal._files.standard_input import STANDARD_INPUT, read_standard_input
+from propercal.cli.derived import Beside, warn_of_derived
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +100,9 @@ class _Table:
     def recalibrated(self, by: RecalibrationMap) -> _Table:
         names = _class_columns(self._path, list(self._table.columns), self._names, by)
         proba = np.column_stack([numbers_of(self._path, self._table, name) for name in names])
-        found = _mapped(self._path, by, proba, from_logits=self._from_logits)
+        others = {str(x): list(self._table[x]) for x in self._table if x not in names}
+        beside = Beside(others, names)
+        found = _mapped(self._path, by, proba, from_logits=self._from_logits, beside=beside)
         table = self._table.copy()
         for i, name in enumerate(names):
             table[name] = found[:, i]
@@ -146,13 +149,17 @@ class _Objects:
             if not own:
                 _check_others(self._path, listing, by, self._said)
             is_logits = key == "logits"
-            new = _mapped(self._path, by, proba, from_logits=is_logits, order=order).tolist()
+            beside = Beside({k: v for k, v in found.items() if k != key}, own[0] if own else ())
+            new = _mapped(
+                self._path, by, proba, from_logits=is_logits, order=order, beside=beside
+            ).tolist()
             found = {("probs" if each == "logits" else each): v for each, v in found.items()}
             found["probs" if key == "logits" else key] = new
         else:
             names = _class_columns(self._path, list(found), self._names, by)
             proba = np.array([found[name] for name in names], dtype=np.float64).T
-            new = _mapped(self._path, by, proba, from_logits=self._from_logits)
+            beside = Beside({k: v for k, v in found.items() if k not in names}, names)
+            new = _mapped(self._path, by, proba, from_logits=self._from_logits, beside=beside)
             found |= {name: new[:, i].tolist() for i, name in enumerate(names)}
         return _Objects(self._path, found, self._names, self._said, from_logits=False)
 
@@ -178,8 +185,12 @@ class _Arrays:
         proba = self._arrays[key]
         own = list(self._named.values())
         order = _order(self._path, by, _agreed(self._path, own, self._said))
-        found = _mapped(self._path, by, proba, from_logits=key == "logits", order=order)
         arrays = {each: value for each, value in self._arrays.items() if each != key}
+        beside = Beside(
+            {name: value.ravel().tolist() for name, value in arrays.items()}, own[0] if own else ()
+        )
+        is_logits = key == "logits"
+        found = _mapped(self._path, by, proba, from_logits=is_logits, order=order, beside=beside)
         arrays["probs" if key == "logits" else key] = found
         return _Arrays(self._path, arrays, self._named, self._said)
 
@@ -271,8 +282,12 @@ def _mapped(
     *,
     from_logits: bool,
     order: list[int] | None = None,
+    beside: Beside | None = None,
 ) -> Floats:
-    """Return recalibrated probabilities; `order` are places of the classes of the map."""
+    """Return recalibrated probabilities; `order` are places of the classes of the map.
+
+    What is `beside` them is looked at.
+    """
     k = 1 if proba.ndim == 1 else proba.shape[-1]
     if proba.ndim > 2 or k != by.n_columns:
         raise ValueError(
@@ -281,11 +296,14 @@ def _mapped(
         )
     try:
         if order is None:
-            return by(proba, from_logits=from_logits)
-        found = np.empty(proba.shape)
-        found[:, order] = by(proba[:, order], from_logits=from_logits)
+            found = by(proba, from_logits=from_logits)
+        else:
+            found = np.empty(proba.shape)
+            found[:, order] = by(proba[:, order], from_logits=from_logits)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    if beside is not None:
+        warn_of_derived(path, beside, proba, found, from_logits=from_logits)
     return found
 
 

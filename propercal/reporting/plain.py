@@ -53,6 +53,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"were made of the predictions \(.*, and are written as they were",
+        (
+            "Columns beside the predictions say what was so before they were recalibrated, such as "
+            "which is the largest: make them anew, or leave them out."
+        ),
+    ),
+    (
         r"has .*, read as those of the classes .*though by",
         (
             "Names do not tell which column of predictions belongs to which outcome, and the "

@@ -321,7 +321,7 @@ def test_words_beside_the_probability_that_a_prediction_is_right(form: str, tmp_
         read_predictions(write(words))
     for said in ({"pos_label": "yes"}, {"classes": ["yes"]}):
         with pytest.raises(ValueError, match=r"leave it out, or call the array 'probs'"):
-            read_predictions(path, **said)  # type: ignore[arg-type]
+            read_predictions(path, **said)
     assert read_predictions(write(words == "yes")).y_true.tolist() == [False, True, False, True]
     assert read_predictions(write(words, "probs"), pos_label="yes").classes == ("no", "yes")
 
