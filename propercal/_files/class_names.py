@@ -99,7 +99,7 @@ def in_order_of_names(
         return Read(labels)
     lists = {each: _names(archive.path, each, found[each], scores.shape[1]) for each in found}
     own = [names for each, names in lists.items() if each != _GIVEN]
-    if given and _are_numbers(given) and not any(map(_are_numbers, own)):
+    if are_numbers(given) and not any(map(are_numbers, own)):
         # What labels call the columns, whatever the file does.
         lists = {_GIVEN: lists[_GIVEN]}
     (first, names), *others = lists.items()
@@ -319,8 +319,9 @@ def _read_beside(
     return Read.of(read, found)
 
 
-def _are_numbers(names: Sequence[Any]) -> bool:
-    return all(is_number(_number(each)) for each in names)
+def are_numbers(names: Sequence[Any]) -> bool:
+    """Tell whether there are names, and each writes a number."""
+    return len(names) > 0 and all(is_number(_number(each)) for each in names)
 
 
 def _number(name: Any) -> Any:

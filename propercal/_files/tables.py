@@ -20,6 +20,7 @@ from propercal._files.columns import (
     find_label_column,
     labels_as_given,
 )
+from propercal._files.listed_classes import with_classes
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
@@ -109,14 +110,16 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
         return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
     rest = pd.DataFrame(found, dtype=object)
     label = find_label_column(path, list(found), columns.label)
+    labels = texts_of(path, label, rest[label])
+    rest, own_names = with_classes(path, rest, lists[0], columns, labels)
     y_proba = numbers_of_lists(path, rest, lists, columns, label)
     own = columns.id_among(list(found))
     weights = weights_of(path, rest, columns.weight)
-    labels = texts_of(path, label, rest[label])
-    names = columns.classes
+    names, is_said = columns.classes or own_names, not own_names
     if names:
-        read = codes_of(path, labels, names, columns, column=rest[label], weights=weights)
-        read = read._replace(listed=True)
+        said = columns if is_said else dataclasses.replace(columns, classes=())
+        read = codes_of(path, labels, names, said, column=rest[label], weights=weights)
+        read = read._replace(listed=is_said)
     else:
         # As arrays without names have them, of which decompose says what labels mean.
         read = Read(labels_as_given(path, labels, weights))
@@ -129,6 +132,7 @@ def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
         sample_weight=weights,
         groups=groups_of(path, rest, columns.group),
         labels=read.to_pass_on,
+        is_counted=read.is_counted,
         ids=ids_of(path, rest, own),
         subgroups=groups_of(path, rest, columns.subgroup, "subgroup_column"),
         classes=read.classes,

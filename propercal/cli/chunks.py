@@ -21,6 +21,7 @@ from propercal._files.columns import Columns, check_categories, check_classes, f
 from propercal._files.formats import SEPARATORS
 from propercal._files.left_out import left_out
 from propercal._files.left_out_times import Times, times_left_out
+from propercal._files.listed_classes import with_classes
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
 from propercal._files.prediction_file import SCORE_KEYS
@@ -245,10 +246,11 @@ def _chunk(
     y_true.index = pd.RangeIndex(len(labels)) if rows is None else rows
     lists = [key for key in SCORE_KEYS if key in names and isinstance(table[key].iloc[0], list)]
     if lists:
+        table, own_names = with_classes(path, table, lists[0], columns, labels)
         numbers = numbers_of_lists(path, table, lists, columns, label)
-        proba: Any = _table(numbers, columns.classes, rows)
+        proba: Any = _table(numbers, columns.classes or own_names, rows)
         times = _check_left_out(path, table, (label, own, *lists), (y_true, proba), columns)
-        listed = bool(columns.classes)
+        listed = bool(columns.classes) and not own_names
         return Chunk(y_true, proba, lists[0] == "logits", listed, ids=said, times=times)
     columns.check_named(path, names)
     apart = (label, own, *columns.drop)

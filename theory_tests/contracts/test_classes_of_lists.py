@@ -134,10 +134,10 @@ def test_classes_beside_confidence(capsys: Captured) -> None:
 @pytest.mark.parametrize("command", ["decompose", "monitor"])
 def test_what_stands_beside_lists(capsys: Captured, command: str) -> None:
     """The monitor left it out, though it may say another order of the classes."""
-    path = lists(NAMES[Y], classes=NAMES[TURNED].tolist())
+    path = lists(NAMES[Y], kinds=NAMES.tolist())
     assert main([command, path]) == 1
-    assert "'classes' beside the list 'probs'" in capsys.readouterr().err
-    assert main([command, path, "--drop", "classes"]) == 0
+    assert "'kinds' beside the list 'probs'" in capsys.readouterr().err
+    assert main([command, path, "--drop", "kinds"]) == 0
     capsys.readouterr()
     text = Path(lists(NAMES[Y])).read_text().replace('"probs"', '"scores"')
     Path("s.jsonl").write_text(text)
@@ -185,3 +185,65 @@ def test_words_leave_no_doubt(capsys: Captured) -> None:
     labels = np.array(["low", "mid", "top"])[Y]
     _, error = said(capsys, "monitor", archive(labels, P[:, TURNED], classes=["low", "mid", "top"]))
     assert "though by predictions" not in error
+
+
+def lines(*rows: Any) -> str:
+    Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "p.jsonl"
+
+
+def listing(name: str, orders: Any, labels: Any = None) -> str:
+    """Each line lists the classes in the order of its numbers."""
+    labels = NAMES[Y] if labels is None else labels
+    return lines(*({"label": label, name: NAMES[order].tolist(), "probs": row[order].tolist()} for label, row, order in zip(np.asarray(labels).tolist(), P, orders, strict=True)))
+
+
+ORDERS = {"one": [TURNED] * N, "sorted": list(np.argsort(-P, axis=1)), "shuffled": [np.random.default_rng(i).permutation(3) for i in range(N)]}
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+def test_classes_that_each_line_lists(capsys: Captured, orders: str) -> None:
+    """They were left out, as a message advised, and the numbers were then those of other classes."""
+    path = listing("classes", ORDERS[orders])
+    assert risk(capsys, path) == pytest.approx(RISK)
+    assert evidence(capsys, path, "--chunk-size", "7") == pytest.approx(EVIDENCE.log_e_value, rel=1e-9)
+    first = NAMES[ORDERS[orders][0]]
+    assert risk(capsys, path, *classes(first)) == pytest.approx(RISK)
+    for command in ("decompose", "monitor"):
+        assert main([command, path, *classes(first[::-1])]) == 1
+        assert "as --class has them; leave out what is wrong" in capsys.readouterr().err
+        assert main([command, path, "--drop", "classes"]) == 1
+        assert "do not name it with --drop if" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("orders", ORDERS)
+@pytest.mark.parametrize("command", ["decompose", "monitor"])
+def test_lists_of_another_name_in_another_order(capsys: Captured, command: str, orders: str) -> None:
+    path = listing("choices", ORDERS[orders])
+    assert main([command, path, "--drop", "choices"]) == 1
+    assert "call it 'classes' if it is that of the numbers of its line, or remove it" in capsys.readouterr().err
+
+
+def test_lists_that_say_no_other_order(capsys: Captured) -> None:
+    """Ranks of the classes as they are read, words of no class, places of labels among choices."""
+    words = [{"label": label, "probs": row.tolist()} for label, row in zip(NAMES[Y].tolist(), P, strict=True)]
+    for more in ([NAMES[np.argsort(-row)].tolist() for row in P], [["a", "b", "c"]] * N, [["cat", "dog"]] * N, [NAMES.tolist()] * N, [[3, 1, 2]] * N):
+        assert risk(capsys, lines(*({**row, "x": each} for row, each in zip(words, more, strict=True))), "--drop", "x") == pytest.approx(RISK)
+    orders = ORDERS["shuffled"]
+    places = [int(np.flatnonzero(order == y)[0]) for order, y in zip(orders, Y, strict=True)]
+    assert risk(capsys, listing("choices", orders, places), "--drop", "choices") == pytest.approx(RISK)
+    for command in ("decompose", "monitor"):
+        assert main([command, listing("classes", orders, places)]) == 1
+        assert "'classes' differs from line to line" in capsys.readouterr().err
+
+
+def test_numbers_of_classes_that_lines_list(capsys: Captured) -> None:
+    """Labels count the columns, whatever these are called; what labels call them is said by numbers."""
+    path = listing("classes", ORDERS["one"], Y)
+    for command in ("decompose", "monitor"):
+        assert "though by predictions" in said(capsys, command, path)[1]
+    assert risk(capsys, path, *classes(TURNED)) == pytest.approx(RISK)
+    assert evidence(capsys, path, *classes(TURNED)) == pytest.approx(EVIDENCE.log_e_value, rel=1e-9)
+    path = lines(*({"label": int(y), "classes": TURNED, "probs": row[TURNED].tolist()} for y, row in zip(Y, P, strict=True)))
+    assert risk(capsys, path) == pytest.approx(RISK)
+    assert evidence(capsys, path) == pytest.approx(EVIDENCE.log_e_value, rel=1e-9)
