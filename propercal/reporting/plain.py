@@ -53,6 +53,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"stand in two orders: read as those of the classes",
+        (
+            "Columns of predictions seem to stand in one order in some of the data, and in another "
+            "in the rest. Then every number here is wrong: bring them into one order."
+        ),
+    ),
+    (
         r"were made of the predictions \(.*, and are written as they were",
         (
             "Columns beside the predictions say what was so before they were recalibrated, such as "

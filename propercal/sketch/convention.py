@@ -115,6 +115,8 @@ def joined(
             "pass columns with names to both, or to none",
         )
     _check_order(mine, other, by)
+    if mine.doubts is not None and other.doubts is not None:
+        other.doubts.check_beside(mine.doubts, names or range(n_classes))
     called = mine.called
     if n_classes == 2:
         called = called.joined(other.called, (names or [0, 1])[-1], said, by.argument)

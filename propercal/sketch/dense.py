@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,11 +88,16 @@ class DenseSketch:
 
     @ignore_underflow
     def of_rows(
-        self, y_true: object, y_proba: object, sample_weight: object, settled: Floats
+        self,
+        y_true: object,
+        y_proba: object,
+        sample_weight: object,
+        settled: Floats,
+        before: Doubts | None = None,
     ) -> Arrays | None:
         """Return the sums over the rows of one batch, None if none counts.
 
-        `settled` says how rows before were read.
+        `settled` says how rows before were read, and `before` with which columns they go.
         """
         sketch = copy.copy(self.sketch)
         sketch._seen = sketch._seen._replace(reading=self._reading(settled))
@@ -101,7 +107,15 @@ class DenseSketch:
         pairs, n_odd, reading = read
         with no_gradient(pairs.prob):
             state = state_of_rows(pairs, sketch._frame, sketch.generator, n_odd, _seed(pairs))
+        if before is not None and reading.doubts is not None:
+            names = reading.classes or range(sketch.n_classes)
+            reading.doubts.check_beside(before, list(names), self.called)
         return self._laid_out(state, reading)
+
+    def doubts_in(self, arrays: Mapping[str, Any]) -> Doubts | None:
+        """Return those of rows that were summed up; None where columns are known."""
+        sums = [np.asarray(arrays[name]) for name in OF_DOUBTS if name in arrays]
+        return Doubts(*sums) if sums else None
 
     def _laid_out(self, state: State, reading: Convention) -> Arrays:
         arrays, totals = self.empty(), state.totals

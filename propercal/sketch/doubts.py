@@ -22,6 +22,7 @@ from propercal._data.classes.biased_classes import Columns
 from propercal._data.classes.from_zero import are_numbered_from_0, warn_of_shift
 from propercal._data.classes.other_readings import (
     FLOOR,
+    LEAST,
     Doubted,
     best_order,
     beyond_bias,
@@ -34,6 +35,7 @@ from propercal._data.classes.other_readings import (
 )
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.predictions import Predictions
+from propercal._data.words.messages import some_names, warn
 
 Whole = npt.NDArray[np.int64]
 
@@ -143,15 +145,50 @@ class Doubts:
             nats = self._nats(occurring, occurring - 1, 0.0)
             if warn_of_shift(nats, occurring.tolist(), k, called.labels, called.proba):
                 return True
+        order, nats = self._other_order()
+        return warn_of_columns(nats, order, names, Doubted(columns), called)
+
+    def _other_order(self, *, more: float = 0.0) -> tuple[Whole, float]:
+        """Return the best order of columns, and by how many nats it is, 0 if that may be chance.
+
+        `more` are nats that it takes beside the usual ones.
+        """
+        occurring, k = np.flatnonzero(self.counts), len(self.counts)
         order = best_order(self.fit[occurring], occurring)
         if order is None:
-            return False
-        tried = log_orders(k, len(occurring))
+            return np.arange(k), 0.0
+        tried = log_orders(k, len(occurring)) + more
         nats = self._nats(occurring, order[occurring], tried)
         if nats:
             some, moved = involved(order, occurring)
             nats = beyond_bias(nats, self._columns(some), moved, tried=tried)
-        return warn_of_columns(nats, order, names, Doubted(columns), called)
+        return order, nats
+
+    def _denies(self, order: Whole) -> bool:
+        """Tell whether classes are rather those of the columns that they are read in."""
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        gain = self.fit[moved, moved] - self.fit[moved, order[moved]]
+        counts = (int(each[moved, order[moved]].sum()) for each in (self.worse, self.better))
+        return beyond_chance(float(gain.sum()) / _UNITS, *counts, tried=LEAST) > 0
+
+    def check_beside(
+        self, before: Doubts, names: Sequence[Any], called: Names = USUAL_NAMES
+    ) -> None:
+        """Warn where columns of these rows stand in one order, and those before in another.
+
+        All rows together may go with the order that they are read in, or with none.
+        """
+        for which, rows, others in (("these rows", self, before), ("rows before", before, self)):
+            order, nats = rows._other_order(more=LEAST)
+            if nats and others._denies(order):
+                meant = [names[i] for i in np.argsort(order)]
+                warn(
+                    f"{called.proba} of these rows and of those before stand in two orders: read "
+                    f"as those of the classes {some_names(names)}, labels of {which} are "
+                    f"e^{nats:.0f} times as probable if it is {some_names(meant)}, and the others "
+                    "are not. Bring them into one order, or name columns by their classes."
+                )
+                return
 
     def check_column(self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES) -> bool:
         """Warn, and tell, as memory does where one column is rather that of the other class."""
@@ -219,4 +256,10 @@ def doubts_after(
     by_order = not known and (by_order or classes.by_order)
     if before is None and ((classes.unsaid and not first) or by_order):
         before = Doubts.empty(rows.n_classes)
-    return None if before is None else before.after(rows)
+    if before is None:
+        return None
+    empty = Doubts.empty(rows.n_classes)
+    assert empty is not None  # noqa: S101  # nor were those before of so many classes
+    own = empty.after(rows)
+    own.check_beside(before, classes.names, rows.names)
+    return before.plus(own)

@@ -18,8 +18,9 @@ from propercal._data.inputs.reading import (
     read_array,
 )
 from propercal._data.predictions.predictions import validate
+from propercal._data.predictions.probabilities import AS_LOGITS
 from propercal._data.predictions.weights import check_ignored
-from propercal._data.words.messages import bad_value, held_warnings, some_rows
+from propercal._data.words.messages import bad_value, held_warnings, some_rows, warn
 from propercal._data.words.tokens import is_number, plain
 
 #: Types of predictions that are kept as they are.
@@ -95,10 +96,11 @@ class Reader:
     ) -> None:
         """Raise if predictions cannot be read, before they are kept.
 
-        How labels are numbered, and what is to be warned of, all rows together tell.
+        How labels are numbered, and what is to be warned of, all rows together tell, but for what
+        tells a batch of probabilities among those of logits.
         """
         marks = target if target.ndim > 1 else torch.zeros_like(target, dtype=torch.int64)
-        with held_warnings():
+        with held_warnings() as said:
             validate(
                 marks,
                 preds,
@@ -110,6 +112,9 @@ class Reader:
                 smallest=1,
                 names=NAMES,
             )
+        for message in said:
+            if AS_LOGITS in message:
+                warn(message)
 
 
 def _tensors(preds: object, target: object) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,13 +8,15 @@ from typing import Any, cast
 import torch
 
 from propercal._data.predictions.notions import Notion
+from propercal._data.predictions.probabilities import AS_LOGITS
 from propercal._data.words.advice import advises
-from propercal._data.words.messages import bad_value
+from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
 from propercal.sketch import CalibrationSketch
-from propercal.sketch.dense import LARGEST, LEAST, DenseSketch
+from propercal.sketch.dense import LARGEST, LEAST, OF_DOUBTS, DenseSketch
+from propercal.sketch.doubts import Doubts
 from propercal.sketch.settings import as_summed
 from propercal.torchmetrics.base import ProperMetric
 from propercal.torchmetrics.batches import NAMES, Rows
@@ -179,16 +181,26 @@ class StreamingCalibrationError(ProperMetric):
         settled = self.settled.cpu().numpy()
         labels = rows.target.cpu().numpy()
         try:
-            new = self._dense.of_rows(labels, rows.preds, weight, settled)
+            with held_warnings() as said:
+                new = self._dense.of_rows(labels, rows.preds, weight, settled, self._doubts())
         except ValueError as error:
             # Sketches call the arguments by other names.
             words = str(error).replace("y_true", NAMES.labels).replace("y_proba", NAMES.proba)
             raise ValueError(words) from error
+        for message in said:
+            # The reader has said that of the batch.
+            if AS_LOGITS not in message:
+                warn(message)
         if new is None:
             return
         for name, values in new.items():
             self._add(name, torch.from_numpy(values).to(self.device))
         self._note_rows()
+
+    def _doubts(self) -> Doubts | None:
+        """Return with which columns the rows so far go."""
+        there = [name for name in OF_DOUBTS if name in self._defaults]
+        return self._dense.doubts_in({name: getattr(self, name).cpu().numpy() for name in there})
 
     def _add(self, name: str, values: torch.Tensor) -> None:
         """Put numbers of a batch and those before together."""
