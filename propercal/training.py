@@ -211,8 +211,26 @@ class LeastRefinement:
             scaling: Any = self._scaling().fit(y_proba, y_true, sample_weight)
         self._check_columns(y_true, y_proba, scaling.columns_)
         self._first = self._first or scaling
+        self._look_at_rows(result)
         number = len(self.history) if epoch is None else int(epoch)
         return self._note(module, result, scaling, number, doubts, of_temperature)
+
+    def _look_at_rows(self, result: Decomposition) -> None:
+        """Warn where rows are others than in the epoch before, on which epochs are not compared.
+
+        The uncertainty is that of the labels alone, in whatever order rows are.
+        """
+        before = self.result
+        if before is None or (
+            before.n_samples == result.n_samples
+            and math.isclose(float(before.uncertainty), float(result.uncertainty), rel_tol=1e-6)
+        ):
+            return
+        warn(
+            f"y_true of {result.n_samples} rows of this epoch are others than those of the epoch "
+            f"before, {before.n_samples} rows: epochs are compared on the same rows. Call update() "
+            "once an epoch, on all validation rows, and reset() for others."
+        )
 
     def _check_columns(self, y_true: object, y_proba: object, own: Columns) -> None:
         """Raise where labels count columns that stand otherwise than in the first epoch."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from propercal._files import formats, predicted
+from propercal._files import formats, pooled, predicted
 from propercal._files.arrays import of_npy, of_npz
 from propercal._files.columns import Columns
 from propercal._files.formats import SEPARATORS
@@ -137,6 +137,7 @@ def read_predictions(
         ),
     )
     predicted.check_file(data)
+    pooled.warn_of_file(data)
     return data
 
 

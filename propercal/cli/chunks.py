@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from propercal._data.inputs.holders import is_default
 from propercal._data.rows.times import fall, times_of
-from propercal._files import formats, objects, predicted
+from propercal._files import formats, objects, pooled, predicted
 from propercal._files.arrays import labels_of
 from propercal._files.columns import Columns, check_categories, check_classes, find_label_column
 from propercal._files.formats import SEPARATORS
@@ -211,6 +211,7 @@ def _check_left_out(
         from_logits=columns.from_logits,
         pos_label=value_of(columns.pos_label),
     )
+    pooled.warn_of_pooled(path, others)
     return times_left_out(path, others)
 
 

@@ -53,6 +53,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"rows of several values of .* are taken together",
+        (
+            "Rows of several models, splits or epochs seem to be measured together: keep those of "
+            "one, unless they belong together."
+        ),
+    ),
+    (
+        r"of this epoch are others than those of the epoch before",
+        (
+            "The epochs were not measured on the same rows, so that the best of them may be the "
+            "one of the easiest rows."
+        ),
+    ),
+    (
         r"stand in two orders: read as those of the classes",
         (
             "Columns of predictions seem to stand in one order in some of the data, and in another "

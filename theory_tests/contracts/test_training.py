@@ -283,3 +283,16 @@ def test_labels_count_columns_in_the_order_of_the_first_epoch(through_a_file: bo
     ):  # fmt: skip
         one, two = seen(*chunks, through_a_file=through_a_file).history
         assert two["risk"] == pytest.approx(one["risk"], rel=1e-9)
+
+
+def test_epochs_of_other_rows_are_said() -> None:
+    """As of one batch after another; the same rows in another order are the same."""
+    (y, logits), *_ = epochs([0])
+    kept = LeastRefinement(patience=None, **QUICK)
+    kept.update(Module(), y, logits)
+    kept.update(Module(), y[::-1], logits[::-1])
+    for rows in (slice(50, None), slice(None, 150)):
+        with pytest.warns(UserWarning, match="of this epoch are others than those of the epoch before"):
+            kept.update(Module(), y[rows], logits[rows])
+    kept.reset()
+    kept.update(Module(), y, logits)

@@ -21,7 +21,7 @@ from propercal._typing import Array
 _LARGEST_DEVIATION = 0.1 + 1e-6
 #: Units that labelled arrays may say, of which 100 are certain.
 _PERCENT = {"%", "percent", "per cent", "pct", "percentage"}
-#: What is said of probabilities that are given as logits.
+#: Part of what is said of probabilities that are given as logits.
 AS_LOGITS = "though from_logits=True says that they are logits"
 #: Rows whose sums are not all near 1 by chance.
 _MANY = 10
@@ -184,7 +184,10 @@ def warn_of_probabilities(values: Array, dtype: Any, sigmoid: bool, names: Names
         if few or not sigmoid or to_numpy(xp.all(values == xp.round(values))):
             return
         found = "no value below 0 or above 1"
-    warn(f"{names.proba} has {found}, {AS_LOGITS}: leave it out if they are probabilities.")
+    warn(
+        f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
+        "out if they are probabilities."
+    )
 
 
 def _warn_of_base(values: Array, dtype: Any, names: Names) -> None:
