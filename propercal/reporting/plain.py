@@ -15,6 +15,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"rests on refinements that are (?P<apart>\S+) apart, though the recalibrated",
+        (
+            "The two models seem to differ in what could be learnt from them, by {apart}, though "
+            "what one of them tells follows from the other. It is likely that the miscalibration "
+            "of one has a shape that was not found: do not rely on this difference."
+        ),
+    ),
+    (
         r"(?P<share>\d+)% of the \S+ calibration error comes from structure that only the kernel",
         (
             "{share} % of the miscalibration was found by comparing neighbouring predictions "
