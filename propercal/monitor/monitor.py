@@ -191,7 +191,7 @@ class CalibrationMonitor(Result):
             the columns or the other class of one column, as in :func:`propercal.decompose`. Of more
             than 100 classes, the order of the columns is not looked at: pass `labels`. And if the
             last rows that were seen, 20 or more of different predictions and labels, are among
-            these.
+            these; or if a column has been 0 in 100 rows or more, all so far, and of no label.
         """
         refuse_weights(sample_weight)
         self._add(y_true, y_proba)
@@ -228,7 +228,9 @@ class CalibrationMonitor(Result):
             # Who says the order of columns is not asked about it, but about that of marks.
             after, known = seen.after(found, self._limits), in_order and classes.indicator is None
             look_for_repetition(seen.last, found.digests, found.rows)
-            self._seen = after._replace(doubted=after.doubted or known).looked_at(self._own)
+            self._seen = after._replace(
+                doubted=after.doubted or known, told_zeros=after.told_zeros or in_order
+            ).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.
@@ -379,13 +381,14 @@ class CalibrationMonitor(Result):
         """
         seen = self._seen
         # It has its own counts of classes.
-        *reading, _, doubts = seen.reading
+        *reading, _, doubts, ruled_out = seen.reading
         return encode(
             self._own,
             self.generator,
             seen.state,
             reading,
             doubts,
+            ruled_out,
             seen.occurred,
             seen.expected,
             seen.times,

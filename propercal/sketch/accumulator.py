@@ -344,9 +344,10 @@ class CalibrationSketch:
         """
         seen = self._seen
         arrays = seen.summed(self._frame).arrays()
-        *reading, occurred, doubts = seen.reading
+        *reading, occurred, doubts, ruled_out = seen.reading
         settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
         settings["doubts"] = None if doubts is None else doubts.written()
+        settings["ruled_out"] = None if ruled_out is None else sorted(ruled_out)
         settings["origins"] = list(seen.origins)
         return encode(settings, arrays, key)
 

@@ -44,6 +44,7 @@ from propercal.sketch.class_order import (
 from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
 from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import doubts_after
+from propercal.sketch.occurred import ruled_out
 
 
 def _columns_in(shape: tuple[int, ...], n_classes: int) -> int:
@@ -120,7 +121,10 @@ def read_rows(
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     by_order = labels is None and _is_set_beside(held.labels, marked)
     doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first, by_order=by_order)
-    settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
+    empty = ruled_out(reading.ruled_out, rows, columns, held.labels)
+    settled = reading._replace(
+        columns=columns, unnamed=unnamed, doubts=doubts, ruled_out=empty
+    ).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     if labels is None and n_columns == 1:

@@ -45,6 +45,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "reading": (list,),
     "occurred": (list,),
     "doubts": (list, type(None)),
+    "ruled_out": (list, type(None)),
     "origins": (list,),
     "n_points": (int,),
     "weighted": (bool,),
@@ -90,6 +91,7 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
         settings.setdefault("doubts", None)
     if isinstance(settings, dict):
         settings.setdefault("origins", [])
+        settings.setdefault("ruled_out", [])
     _check_kinds(data, settings)
     return settings, numbers
 

@@ -13,11 +13,16 @@ from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
-from propercal.sketch.occurred import Occurred
+from propercal.sketch.occurred import Occurred, are_numbers_of_classes
 from propercal.sketch.origins import Origins, are_origins, origin_of
 from propercal.sketch.settings import check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
+
+#: What is said of a sketch beside its arguments.
+_OF_ROWS = (
+    *("generator", "name", "values", "reading", "occurred", "doubts", "ruled_out", "origins"),
+)
 
 
 class Written(NamedTuple):
@@ -41,6 +46,15 @@ def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doub
         raise unreadable(data, "doubts that rows can come to") from error
 
 
+def read_ruled_out(data: object, written: Any, n_classes: int) -> frozenset[int] | None:
+    """Return the columns that were written to be 0 in all rows, or raise."""
+    if written is None:
+        return None
+    if not are_numbers_of_classes(written, n_classes):
+        raise unreadable(data, "numbers of columns in ascending order")
+    return frozenset(written)
+
+
 def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """Read what was written, or raise if it cannot be that of a sketch.
 
@@ -48,10 +62,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts, origins = (
-        settings.pop(each)
-        for each in ("generator", "name", "values", "reading", "occurred", "doubts", "origins")
-    )
+    written, name, values, reading, seen, doubts, ruled_out, origins = map(settings.pop, _OF_ROWS)
     if not are_origins(origins):
         raise unreadable(data, "numbers of the sketches that rows came by")
     chosen = generator_of(generator, name, written, values, "sketch")
@@ -76,6 +87,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         Called(*called),
         occurred,
         read_doubts(data, doubts, settings),
+        read_ruled_out(data, ruled_out, settings["n_classes"]),
     )
     came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
     return Written(settings, chosen, frame, arrays, convention, came_by)

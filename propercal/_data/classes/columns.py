@@ -155,9 +155,18 @@ def warn_of_zeros(
     """Say which columns are 0 in all rows and of no label: a flag, or a class that is ruled out."""
     if columns is None or classes.codes is None:
         return
-    listed = set(keys(labels.categories or labels.unordered or ()))
     odd = absent_and_0(columns, classes.codes, prob)
-    if odd := [each for each in odd if key(each) not in listed]:
+    say_zeros([each for each in odd if not is_listed(each, labels)], called)
+
+
+def is_listed(name: Any, labels: Held) -> bool:
+    """Tell whether the type of labels lists a class of this name."""
+    return key(name) in keys(labels.categories or labels.unordered or ())
+
+
+def say_zeros(odd: Sequence[Any], called: Names) -> None:
+    """Warn of columns that are 0 in all rows and of no label."""
+    if odd:
         warn(
             f"{called.proba} has columns {some_names(odd)}, taken for classes, though no row has "
             f"such a label in {called.labels}, and all of their probabilities are 0: drop them if "
