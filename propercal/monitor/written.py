@@ -14,7 +14,7 @@ from propercal.monitor.bets import Bets
 from propercal.monitor.evidence import Evidence
 from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
-from propercal.monitor.repetition import are_digests
+from propercal.monitor.repetition import MOST
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
 from propercal.monitor.times import Times
@@ -22,6 +22,7 @@ from propercal.monitor.times import read as read_times
 from propercal.monitor.times import written as written_times
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
+from propercal.sketch.digests import are_digests
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
 from propercal.sketch.settings import fixed_values, generator_of
@@ -130,7 +131,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     except ValueError as error:
         raise unreadable(data, "times of the first and the last row") from error
     last = settings.pop("last", [])
-    if not are_digests(last):
+    if not are_digests(last, MOST):
         raise unreadable(data, "numbers of the last rows")
     written, name, values, reading, n_kept, doubts = (
         settings.pop(each)

@@ -129,6 +129,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"repeats? rows that (?:were added before|are in others)|rows that were added before to",
+        (
+            "Some rows were passed twice, so that they were counted twice, and the interval is "
+            "too narrow. Start again, and pass each row once."
+        ),
+    ),
+    (
         r"leaves an effective number of (?P<few>\S+) rows of (?P<n>\d+)",
         (
             "Weights are so unequal that {n} rows tell as much as {few} of equal weight. What is "

@@ -27,6 +27,7 @@ from propercal.sketch.encoding import encode
 from propercal.sketch.first_class import check_absent
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.origins import Origins
+from propercal.sketch.repetition import Known
 from propercal.sketch.result import Question, decomposition, estimated_error
 from propercal.sketch.settings import (
     as_summed,
@@ -180,10 +181,15 @@ class CalibrationSketch:
         return self._seen.summed(self._frame)
 
     def _restore(
-        self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention, origins: Origins = ()
+        self,
+        arrays: dict[str, np.ndarray[Any, Any]],
+        reading: Convention,
+        origins: Origins = (),
+        known: Known = Known(),  # noqa: B008  # which nothing can change
     ) -> None:
         """See what was written as `arrays`, in the place of nothing."""
-        self._seen = Contents(self._seen.state.restored(arrays), reading, origins=origins)
+        state = self._seen.state.restored(arrays)
+        self._seen = Contents(state, reading, origins=origins, known=known)
 
     @ignore_underflow
     def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
@@ -201,6 +207,12 @@ class CalibrationSketch:
         ------
         ValueError
             If the rows cannot be used; then nothing of them was added.
+
+        Warns
+        -----
+        UserWarning
+            Once, if rows were added before, one by one: an update that equals one of the last 512,
+            or the first 20 or more rows of all, of 10 different ones with labels that differ.
         """
         with self._lock:
             read = self._read(y_true, y_proba, sample_weight)
@@ -238,6 +250,11 @@ class CalibrationSketch:
         ValueError
             If the settings of the two differ, or they share rows: a sketch, a copy or its bytes are
             merged once, of which the last 1024 are known again; :meth:`reset` one that goes on.
+
+        Warns
+        -----
+        UserWarning
+            If an update of 20 rows or more was added to both.
         """
         if other is self or not isinstance(other, CalibrationSketch):
             found = "the sketch itself" if other is self else type(other).__name__
@@ -348,7 +365,7 @@ class CalibrationSketch:
         settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
         settings["doubts"] = None if doubts is None else doubts.written()
         settings["ruled_out"] = None if ruled_out is None else sorted(ruled_out)
-        settings["origins"] = list(seen.origins)
+        settings["origins"], settings["known"] = list(seen.origins), seen.known.written()
         return encode(settings, arrays, key)
 
     @classmethod
@@ -378,7 +395,7 @@ class CalibrationSketch:
         """
         found = read_back(data, generator, key)
         sketch = cls(**found.settings, generator=found.generator)
-        sketch._restore(found.arrays, found.reading, found.origins)
+        sketch._restore(found.arrays, found.reading, found.origins, found.known)
         check_state(data, sketch._seen.state, found.frame, sketch.generator, sketch.bandwidth)
         return sketch
 

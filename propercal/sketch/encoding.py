@@ -47,6 +47,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "doubts": (list, type(None)),
     "ruled_out": (list, type(None)),
     "origins": (list,),
+    "known": (list,),
     "n_points": (int,),
     "weighted": (bool,),
     "used": (int, type(None)),
@@ -92,6 +93,7 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
     if isinstance(settings, dict):
         settings.setdefault("origins", [])
         settings.setdefault("ruled_out", [])
+        settings.setdefault("known", [[], [], [], [0]])
     _check_kinds(data, settings)
     return settings, numbers
 

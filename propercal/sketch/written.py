@@ -15,13 +15,24 @@ from propercal.sketch.encoding import decode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred, are_numbers_of_classes
 from propercal.sketch.origins import Origins, are_origins, origin_of
+from propercal.sketch.repetition import Known
 from propercal.sketch.settings import check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
 
 #: What is said of a sketch beside its arguments.
 _OF_ROWS = (
-    *("generator", "name", "values", "reading", "occurred", "doubts", "ruled_out", "origins"),
+    *(
+        "generator",
+        "name",
+        "values",
+        "reading",
+        "occurred",
+        "doubts",
+        "ruled_out",
+        "origins",
+        "known",
+    ),
 )
 
 
@@ -36,6 +47,7 @@ class Written(NamedTuple):
     """Those of its state."""
     reading: Convention
     origins: Origins
+    known: Known
 
 
 def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doubts | None:
@@ -62,7 +74,9 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts, ruled_out, origins = map(settings.pop, _OF_ROWS)
+    written, name, values, reading, seen, doubts, ruled_out, origins, traces = map(
+        settings.pop, _OF_ROWS
+    )
     if not are_origins(origins):
         raise unreadable(data, "numbers of the sketches that rows came by")
     chosen = generator_of(generator, name, written, values, "sketch")
@@ -78,6 +92,9 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     occurred = Occurred.restored(seen, settings["n_classes"])
     if occurred is None:
         raise unreadable(data, "numbers of classes in ascending order")
+    known = Known.restored(traces)
+    if known is None:
+        raise unreadable(data, "numbers of updates and first rows")
     names, separate, columns, unnamed, called = reading
     convention = Convention(
         names,
@@ -90,4 +107,4 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         read_ruled_out(data, ruled_out, settings["n_classes"]),
     )
     came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
-    return Written(settings, chosen, frame, arrays, convention, came_by)
+    return Written(settings, chosen, frame, arrays, convention, came_by, known)

@@ -212,6 +212,7 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
+    whole.repeated.check()
     _check_absent(sketches[0]._state, whole, blocks, plan)
     if n < 2 and (blocks.weighted or plan.ignore_index is not None):
         argument = "sample_weight" if plan.ignore_index is None else "y_true"

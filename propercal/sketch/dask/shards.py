@@ -36,6 +36,7 @@ from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.doubts import Doubts, joined
 from propercal.sketch.occurred import Occurred, ruled_out_by_both
+from propercal.sketch.repetition import Repeated
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
 
@@ -140,6 +141,8 @@ class Shard(NamedTuple):
     """Whether columns are in another order."""
     ruled_out: frozenset[int] | None = None
     """Columns that are 0 in all rows; None of no rows."""
+    repeated: Repeated = Repeated()
+    """Partitions that came again."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
@@ -217,7 +220,8 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     states = [sketch._state.arrays() for sketch in sketches]
     read = sketches[0]._seen.reading
     about = numbered_rows(block), counted, read.occurred, read.doubts, read.ruled_out
-    return Shard(states, Notes(own, len(own)), separate, *about)
+    repeated = Repeated(frozenset(sketches[0]._seen.known.updates))
+    return Shard(states, Notes(own, len(own)), separate, *about, repeated)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -233,7 +237,8 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     occurred = reduce(Occurred.plus, (shard.occurred for shard in shards))
     doubts = reduce(joined, (shard.doubts for shard in shards))
     ruled_out = reduce(ruled_out_by_both, (shard.ruled_out for shard in shards))
-    return Shard(states, notes, separate, numbered, labels, occurred, doubts, ruled_out)
+    repeated = reduce(Repeated.plus, (shard.repeated for shard in shards))
+    return Shard(states, notes, separate, numbered, labels, occurred, doubts, ruled_out, repeated)
 
 
 def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:
