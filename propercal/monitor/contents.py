@@ -17,6 +17,7 @@ from propercal.monitor.times import joined as joined_times
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.convention import Convention, Joined, joined
 from propercal.sketch.first_class import check_doubts, check_zeros
+from propercal.sketch.repetition import Known
 
 _LATER = Joined("later", "a monitor")
 #: Rows in which a class that the model can predict has some probability.
@@ -36,6 +37,8 @@ class Contents(NamedTuple):
     """Those of the first and the last row that have one."""
     last: tuple[int, ...] = ()
     """Numbers of the last rows, by which they are known again."""
+    first: Known = Known()
+    """What the first rows are known again by."""
     doubted: bool = False
     """Whether a warning said that columns are rather in another order, which is said once."""
     told_zeros: bool = False
@@ -57,6 +60,7 @@ class Contents(NamedTuple):
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
             joined_times(self.times, found.times),
             last_of(self.last, found.digests),
+            self.first,
             self.doubted,
             self.told_zeros,
         )
@@ -75,6 +79,7 @@ class Contents(NamedTuple):
             self.expected + later.expected,
             joined_times(self.times, later.times),
             (*self.last, *later.last)[-MOST:],
+            self.first.followed_by(later.first),
             self.doubted or later.doubted,
             self.told_zeros or later.told_zeros,
         )

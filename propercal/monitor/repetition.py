@@ -1,7 +1,7 @@
-"""Rows of an update that were seen before: an overlap of two windows, or a batch that came twice.
+"""Rows of an update that were seen before: windows that overlap, a batch or a loop that came twice.
 
-The last rows are kept as numbers made of their predictions and labels. That a run of rows follows
-them again, with different predictions and labels that differ, is no chance.
+The first and the last rows are kept as numbers made of their predictions and labels. That a run of
+rows repeats them, with different predictions and labels that differ, is no chance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from propercal._data.words.messages import warn
 from propercal.monitor.state import Rows
 from propercal.sketch.digests import LEAST, are_telling, row_digests
+from propercal.sketch.repetition import Known, Trace, label_digests
 
 Whole = npt.NDArray[np.int64]
 
@@ -31,19 +32,31 @@ def last_of(before: tuple[int, ...], new: Whole) -> tuple[int, ...]:
     return (*before, *new[-MOST:].tolist())[-MOST:]
 
 
-def look_for_repetition(before: tuple[int, ...], new: Whole, rows: Rows) -> None:
-    """Warn where an update holds the last rows that were seen, or begins with some of them."""
+def first_after(first: Known, new: Whole, rows: Rows, *, told: bool) -> Known:
+    """Return what the first rows are known by after an update; warn where that repeats them.
+
+    `told` says that a warning said so of the last ones. It does not depend on how rows came.
+    """
+    labels = label_digests(rows.label.T[:MOST])
+    trace = Trace(None, tuple(new.tolist()), labels, len(new))
+    return first.after(trace, "evidence of the same rows counts twice", told=told)
+
+
+def look_for_repetition(before: tuple[int, ...], new: Whole, rows: Rows) -> bool:
+    """Warn, and tell, where an update holds the last rows that were seen, or begins with some."""
     found = _repeated(np.array(before, dtype=np.int64), new)
     if found is None:
-        return
+        return False
     label = rows.label[:, found]
     _, times = np.unique(label, axis=1, return_counts=True)
     n = label.shape[1]
-    if are_telling(new[found].tolist(), int(n - times.max())):
+    telling = are_telling(new[found].tolist(), int(n - times.max()))
+    if telling:
         warn(
             f"y_proba and y_true repeat the last {n} rows that were seen, one by one: evidence of "
             "the same rows counts twice. Pass each row once; reset() begins anew."
         )
+    return telling
 
 
 def _repeated(before: Whole, new: Whole) -> slice | None:

@@ -25,6 +25,7 @@ from propercal.sketch.convention import Convention
 from propercal.sketch.digests import are_digests
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
+from propercal.sketch.repetition import Known
 from propercal.sketch.settings import fixed_values, generator_of
 from propercal.sketch.written import read_doubts, read_ruled_out
 
@@ -52,7 +53,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "n_kept": (int,),
 }
 #: What is written where there is some.
-_OPTIONAL = {"times", "last", "ruled_out"}
+_OPTIONAL = {"times", "last", "first", "ruled_out"}
 
 
 class Written(NamedTuple):
@@ -67,6 +68,7 @@ class Written(NamedTuple):
     expected: float
     times: Times | None
     last: tuple[int, ...]
+    first: Known
 
 
 def encode(
@@ -80,6 +82,7 @@ def encode(
     expected: float,
     times: Times | None,
     last: tuple[int, ...],
+    first: Known,
     key: bytes | None,
 ) -> bytes:
     """Write a monitor, signed where there is a key."""
@@ -97,6 +100,8 @@ def encode(
         settings["times"] = of_rows
     if last:
         settings["last"] = list(last)
+    if first.rows:
+        settings["first"] = first.written()
     if ruled_out:
         settings["ruled_out"] = sorted(ruled_out)
     learners = [each.learner for each in state.problems]
@@ -133,6 +138,9 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     last = settings.pop("last", [])
     if not are_digests(last, MOST):
         raise unreadable(data, "numbers of the last rows")
+    first = Known.restored(settings.pop("first", Known().written()))
+    if first is None:
+        raise unreadable(data, "numbers of the first rows")
     written, name, values, reading, n_kept, doubts = (
         settings.pop(each)
         for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
@@ -160,7 +168,8 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     state = _state(arrays, own)
     expected = float(arrays["sums"][1])
     occurred = arrays["numbers"][3:]
-    return Written(settings, chosen, state, convention, occurred, expected, times, tuple(last))
+    rows = tuple(last), first
+    return Written(settings, chosen, state, convention, occurred, expected, times, *rows)
 
 
 def _ruled_out(data: object, written: object, k: int, n_rows: int) -> frozenset[int] | None:

@@ -20,8 +20,16 @@ from propercal.sketch.digests import BITS, LEAST, are_digests, are_telling, row_
 
 #: Updates, and first rows, that are known again.
 MOST_UPDATES, MOST_ROWS = 512, 64
+_TWICE = "they count twice, and intervals are too narrow"
 #: Rows of an update that are looked at for different ones.
 _SOME = 256
+
+
+def label_digests(labels: Any) -> tuple[int, ...]:
+    """Return a number for each row of labels (n, l), that of a single one."""
+    if labels.shape[1] > 1:
+        labels = row_digests(np.empty((len(labels), 0)), labels)
+    return tuple(labels.ravel().tolist())
 
 
 class Trace(NamedTuple):
@@ -51,16 +59,12 @@ class Trace(NamedTuple):
             some[MOST_ROWS:] = np.linspace(MOST_ROWS, n - 1, _SOME - MOST_ROWS)
         of_some = np.ones(len(some)) if weight is None else weight[some]
         digests = row_digests(np.column_stack([prob[some], of_some]), labels[some]).tolist()
-        first = labels[:MOST_ROWS]
-        if first.shape[1] > 1:
-            first = row_digests(np.empty((len(first), 0)), first)
         update = None
         if n >= LEAST and are_telling(
             digests, max(n - int(np.bincount(each).max()) for each in labels.T)
         ):
             update = _digest(prob, labels, weight)
-        first_labels = tuple(first.ravel().tolist())
-        return cls(update, tuple(digests[:MOST_ROWS]), first_labels, n)
+        return cls(update, tuple(digests[:MOST_ROWS]), label_digests(labels[:MOST_ROWS]), n)
 
 
 class Known(NamedTuple):
@@ -77,14 +81,17 @@ class Known(NamedTuple):
     told: bool = False
     """Whether a warning said so, which is said once."""
 
-    def after(self, new: Trace) -> Known:
-        """Return it after an update; warn if that repeats rows."""
+    def after(self, new: Trace, what: str = _TWICE, *, told: bool = False) -> Known:
+        """Return it after an update; warn if that repeats rows, unless something was told of it.
+
+        `what` says what follows.
+        """
         run, longest = self._run_of(new)
         again = new.update in self.updates or self._are_telling(longest)
-        if again and not self.told:
+        if again and not (self.told or told):
             warn(
-                "y_proba and y_true repeat rows that were added before, one by one: they count "
-                "twice, and intervals are too narrow. Pass each row once; reset() begins anew."
+                f"y_proba and y_true repeat rows that were added before, one by one: {what}. "
+                "Pass each row once; reset() begins anew."
             )
         updates = self.updates if new.update is None else (*self.updates, new.update)
         return Known(
@@ -102,7 +109,7 @@ class Known(NamedTuple):
             goes_on = run < len(self.rows) and each == self.rows[run]
             run = run + 1 if goes_on else int(each in self.rows[:1])
             longest = max(longest, run)
-        return (run if new.n_rows <= MOST_ROWS else 0), longest
+        return (run if new.n_rows == len(new.rows) else 0), longest
 
     def _are_telling(self, n: int) -> bool:
         """Tell whether so many of the first rows are no others by chance."""
@@ -122,6 +129,12 @@ class Known(NamedTuple):
         first = self if self.rows else other
         updates = (*self.updates, *other.updates)[-MOST_UPDATES:]
         return first._replace(updates=updates, told=self.told or other.told or again)
+
+    def followed_by(self, other: Known) -> Known:
+        """Return what the first rows are known by where others follow; none of them is going on."""
+        rows, labels = (*self.rows, *other.rows), (*self.labels, *other.labels)
+        told = self.told or other.told
+        return self._replace(rows=rows[:MOST_ROWS], labels=labels[:MOST_ROWS], run=0, told=told)
 
     def written(self) -> list[list[int]]:
         """Return what :meth:`restored` reads."""
