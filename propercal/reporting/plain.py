@@ -147,6 +147,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         "Groups of rows are so unequal that {n} of them tell as much as {few} of equal size.",
     ),
     (
+        r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as one group",
+        (
+            "The groups {one} and {other} are one number, and are read as one. If they are two, "
+            "write them apart: what is said of groups, and every interval, depends on that."
+        ),
+    ),
+    (
         r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as two groups",
         (
             "The groups {one} and {other} are nearly the same name, and are read as two. If they "
