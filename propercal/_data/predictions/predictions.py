@@ -18,6 +18,7 @@ from propercal._array import like, namespace, read_only
 from propercal._data.classes.columns import check_logits, warn_of_zeros
 from propercal._data.classes.labels import Classes, check_beside, read_labels
 from propercal._data.inputs.holders import Held, as_given
+from propercal._data.inputs.masks import check_masked, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
@@ -192,10 +193,14 @@ def validate(
     check_flag("from_logits", from_logits)
     check_link(link, from_logits)
     layout = Layout(class_axis, class_dim, sample_dims)
-    held = align(y_true, y_proba, sample_weight, layout=layout, called=names)
+    read = [y_true, y_proba] if ignore_index is None else filled(y_true, y_proba)
+    held = align(read[0], read[1], sample_weight, layout=layout, called=names)
     n = int(held.proba.values.shape[0]) if held.proba.values.ndim else 0
     given = weights_given(held.weight, n, ignore_index, held.labels, smallest, names)
     used = None if given is None or (given > 0).all() else given > 0
+    if class_axis is None:
+        check_masked(names.labels, y_true, held.labels, used)
+        check_masked(names.proba, y_proba, held.proba, used)
     values, dtype = read_columns(
         held.proba, from_logits, smallest, names, None if keep_weightless else used
     )
