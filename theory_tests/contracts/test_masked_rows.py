@@ -21,8 +21,8 @@ from propercal.recalibration import TemperatureScaling
 N = 200
 RNG = np.random.default_rng(0)
 PROBA = RNG.dirichlet(np.ones(3), N)
-CODES = RNG.integers(0, 3, N)
-OTHER = PROBA[:, [0, 2, 1]]
+CODES = np.array([RNG.choice(3, p=each) for each in PROBA])
+OTHER = PROBA**0.7 / (PROBA**0.7).sum(axis=1, keepdims=True)
 GROUPS = RNG.integers(0, 40, N)
 OUT = np.arange(N) % 50 == 7
 WEIGHT = np.where(OUT, 0.0, 1.0)
