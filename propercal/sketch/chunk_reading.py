@@ -22,7 +22,7 @@ from propercal._data.classes.columns import (
     name_columns,
     order_of_columns,
 )
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.masks import check_masked
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned, align
@@ -94,8 +94,7 @@ def read_rows(
     if weight is not None and not weight.any():
         return None
     used = None if weight is None else weight > 0
-    check_masked("y_true", y_true, held.labels, used)
-    check_masked("y_proba", y_proba, held.proba, used)
+    check_masked((y_true, y_proba), (held.labels, held.proba), used)
     marked, proba, columns = _as_before(held, reading, labels, pos_label)
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.

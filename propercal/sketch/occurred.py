@@ -14,7 +14,7 @@ import numpy as np
 
 from propercal._array import like, namespace, no_gradient, to_numpy
 from propercal._data.classes.columns import is_listed
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.predictions.notions import as_notion
 from propercal._data.predictions.predictions import Predictions
 from propercal.sketch.state import State

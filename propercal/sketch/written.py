@@ -9,14 +9,15 @@ import numpy as np
 from propercal._data.predictions.notions import as_notion
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
+from propercal.sketch.contents import Contents
 from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import Doubts
-from propercal.sketch.encoding import decode, unpack, unreadable
+from propercal.sketch.encoding import decode, encode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred, are_numbers_of_classes
 from propercal.sketch.origins import Origins, are_origins, origin_of
 from propercal.sketch.repetition import Known
-from propercal.sketch.settings import check_folds, generator_of
+from propercal.sketch.settings import Own, check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
 
@@ -48,6 +49,21 @@ class Written(NamedTuple):
     reading: Convention
     origins: Origins
     known: Known
+
+
+def write(own: Own, seen: Contents, frame: Frame, key: bytes | None) -> bytes:
+    """Return a sketch of these settings as bytes, signed where there is a key."""
+    *reading, occurred, doubts, ruled_out = seen.reading
+    settings = {
+        **own,
+        "reading": reading,
+        "occurred": occurred.written(),
+        "doubts": None if doubts is None else doubts.written(),
+        "ruled_out": None if ruled_out is None else sorted(ruled_out),
+        "origins": list(seen.origins),
+        "known": seen.known.written(),
+    }
+    return encode(settings, seen.summed(frame).arrays(), key)
 
 
 def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doubts | None:

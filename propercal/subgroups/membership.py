@@ -14,17 +14,13 @@ import numpy.typing as npt
 
 from propercal._data.dependence.group_names import exact
 from propercal._data.dependence.groups import check_in_one_order, doubt_order, labels_of_rows
-from propercal._data.inputs.holders import (
-    Held,
-    as_whole_table,
-    check_no_index,
-    hold,
-    is_labelled,
-)
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.masks import filled
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
 from propercal._data.inputs.reading import Names, read_numpy
+from propercal._data.inputs.tables import as_whole_table, check_no_index
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.predictions import Predictions
 from propercal._data.rows.layout import Layout

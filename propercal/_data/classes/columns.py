@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._data.classes.labels import Classes, have_text, is_called_as_model, read_labels
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names, is_hashable
 from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._data.words.of_rows import are_names_of_models, is_of_rows

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.noted_indexes import index_columns
 from propercal._data.inputs.reading import is_missing
 from propercal._data.inputs.texts import alike, is_nothing, nearly_equal

@@ -21,7 +21,7 @@ from propercal._data.dependence.group_names import (
     exact,
     named_alike,
 )
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.masks import filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.inputs.holders import Held
-from propercal._data.inputs.reading import masked
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.reading import USUAL_NAMES, Names, masked
+
+Used = npt.NDArray[np.bool_] | None
 
 
 def _mask(values: object) -> npt.NDArray[np.bool_] | None:
@@ -32,12 +35,23 @@ def _filled(values: Any) -> npt.NDArray[Any]:
 
 
 def check_masked(
-    argument: str, values: object, held: Held, used: npt.NDArray[np.bool_] | None
+    data: Sequence[object],
+    held: Sequence[Held],
+    used: Used,
+    class_axis: int | None = None,
+    names: Names = USUAL_NAMES,
 ) -> None:
-    """Raise if rows that count have masked entries; `held` are the values, in the order of rows.
+    """Raise if rows of labels or predictions that count have masked entries.
 
-    `used` (n,) says which rows count; None says that all do.
+    `held` are the two in the order of rows, and `used` (n,) says which count; None says that all
+    do. With classes along another axis, rows are not those of the arrays: there NaN is refused.
     """
+    for argument, values, each in zip((names.labels, names.proba), data, held, strict=True):
+        if class_axis is None:
+            _check(argument, values, each, used)
+
+
+def _check(argument: str, values: object, held: Held, used: Used) -> None:
     mask = _mask(values)
     if mask is None:
         return

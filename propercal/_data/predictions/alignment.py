@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import namespace
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.masks import filled
 from propercal._data.inputs.named_rows import check_no_outputs

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, namespace
 from propercal._data.classes.columns import OtherColumnsError, order_of_columns
-from propercal._data.classes.labels import read_values
-from propercal._data.inputs.holders import Held, hold
+from propercal._data.classes.label_values import read_values
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import read_numpy
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.notions import as_notion
