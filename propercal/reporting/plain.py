@@ -137,6 +137,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"repeats? rows that (?:were added before|are in others)|rows that were added before to",
+        (
+            "Some rows were passed twice, so that they were counted twice, and the interval is "
+            "too narrow. Start again, and pass each row once."
+        ),
+    ),
+    (
         r"leaves an effective number of (?P<few>\S+) rows of (?P<n>\d+)",
         (
             "Weights are so unequal that {n} rows tell as much as {few} of equal weight. What is "
@@ -146,6 +153,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"groups of very unequal size leave an effective number of (?P<few>\S+) of (?P<n>\S+):",
         "Groups of rows are so unequal that {n} of them tell as much as {few} of equal size.",
+    ),
+    (
+        r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as one group",
+        (
+            "The groups {one} and {other} are one number, and are read as one. If they are two, "
+            "write them apart: what is said of groups, and every interval, depends on that."
+        ),
     ),
     (
         r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as two groups",
