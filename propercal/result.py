@@ -148,8 +148,9 @@ class Decomposition(EstimatedTerms):
         Raises
         ------
         ValueError
-            If the rows are not kept: of a sketch, the partitions of Dask, or a saved result; or if
-            nobody knows their order: of a lazy table that has none.
+            If the rows are not kept: of a sketch, the partitions of Dask, a saved result, or models
+            that are compared by their risk; or if nobody knows their order: of a lazy table that
+            has none.
 
         Examples
         --------
@@ -219,6 +220,13 @@ class Decomposition(EstimatedTerms):
         return direction_of(self, self._kept("direction"))
 
     def _kept(self, what: str) -> KeptRows:
+        if self._kept_rows is None and self.method == "none":
+            raise bad_value(
+                what,
+                "of a comparison of losses alone, for which no method estimated anything",
+                "a result of decompose(...)",
+                'call decompose(...) on the predictions, or compare by term="calibration_error"',
+            )
         if self._kept_rows is None:
             raise bad_value(
                 what,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.classes.labels import Classes, read_labels
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.inputs.settings import Known
 from propercal._data.words.tokens import is_number, is_permutation, key

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from propercal._data.classes.columns import absent_and_0, is_predicted, no_classes
 from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.classes.one_column import OF_PREDICTED
-from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import warn
 from propercal._data.words.tokens import key

@@ -19,7 +19,7 @@ from propercal._data.classes.columns import (
 )
 from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.classes.model_names import exchanged
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.predictions import validate
 from propercal._data.words.messages import some_rows

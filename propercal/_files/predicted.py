@@ -17,7 +17,8 @@ import numpy.typing as npt
 from propercal._data.classes.columns import is_predicted
 from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.classes.other_readings import evidence
-from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold
 from propercal._data.words.tokens import key
 from propercal._files.left_out import left_out
 from propercal._files.prediction_file import PredictionFile

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from propercal._data.classes.columns import keys
 from propercal._data.dependence import blocks as series
-from propercal._data.inputs.holders import Held, is_default
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import is_default
 from propercal._data.inputs.reading import USUAL_NAMES
 from propercal._data.rows.indexes import order_of, row_key
 from propercal._data.rows.layout import USUAL_LAYOUT

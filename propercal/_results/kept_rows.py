@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
-from propercal._data.inputs.holders import as_given
+from propercal._data.inputs.held import as_given
 from propercal._results.intervals import error_of_rows
 from propercal._typing import Array
 

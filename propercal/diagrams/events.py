@@ -224,7 +224,7 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
             "a diagram asks how often one event occurs: choose a class by event=",
         )
     if event is not None:
-        event = _column(predictions.classes.names, event)
+        event = column_of(predictions.classes.names, event)
     if event is not None and notion is not None and not notion.per_class:
         raise bad_value(
             "event",
@@ -255,26 +255,26 @@ def _event(predictions: Predictions, notion: Notion | None, event: object) -> Ev
     )
 
 
-def _column(names: Sequence[Any], event: Any) -> int:
+def column_of(names: Sequence[Any], event: Any, argument: str = "event") -> int:
     """Return the column of an event, which is counted from 0, or named in words, or raise."""
     k = len(names)
-    check_scalar("event", event)
+    check_scalar(argument, event)
     named = [i for i, name in enumerate(names) if key(name) == key(event)]
     if isinstance(event, str) and len(named) == 1:
         return named[0]
     whole = isinstance(event, int | np.integer) and not isinstance(event, bool)
     if not whole or not 0 <= event < k:
         raise bad_value(
-            "event",
+            argument,
             repr(event),
             f"a column from 0 to {k - 1}, or one of the classes {some_names(names)} in words",
             "columns are counted from 0",
         )
     if named and named != [event]:
         raise bad_value(
-            "event",
+            argument,
             repr(event),
             f"to know whether column {event} is meant, of class {names[event]}, or class {event}",
-            f"pass event={str(names[event])!r} or event={str(event)!r}, the name of the class",
+            f"pass {str(names[event])!r} or {str(event)!r}, the name of the class, as {argument}",
         )
     return int(event)

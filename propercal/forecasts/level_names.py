@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.classes.members import name_quantiles
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.tokens import numberings, tokens
 

@@ -19,7 +19,8 @@ from propercal._data.dependence.groups import (
     labels_of_rows,
     numbered_groups,
 )
-from propercal._data.inputs.holders import Held, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.reading import Names, not_real, read_numpy
 from propercal._data.predictions.alignment import align

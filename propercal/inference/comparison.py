@@ -21,6 +21,7 @@ from propercal.inference.contributions import as_terms, contributions, method_fo
 from propercal.inference.max_t import max_t
 from propercal.inference.model_comparison import ModelComparison, model_comparison
 from propercal.inference.paired import fitted
+from propercal.inference.shared_information import Compared, warn_of_refinements
 from propercal.methods import Debiased, MethodLike, Settings, with_settings
 
 Models = Mapping[str, object] | Iterable[tuple[str, object]]
@@ -149,7 +150,8 @@ def compare_models(
     -----
     UserWarning
         As :func:`propercal.decompose` does, such as where a loss is infinite. The model of an
-        infinite risk is behind all others; p-values of its pairs are NaN.
+        infinite risk is behind all others; p-values of its pairs are NaN. As
+        :func:`propercal.paired_difference` does, of pairs that differ by their familywise p-value.
 
     Notes
     -----
@@ -214,11 +216,18 @@ def compare_models(
     chosen = method_for(terms, method, {**settings})
     for of_one in fitted(predictions, reduction, chosen, generators, level):
         by_name = dict(zip(named, (result for _, result in of_one), strict=True))
+        compared = {
+            name: Compared(f"models[{name!r}]", model, of_rows)
+            for name, model, (of_rows, _) in zip(named, predictions, of_one, strict=True)
+        }
         table = []
         for each in terms:
             found = contributions(each, [x for x, _ in of_one], predictions[0])
             joint = max_t(found, resamples)
             table.append(model_comparison(by_name, found, joint, level, resamples))
+            for pair in table[-1].pairs:
+                both = (compared[pair.first], compared[pair.second])
+                warn_of_refinements(pair, both, reduction, pair.familywise_pvalue)
         names = [each.name for each in terms]
         results.append(Results(table, names, "term") if several_terms else table[0])
     return one_or_several(results, generators, "generator", several)

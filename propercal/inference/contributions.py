@@ -134,7 +134,7 @@ def contributions(term: Term, found: Sequence[Terms], predictions: Predictions) 
     share = shares(weight, groups)
     sums = np.empty((len(share), len(found)))
     estimates, noise = np.empty(len(found)), np.zeros(len(found))
-    same = _same_uncertainty(found)
+    same = same_labels(found)
     for i, terms in enumerate(found):
         # Those of a result have the caller's precision.
         estimates[i] = float(to_numpy(terms.values)[TERMS.index(term.name)])
@@ -150,7 +150,7 @@ def contributions(term: Term, found: Sequence[Terms], predictions: Predictions) 
     return Contributions(term, estimates, sums, share, noise)
 
 
-def _same_uncertainty(found: Sequence[Terms]) -> bool:
-    """Tell whether all models have the same labels to tell, hence no part in a difference."""
+def same_labels(found: Sequence[Terms]) -> bool:
+    """Tell whether all models have the same labels to tell: the uncertainty cancels."""
     first, *others = (to_numpy(terms.marginal_loss) for terms in found)
     return all(np.array_equal(first, each) for each in others)

@@ -24,6 +24,7 @@ from propercal.inference.differences import (
     PairedDifferences,
     difference_of,
 )
+from propercal.inference.shared_information import Compared, warn_of_refinements
 from propercal.methods import Debiased, MethodLike, Settings, same_draws, with_settings
 from propercal.result import Decomposition
 
@@ -159,7 +160,9 @@ def paired_difference(
     -----
     UserWarning
         As :func:`propercal.decompose` does, such as where a loss is infinite: then the difference
-        is, or is NaN, and so is its p-value.
+        is, or is NaN, and so is its p-value. Where a difference at the confidence level rests on
+        refinements that are further apart than what one model tells beyond the other: a shape
+        that the recalibrations do not follow is likely to be the reason.
 
     Notes
     -----
@@ -212,6 +215,9 @@ def paired_difference(
     for a, b in fitted(models, reduction, chosen, generators, level):
         found = [contributions(each, [a[0], b[0]], models[0]) for each in terms]
         table = tuple(difference_of(PairedDifference, each, (a[1], b[1]), level) for each in found)
+        both = Compared("y_proba_a", models[0], a[0]), Compared("y_proba_b", models[1], b[0])
+        for each in table:
+            warn_of_refinements(each, both, reduction, each.pvalue)
         results.append(PairedDifferences(table) if several_terms else table[0])
     return one_or_several(results, generators, "generator", several)
 

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, like, log_softmax, namespace, no_gradient, scalar, to_numpy
-from propercal._data.classes.labels import read_labels, read_values
+from propercal._data.classes.label_values import read_values
+from propercal._data.classes.labels import read_labels
 from propercal._data.classes.members import check_members
 from propercal._data.classes.naming import NO_LABEL
-from propercal._data.inputs.holders import Held, hold
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import Names, is_missing
 from propercal._data.inputs.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.inputs.texts import check_classes, check_columns

@@ -16,9 +16,12 @@ from propercal.monitor.times import Times
 from propercal.monitor.times import joined as joined_times
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.convention import Convention, Joined, joined
-from propercal.sketch.first_class import check_doubts
+from propercal.sketch.first_class import check_doubts, check_zeros
+from propercal.sketch.repetition import Known
 
 _LATER = Joined("later", "a monitor")
+#: Rows in which a class that the model can predict has some probability.
+_MANY = 100
 
 
 class Contents(NamedTuple):
@@ -34,8 +37,12 @@ class Contents(NamedTuple):
     """Those of the first and the last row that have one."""
     last: tuple[int, ...] = ()
     """Numbers of the last rows, by which they are known again."""
+    first: Known = Known()
+    """What the first rows are known again by."""
     doubted: bool = False
     """Whether a warning said that columns are rather in another order, which is said once."""
+    told_zeros: bool = False
+    """Whether a warning said that columns are 0 in all rows, which is said once too."""
 
     @classmethod
     def empty(cls, own: Settings) -> Contents:
@@ -53,7 +60,9 @@ class Contents(NamedTuple):
             float(np.add.accumulate([self.expected, *found.of_class_0])[-1]),
             joined_times(self.times, found.times),
             last_of(self.last, found.digests),
+            self.first,
             self.doubted,
+            self.told_zeros,
         )
 
     def plus(self, later: Contents, own: Settings, limits: Limits) -> Contents:
@@ -70,15 +79,29 @@ class Contents(NamedTuple):
             self.expected + later.expected,
             joined_times(self.times, later.times),
             (*self.last, *later.last)[-MOST:],
+            self.first.followed_by(later.first),
             self.doubted or later.doubted,
+            self.told_zeros or later.told_zeros,
         )
 
     def looked_at(self, own: Settings) -> Contents:
         """Warn as memory does, where predictions do not go with how labels were read."""
         said = self._look_for_zero(own)
-        if self.doubted or own.labels is not None:
-            return self
-        return self._replace(doubted=check_doubts(self.reading, own.n_classes, said=said))
+        told_zeros = self.told_zeros or self._look_for_zeros(own)
+        doubted = self.doubted
+        if not doubted and own.labels is None:
+            doubted = check_doubts(self.reading, own.n_classes, said=said)
+        return self._replace(doubted=doubted, told_zeros=told_zeros)
+
+    def _look_for_zeros(self, own: Settings) -> bool:
+        """Warn, and tell, where columns are 0 in all rows and of no label, unless rows are few."""
+        reading = self.reading
+        if own.labels is not None or own.from_logits or reading.separate is True:
+            return False
+        if self.state.n_rows < _MANY or reading.columns is None:
+            return False
+        empty = reading.ruled_out or frozenset()
+        return check_zeros(reading.columns, empty, np.flatnonzero(self.occurred).tolist())
 
     def _look_for_zero(self, own: Settings) -> bool:
         """Warn, and tell, where labels may count columns from 0 or from 1."""

@@ -18,7 +18,7 @@ from propercal.generators.order import check_order, check_turned
 from propercal.monitor.contents import Contents
 from propercal.monitor.gains import largest_loss
 from propercal.monitor.history import history_of, page_of, state_of
-from propercal.monitor.repetition import look_for_repetition
+from propercal.monitor.repetition import first_after, look_for_repetition
 from propercal.monitor.rows import read, refuse_weights
 from propercal.monitor.settings import Settings, check_follows, check_same
 from propercal.monitor.state import Limits
@@ -190,8 +190,9 @@ class CalibrationMonitor(Result):
             If labels 1 to k − 1 are read as numbers from 0, or predictions go with another order of
             the columns or the other class of one column, as in :func:`propercal.decompose`. Of more
             than 100 classes, the order of the columns is not looked at: pass `labels`. And if the
-            last rows that were seen, 20 or more of different predictions and labels, are among
-            these.
+            last or the first rows that were seen, 20 or more of different predictions and labels,
+            are among these; or if a column has been 0 in all rows so far, 100 or more, and of no
+            label.
         """
         refuse_weights(sample_weight)
         self._add(y_true, y_proba)
@@ -225,8 +226,12 @@ class CalibrationMonitor(Result):
             check_order(classes, *order, self.n_classes, by=by)
             if classes.turned and not said:
                 check_turned(classes.names, classes.turned, *order, by=by)
-            look_for_repetition(seen.last, found.digests, found.rows)
-            self._seen = seen.after(found, self._limits).looked_at(self._own)
+            after = seen.after(found, self._limits)
+            told = look_for_repetition(seen.last, found.digests, found.rows)
+            self._seen = after._replace(
+                told_zeros=after.told_zeros or in_order,
+                first=first_after(seen.first, found.digests, found.rows, told=told),
+            ).looked_at(self._own)
 
     def merge(self, later: CalibrationMonitor) -> Self:
         """Add what a monitor of the rows that follow has seen, and return this one.
@@ -377,17 +382,19 @@ class CalibrationMonitor(Result):
         """
         seen = self._seen
         # It has its own counts of classes.
-        *reading, _, doubts = seen.reading
+        *reading, _, doubts, ruled_out = seen.reading
         return encode(
             self._own,
             self.generator,
             seen.state,
             reading,
             doubts,
+            ruled_out,
             seen.occurred,
             seen.expected,
             seen.times,
             seen.last,
+            seen.first,
             key,
         )
 

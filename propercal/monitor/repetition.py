@@ -1,7 +1,7 @@
-"""Rows of an update that were seen before: an overlap of two windows, or a batch that came twice.
+"""Rows of an update that were seen before: windows that overlap, a batch or a loop that came twice.
 
-The last rows are kept as numbers made of their predictions and labels. That a run of rows follows
-them again, with different predictions and labels that differ, is no chance.
+The first and the last rows are kept as numbers made of their predictions and labels. That a run of
+rows repeats them, with different predictions and labels that differ, is no chance.
 """
 
 from __future__ import annotations
@@ -11,26 +11,20 @@ import numpy.typing as npt
 
 from propercal._data.words.messages import warn
 from propercal.monitor.state import Rows
+from propercal.sketch.digests import LEAST, are_telling, row_digests
+from propercal.sketch.repetition import Known, Trace, label_digests
 
 Whole = npt.NDArray[np.int64]
 
-#: Rows that are kept, and the fewest that tell.
-MOST, _LEAST = 64, 20
-#: Different rows among them, and those of other labels than the most frequent one.
-_DIFFERENT, _OTHERS = 10, 3
+#: Rows that are kept.
+MOST = 64
 
 
 def digests_of(rows: Rows) -> Whole:
     """(n,) numbers below 2^53 that rows of other predictions or labels do not share."""
     log_prob, label = rows
     n = label.shape[1]
-    bits = np.ascontiguousarray(np.moveaxis(log_prob, 1, 0) + 0.0).reshape(n, -1).view(np.uint64)
-    parts = np.concatenate([bits, label.T.astype(np.uint64)], axis=1)
-    factors = np.random.default_rng(0).integers(1 << 63, size=parts.shape[1], dtype=np.uint64)
-    mixed = (parts ^ (parts >> np.uint64(29))) * (2 * factors + 1)
-    found = (mixed ^ (mixed >> np.uint64(32))).sum(axis=1, dtype=np.uint64)
-    numbers: Whole = (found >> np.uint64(11)).astype(np.int64)
-    return numbers
+    return row_digests(np.moveaxis(log_prob, 1, 0).reshape(n, -1), label.T)
 
 
 def last_of(before: tuple[int, ...], new: Whole) -> tuple[int, ...]:
@@ -38,38 +32,41 @@ def last_of(before: tuple[int, ...], new: Whole) -> tuple[int, ...]:
     return (*before, *new[-MOST:].tolist())[-MOST:]
 
 
-def are_digests(written: object) -> bool:
-    """Tell whether these are such."""
-    return (
-        isinstance(written, list)
-        and len(written) <= MOST
-        and all(type(each) is int and 0 <= each < 1 << 53 for each in written)
-    )
+def first_after(first: Known, new: Whole, rows: Rows, *, told: bool) -> Known:
+    """Return what the first rows are known by after an update; warn where that repeats them.
+
+    `told` says that a warning said so of the last ones. It does not depend on how rows came.
+    """
+    labels = label_digests(rows.label.T[:MOST])
+    trace = Trace(None, tuple(new.tolist()), labels, len(new))
+    return first.after(trace, "evidence of the same rows counts twice", told=told)
 
 
-def look_for_repetition(before: tuple[int, ...], new: Whole, rows: Rows) -> None:
-    """Warn where an update holds the last rows that were seen, or begins with some of them."""
+def look_for_repetition(before: tuple[int, ...], new: Whole, rows: Rows) -> bool:
+    """Warn, and tell, where an update holds the last rows that were seen, or begins with some."""
     found = _repeated(np.array(before, dtype=np.int64), new)
     if found is None:
-        return
+        return False
     label = rows.label[:, found]
     _, times = np.unique(label, axis=1, return_counts=True)
     n = label.shape[1]
-    if len(np.unique(new[found])) >= _DIFFERENT and n - times.max() >= _OTHERS:
+    telling = are_telling(new[found].tolist(), int(n - times.max()))
+    if telling:
         warn(
             f"y_proba and y_true repeat the last {n} rows that were seen, one by one: evidence of "
             "the same rows counts twice. Pass each row once; reset() begins anew."
         )
+    return telling
 
 
 def _repeated(before: Whole, new: Whole) -> slice | None:
     """Return the rows of an update that were the last ones before it; None if there are none."""
     most = min(len(before), len(new))
-    for size in range(most, _LEAST - 1, -1):
+    for size in range(most, LEAST - 1, -1):
         if np.array_equal(before[-size:], new[:size]):
             return slice(0, size)
     # Of more rows than are kept, they may stand further back.
-    for end in np.flatnonzero(new == before[-1]) + 1 if len(before) >= _LEAST else ():
+    for end in np.flatnonzero(new == before[-1]) + 1 if len(before) >= LEAST else ():
         start = int(end) - len(before)
         if start > 0 and np.array_equal(before, new[start:end]):
             return slice(start, int(end))

@@ -14,7 +14,7 @@ from propercal.monitor.bets import Bets
 from propercal.monitor.evidence import Evidence
 from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
-from propercal.monitor.repetition import are_digests
+from propercal.monitor.repetition import MOST
 from propercal.monitor.settings import Settings
 from propercal.monitor.state import MOST_POINTS, State
 from propercal.monitor.times import Times
@@ -22,10 +22,12 @@ from propercal.monitor.times import read as read_times
 from propercal.monitor.times import written as written_times
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
+from propercal.sketch.digests import are_digests
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
+from propercal.sketch.repetition import Known
 from propercal.sketch.settings import fixed_values, generator_of
-from propercal.sketch.written import read_doubts
+from propercal.sketch.written import read_doubts, read_ruled_out
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -50,6 +52,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "doubts": (list, type(None)),
     "n_kept": (int,),
 }
+#: What is written where there is some.
+_OPTIONAL = {"times", "last", "first", "ruled_out"}
 
 
 class Written(NamedTuple):
@@ -64,6 +68,7 @@ class Written(NamedTuple):
     expected: float
     times: Times | None
     last: tuple[int, ...]
+    first: Known
 
 
 def encode(
@@ -72,10 +77,12 @@ def encode(
     state: State,
     reading: list[Any],
     doubts: Doubts | None,
+    ruled_out: frozenset[int] | None,
     occurred: npt.NDArray[np.int64],
     expected: float,
     times: Times | None,
     last: tuple[int, ...],
+    first: Known,
     key: bytes | None,
 ) -> bytes:
     """Write a monitor, signed where there is a key."""
@@ -93,6 +100,10 @@ def encode(
         settings["times"] = of_rows
     if last:
         settings["last"] = list(last)
+    if first.rows:
+        settings["first"] = first.written()
+    if ruled_out:
+        settings["ruled_out"] = sorted(ruled_out)
     learners = [each.learner for each in state.problems]
     arrays: Mapping[str, Any] = {
         **{name: [getattr(x, name) for x in state.problems] for name in _OF_EVIDENCE},
@@ -114,7 +125,7 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     settings, numbers = opened(_BEFORE if old else _FORMAT, data, key, _WHAT)
     if old and isinstance(settings, dict):
         settings.setdefault("doubts", None)
-    if not isinstance(settings, dict) or set(settings) - {"times", "last"} != set(_KINDS):
+    if not isinstance(settings, dict) or set(settings) - _OPTIONAL != set(_KINDS):
         raise unreadable(data, f"the settings {', '.join(_KINDS)}")
     for name, kinds in _KINDS.items():
         if type(settings[name]) not in kinds:
@@ -125,12 +136,16 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     except ValueError as error:
         raise unreadable(data, "times of the first and the last row") from error
     last = settings.pop("last", [])
-    if not are_digests(last):
+    if not are_digests(last, MOST):
         raise unreadable(data, "numbers of the last rows")
+    first = Known.restored(settings.pop("first", Known().written()))
+    if first is None:
+        raise unreadable(data, "numbers of the first rows")
     written, name, values, reading, n_kept, doubts = (
         settings.pop(each)
         for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
     )
+    ruled_out = settings.pop("ruled_out", [])
     own = Settings.of(**settings)
     chosen = generator_of(generator, name, written, values, "monitor", own.n_classes)
     shapes = _shapes(own, n_kept)
@@ -146,11 +161,22 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     _check(data, arrays, own)
     names, separate, columns, unnamed, called = reading
     convention = Convention(names, separate, columns, unnamed, Called(*called))
-    convention = convention._replace(doubts=read_doubts(data, doubts, settings))
+    convention = convention._replace(
+        doubts=read_doubts(data, doubts, settings),
+        ruled_out=_ruled_out(data, ruled_out, own.n_classes, arrays["numbers"][0]),
+    )
     state = _state(arrays, own)
     expected = float(arrays["sums"][1])
     occurred = arrays["numbers"][3:]
-    return Written(settings, chosen, state, convention, occurred, expected, times, tuple(last))
+    rows = tuple(last), first
+    return Written(settings, chosen, state, convention, occurred, expected, times, *rows)
+
+
+def _ruled_out(data: object, written: object, k: int, n_rows: int) -> frozenset[int] | None:
+    """Return the columns that were 0 in all rows, of which there may be none."""
+    if type(written) is not list:
+        raise unreadable(data, "numbers of columns")
+    return read_ruled_out(data, written, k) if n_rows else None
 
 
 _OF_EVIDENCE = ("wealth", "starts", "lowest")

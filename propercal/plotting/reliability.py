@@ -11,7 +11,7 @@ from propercal._data.predictions.notions import Notion
 from propercal._data.predictions.predictions import Reading, validate
 from propercal._data.words.messages import bad_value, unknown_name
 from propercal.diagrams.bins import check_bins
-from propercal.diagrams.events import Event, read_event
+from propercal.diagrams.events import Event, column_of, read_event
 from propercal.diagrams.reliability import CURVES, reliability_of
 from propercal.generators.registry import GeneratorLike
 from propercal.plotting.axes import add_legend, axes_for, in_lines, panels_for
@@ -187,7 +187,7 @@ def reliability_panels(
     y_true: object,
     y_proba: object,
     *,
-    events: Sequence[int] | None = None,
+    events: Sequence[int | str] | None = None,
     curve: str = "isotonic",
     n_bins: int = 15,
     generator: GeneratorLike = "brier",
@@ -207,8 +207,8 @@ def reliability_panels(
         As in :func:`propercal.decompose`.
     pos_label, link, ignore_index, class_axis, class_dim, sample_dims
         As in :func:`propercal.decompose`.
-    events : sequence of int, optional
-        Columns, counted from 0, at most 12; by default all.
+    events : sequence of int or str, optional
+        Columns, counted from 0, or classes in words, at most 12; by default all.
     curve, n_bins, generator, confidence_level, groups, blocks, n_resamples, random_state
         As in :func:`reliability_diagram`.
     ax : sequence of matplotlib.axes.Axes, optional
@@ -257,9 +257,11 @@ def reliability_panels(
 
 
 def _columns(
-    y_true: object, y_proba: object, events: Sequence[int] | None, reading: Reading
+    y_true: object, y_proba: object, events: Sequence[int | str] | None, reading: Reading
 ) -> list[int | str]:
     names = validate(y_true, y_proba, **reading).classes.names
+    if isinstance(events, str | bytes):
+        raise bad_value("events", repr(events), "a list of classes", f"pass events=[{events!r}]")
     k = len(names) if events is None else len(events)
     if not 1 <= k <= _PANELS:
         raise bad_value(
@@ -268,10 +270,10 @@ def _columns(
             f"1 to {_PANELS}",
             "name the columns to draw, such as events=[0, 1, 2]",
         )
-    chosen = list(range(k)) if events is None else list(events)
-    # Of columns that are called by other numbers than their places, the class is said in words.
-    numbers = {i: str(name) for i, name in enumerate(names) if isinstance(name, int) and name != i}
-    return [numbers.get(each, each) for each in chosen]
+    chosen = range(k) if events is None else [column_of(names, x, "events") for x in events]
+    # Columns may be called by other numbers than their places: the class is said in words.
+    said = [isinstance(each, int | str) and not isinstance(each, bool) for each in names]
+    return [str(names[i]) if said[i] else i for i in chosen]
 
 
 def _scores(contents: Sequence[_Content]) -> set[object]:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace
 from propercal._data.classes.columns import OtherColumnsError, keys, names_of, order_of_columns
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.inputs.settings import Known
 from propercal._data.predictions.alignment import align

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from propercal._array import to_numpy
-from propercal._data.inputs.holders import as_given
+from propercal._data.inputs.held import as_given
 from propercal._data.predictions.predictions import Predictions
 from propercal.result import Decomposition
 

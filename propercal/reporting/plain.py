@@ -15,6 +15,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"rests on refinements that are (?P<apart>\S+) apart, though the recalibrated",
+        (
+            "The two models seem to differ in what could be learnt from them, by {apart}, though "
+            "what one of them tells follows from the other. It is likely that the miscalibration "
+            "of one has a shape that was not found: do not rely on this difference."
+        ),
+    ),
+    (
         r"(?P<share>\d+)% of the \S+ calibration error comes from structure that only the kernel",
         (
             "{share} % of the miscalibration was found by comparing neighbouring predictions "
@@ -157,6 +165,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"repeats? rows that (?:were added before|are in others)|rows that were added before to",
+        (
+            "Some rows were passed twice, so that they were counted twice, and the interval is "
+            "too narrow. Start again, and pass each row once."
+        ),
+    ),
+    (
         r"leaves an effective number of (?P<few>\S+) rows of (?P<n>\d+)",
         (
             "Weights are so unequal that {n} rows tell as much as {few} of equal weight. What is "
@@ -166,6 +181,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"groups of very unequal size leave an effective number of (?P<few>\S+) of (?P<n>\S+):",
         "Groups of rows are so unequal that {n} of them tell as much as {few} of equal size.",
+    ),
+    (
+        r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as one group",
+        (
+            "The groups {one} and {other} are one number, and are read as one. If they are two, "
+            "write them apart: what is said of groups, and every interval, depends on that."
+        ),
     ),
     (
         r"has the groups (?P<one>.+) and (?P<other>.+), which are .+: read as two groups",

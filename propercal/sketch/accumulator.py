@@ -20,14 +20,12 @@ from propercal.generators import as_generator
 from propercal.generators.base import BregmanGenerator
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
+from propercal.sketch.answers import answer
 from propercal.sketch.class_order import listed_names
 from propercal.sketch.contents import Contents
 from propercal.sketch.convention import Convention
-from propercal.sketch.encoding import encode
-from propercal.sketch.first_class import check_absent
 from propercal.sketch.grid import check_grid, frame_of
-from propercal.sketch.origins import Origins
-from propercal.sketch.result import Question, decomposition, estimated_error
+from propercal.sketch.result import Question, estimated_error
 from propercal.sketch.settings import (
     as_summed,
     check_folds,
@@ -40,7 +38,7 @@ from propercal.sketch.state import State
 from propercal.sketch.tables import PointSums
 from propercal.sketch.updates import Update, after_update, read_update
 from propercal.sketch.verification import check_state
-from propercal.sketch.written import read_back
+from propercal.sketch.written import read_back, write
 
 
 class CalibrationSketch:
@@ -180,10 +178,10 @@ class CalibrationSketch:
         return self._seen.summed(self._frame)
 
     def _restore(
-        self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention, origins: Origins = ()
+        self, arrays: dict[str, np.ndarray[Any, Any]], reading: Convention, **others: Any
     ) -> None:
-        """See what was written as `arrays`, in the place of nothing."""
-        self._seen = Contents(self._seen.state.restored(arrays), reading, origins=origins)
+        """See what was written as `arrays`, in the place of nothing; `others` are contents too."""
+        self._seen = Contents(self._seen.state.restored(arrays), reading, **others)
 
     @ignore_underflow
     def update(self, y_true: object, y_proba: object, sample_weight: object = None) -> None:
@@ -201,6 +199,12 @@ class CalibrationSketch:
         ------
         ValueError
             If the rows cannot be used; then nothing of them was added.
+
+        Warns
+        -----
+        UserWarning
+            Once, if rows were added before, one by one: an update that equals one of the last 512,
+            or the first 20 or more rows of all, of 10 different ones with labels that differ.
         """
         with self._lock:
             read = self._read(y_true, y_proba, sample_weight)
@@ -238,6 +242,11 @@ class CalibrationSketch:
         ValueError
             If the settings of the two differ, or they share rows: a sketch, a copy or its bytes are
             merged once, of which the last 1024 are known again; :meth:`reset` one that goes on.
+
+        Warns
+        -----
+        UserWarning
+            If an update of 20 rows or more was added to both.
         """
         if other is self or not isinstance(other, CalibrationSketch):
             found = "the sketch itself" if other is self else type(other).__name__
@@ -291,18 +300,7 @@ class CalibrationSketch:
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 
     def _answered(self, asked: Question, confidence_level: float) -> Decomposition:
-        seen = self._seen
-        state, reading = seen.summed(self._frame), seen.reading
-        if self.labels is None:
-            logits = self.from_logits
-            check_absent(state, self.notion, self.n_classes, reading, from_logits=logits)
-        return decomposition(
-            state,
-            asked,
-            notion=self.notion,
-            n_classes=self.n_classes,
-            confidence_level=confidence_level,
-        )
+        return answer(self._seen, self._frame, asked, confidence_level, self._settings())
 
     def _asked(self, method: MethodLike) -> Question:
         own = self._settings()
@@ -342,13 +340,7 @@ class CalibrationSketch:
         -------
         bytes
         """
-        seen = self._seen
-        arrays = seen.summed(self._frame).arrays()
-        *reading, occurred, doubts = seen.reading
-        settings = {**self._settings(), "reading": reading, "occurred": occurred.written()}
-        settings["doubts"] = None if doubts is None else doubts.written()
-        settings["origins"] = list(seen.origins)
-        return encode(settings, arrays, key)
+        return write(self._settings(), self._seen, self._frame, key)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, generator: Any = None, key: bytes | None = None) -> Self:
@@ -377,7 +369,7 @@ class CalibrationSketch:
         """
         found = read_back(data, generator, key)
         sketch = cls(**found.settings, generator=found.generator)
-        sketch._restore(found.arrays, found.reading, found.origins)
+        sketch._restore(found.arrays, found.reading, origins=found.origins, known=found.known)
         check_state(data, sketch._seen.state, found.frame, sketch.generator, sketch.bandwidth)
         return sketch
 

@@ -22,7 +22,8 @@ from propercal._data.classes.columns import (
     name_columns,
     order_of_columns,
 )
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.masks import check_masked
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.links import LINKS
@@ -44,6 +45,7 @@ from propercal.sketch.class_order import (
 from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
 from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import doubts_after
+from propercal.sketch.occurred import ruled_out
 
 
 def _columns_in(shape: tuple[int, ...], n_classes: int) -> int:
@@ -91,6 +93,8 @@ def read_rows(
     weight = weights_given(held.weight, held.proba.values.shape[0], smallest=0)
     if weight is not None and not weight.any():
         return None
+    used = None if weight is None else weight > 0
+    check_masked((y_true, y_proba), (held.labels, held.proba), used)
     marked, proba, columns = _as_before(held, reading, labels, pos_label)
     if from_logits and link is None and reading.separate:
         # As a row before told, which marked several classes or none.
@@ -120,7 +124,10 @@ def read_rows(
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     by_order = labels is None and _is_set_beside(held.labels, marked)
     doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first, by_order=by_order)
-    settled = reading._replace(columns=columns, unnamed=unnamed, doubts=doubts).settled(separate)
+    empty = ruled_out(reading.ruled_out, rows, columns, held.labels)
+    settled = reading._replace(
+        columns=columns, unnamed=unnamed, doubts=doubts, ruled_out=empty
+    ).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
     if labels is None and n_columns == 1:

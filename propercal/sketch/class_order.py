@@ -17,7 +17,7 @@ from propercal._data.classes.columns import is_shuffled, keys, names_of
 from propercal._data.classes.labels import Classes
 from propercal._data.classes.naming import Naming
 from propercal._data.classes.one_column import opposite
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import USUAL_NAMES
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import is_number, is_permutation

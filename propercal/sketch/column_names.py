@@ -16,7 +16,7 @@ import numpy as np
 
 from propercal._data.classes.columns import keys
 from propercal._data.classes.one_column import OneColumn
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import USUAL_NAMES
 from propercal._data.words.messages import bad_value
 from propercal._data.words.opposed import are_opposed_in_parts

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from propercal.sketch.convention import Convention, joined
 from propercal.sketch.origins import Origins, new_origin, origins_of_both
+from propercal.sketch.repetition import Known
 from propercal.sketch.rows import PendingRows, state_of_pending
 from propercal.sketch.state import Frame, State
 
@@ -27,6 +28,8 @@ class Contents(NamedTuple):
     n_waiting: int = 0
     origins: Origins = ()
     """Numbers of the sketches that they came by; none of no rows."""
+    known: Known = Known()
+    """What they are known again by."""
 
     @property
     def n_samples(self) -> int:
@@ -56,7 +59,8 @@ class Contents(NamedTuple):
             reading = joined(reading, other.reading, n_classes=n_classes, said=said)
         waiting = (*self.waiting, *other.waiting)
         n = self.n_waiting + other.n_waiting
-        more = Contents(self.state.plus(other.state), reading, waiting, n, origins)
+        known = self.known.plus(other.known)
+        more = Contents(self.state.plus(other.state), reading, waiting, n, origins, known)
         return more._settled(frame)
 
     def _with_origin(self) -> Contents:

@@ -17,7 +17,7 @@ from propercal.sketch.class_order import (
 from propercal.sketch.column_names import Called
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.doubts import joined as doubts_of_both
-from propercal.sketch.occurred import Occurred
+from propercal.sketch.occurred import Occurred, ruled_out_by_both
 
 
 class Convention(NamedTuple):
@@ -38,6 +38,8 @@ class Convention(NamedTuple):
     """Classes of the rows, where tables do not tell."""
     doubts: Doubts | None = None
     """What predictions say of the order of columns, where no name decides it."""
+    ruled_out: frozenset[int] | None = None
+    """Columns that are 0 in all rows; None of no rows."""
 
     @property
     def classes(self) -> list[Any] | None:
@@ -124,6 +126,7 @@ def joined(
         called=called,
         occurred=mine.occurred.plus(other.occurred),
         doubts=doubts_of_both(mine.doubts, other.doubts),
+        ruled_out=ruled_out_by_both(mine.ruled_out, other.ruled_out),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,

@@ -104,7 +104,7 @@ class DenseSketch:
         read = sketch._read(y_true, y_proba, sample_weight)
         if read is None:
             return None
-        pairs, n_odd, reading = read
+        pairs, n_odd, reading, _ = read
         with no_gradient(pairs.prob):
             state = state_of_rows(pairs, sketch._frame, sketch.generator, n_odd, _seed(pairs))
         if before is not None and reading.doubts is not None:

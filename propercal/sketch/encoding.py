@@ -45,7 +45,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "reading": (list,),
     "occurred": (list,),
     "doubts": (list, type(None)),
+    "ruled_out": (list, type(None)),
     "origins": (list,),
+    "known": (list,),
     "n_points": (int,),
     "weighted": (bool,),
     "used": (int, type(None)),
@@ -90,6 +92,8 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
         settings.setdefault("doubts", None)
     if isinstance(settings, dict):
         settings.setdefault("origins", [])
+        settings.setdefault("ruled_out", [])
+        settings.setdefault("known", [[], [], [], [0]])
     _check_kinds(data, settings)
     return settings, numbers
 

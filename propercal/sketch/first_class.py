@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from propercal._data.classes.columns import warn_of_absent
+from propercal._data.classes.columns import absent, say_zeros, warn_of_absent
 from propercal._data.classes.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
 from propercal._data.classes.one_column import OneColumn
 from propercal._data.inputs.reading import USUAL_NAMES, Names
@@ -25,8 +25,19 @@ def check_absent(
     if not reading.single(n_classes):
         said = check_for_zero(found, n_classes, reading.classes, reading.columns)
     check_doubts(reading, n_classes, said=said)
-    if from_logits and reading.separate is not True:
+    if reading.separate is True:
+        return
+    if from_logits:
         warn_of_absent(reading.columns, found.classes, USUAL_NAMES)
+    else:
+        check_zeros(reading.columns or (), reading.ruled_out or frozenset(), found.classes)
+
+
+def check_zeros(columns: Given, ruled_out: frozenset[int], occurred: Collection[int]) -> bool:
+    """Warn, and tell, as memory does of columns that are 0 in all rows and of no label."""
+    odd = absent(columns, {*range(len(columns))} - (ruled_out - {*occurred}))
+    say_zeros(odd, USUAL_NAMES)
+    return bool(odd)
 
 
 def check_doubts(

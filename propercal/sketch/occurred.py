@@ -7,11 +7,14 @@ has them by whether the top class did.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._array import namespace, no_gradient, to_numpy
+from propercal._array import like, namespace, no_gradient, to_numpy
+from propercal._data.classes.columns import is_listed
+from propercal._data.inputs.held import Held
 from propercal._data.predictions.notions import as_notion
 from propercal._data.predictions.predictions import Predictions
 from propercal.sketch.state import State
@@ -51,12 +54,47 @@ class Occurred(NamedTuple):
         if type(written) is not list or len(written) != 2 or type(written[0]) is not list:
             return None
         numbers, of_first = written
-        whole = all(type(each) is int and 0 <= each < n_classes for each in numbers)
-        if not whole or numbers != sorted(set(numbers)) or type(of_first) not in (int, float):
+        known = are_numbers_of_classes(numbers, n_classes)
+        if not known or type(of_first) not in (int, float):
             return None
         if not (math.isfinite(of_first) and of_first >= 0):
             return None
         return cls(frozenset(numbers), float(of_first))
+
+
+def are_numbers_of_classes(written: list[Any], n_classes: int) -> bool:
+    """Tell whether these are numbers of some of so many classes, in ascending order."""
+    whole = all(type(each) is int and 0 <= each < n_classes for each in written)
+    return whole and written == sorted(set(written))
+
+
+def ruled_out(
+    before: frozenset[int] | None, rows: Predictions, columns: Sequence[Any] | None, labels: Held
+) -> frozenset[int]:
+    """Return which columns are 0 in rows and in all those before; None says that there are none.
+
+    One that the type of labels lists is not among them, and none of separate problems is.
+    """
+    if rows.multilabel:
+        return frozenset()
+    some = sorted(range(rows.n_classes) if before is None else before)
+    if not some:
+        return frozenset()
+    with no_gradient(rows.prob):
+        xp = namespace(rows.prob)
+        part = xp.take(rows.prob, like(np.array(some), rows.prob), axis=1)
+        empty = to_numpy(~xp.any(part != 0, axis=0)).tolist()
+    found = [i for i, is_empty in zip(some, empty, strict=True) if is_empty]
+    return frozenset(i for i in found if columns is None or not is_listed(columns[i], labels))
+
+
+def ruled_out_by_both(
+    mine: frozenset[int] | None, other: frozenset[int] | None
+) -> frozenset[int] | None:
+    """Return those of two streams, of which either may have no rows."""
+    if mine is None or other is None:
+        return other if mine is None else mine
+    return mine & other
 
 
 def tables_tell(notion: str) -> bool:

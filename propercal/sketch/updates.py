@@ -13,6 +13,7 @@ from propercal.sketch.chunk_reading import read_rows
 from propercal.sketch.contents import ENOUGH, Contents
 from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, tables_tell
+from propercal.sketch.repetition import Trace
 from propercal.sketch.rows import Pairs, check_weights, pairs_of, pending_rows, state_of_rows
 from propercal.sketch.state import Frame
 from propercal.sketch.tables import PointSums
@@ -26,6 +27,8 @@ class Update(NamedTuple):
     """Rows of separate problems."""
     reading: Convention
     """What they settle about rows to come."""
+    trace: Trace
+    """What they are known again by."""
 
 
 @advises("labels", "pos_label", "from_logits", "link", "notion", "bandwidth")
@@ -56,7 +59,8 @@ def read_update(
         settled = settled._replace(occurred=settled.occurred.plus(Occurred.of(rows)))
     with no_gradient(rows.prob):
         pairs = pairs_of(rows, notion, weight)
-    return Update(pairs, rows.n_samples if rows.multilabel else 0, settled)
+    n_odd = rows.n_samples if rows.multilabel else 0
+    return Update(pairs, n_odd, settled, Trace.of(rows, weight))
 
 
 def after_update(
@@ -66,8 +70,12 @@ def after_update(
     generator: BregmanGenerator,
     tables: Sequence[PointSums] | None = None,
 ) -> Contents:
-    """Return what will have been seen after these rows; `tables` are theirs, where known."""
-    pairs, n_odd, reading = update
+    """Return what will have been seen after these rows; `tables` are theirs, where known.
+
+    A warning says where they came before.
+    """
+    pairs, n_odd, reading, trace = update
+    seen = seen._replace(known=seen.known.after(trace))
     with no_gradient(pairs.prob):
         if pairs.n_samples < ENOUGH:
             return seen.with_rows(pending_rows(pairs, generator, n_odd), frame, reading)

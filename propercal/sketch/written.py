@@ -9,15 +9,32 @@ import numpy as np
 from propercal._data.predictions.notions import as_notion
 from propercal.generators.base import BregmanGenerator
 from propercal.sketch.column_names import Called
+from propercal.sketch.contents import Contents
 from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import Doubts
-from propercal.sketch.encoding import decode, unpack, unreadable
+from propercal.sketch.encoding import decode, encode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
-from propercal.sketch.occurred import Occurred
+from propercal.sketch.occurred import Occurred, are_numbers_of_classes
 from propercal.sketch.origins import Origins, are_origins, origin_of
-from propercal.sketch.settings import check_folds, generator_of
+from propercal.sketch.repetition import Known
+from propercal.sketch.settings import Own, check_folds, generator_of
 from propercal.sketch.state import Frame
 from propercal.sketch.verification import Sizes, check_arrays, check_memory, shapes
+
+#: What is said of a sketch beside its arguments.
+_OF_ROWS = (
+    *(
+        "generator",
+        "name",
+        "values",
+        "reading",
+        "occurred",
+        "doubts",
+        "ruled_out",
+        "origins",
+        "known",
+    ),
+)
 
 
 class Written(NamedTuple):
@@ -31,6 +48,22 @@ class Written(NamedTuple):
     """Those of its state."""
     reading: Convention
     origins: Origins
+    known: Known
+
+
+def write(own: Own, seen: Contents, frame: Frame, key: bytes | None) -> bytes:
+    """Return a sketch of these settings as bytes, signed where there is a key."""
+    *reading, occurred, doubts, ruled_out = seen.reading
+    settings = {
+        **own,
+        "reading": reading,
+        "occurred": occurred.written(),
+        "doubts": None if doubts is None else doubts.written(),
+        "ruled_out": None if ruled_out is None else sorted(ruled_out),
+        "origins": list(seen.origins),
+        "known": seen.known.written(),
+    }
+    return encode(settings, seen.summed(frame).arrays(), key)
 
 
 def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doubts | None:
@@ -41,6 +74,15 @@ def read_doubts(data: object, written: object, settings: dict[str, Any]) -> Doub
         raise unreadable(data, "doubts that rows can come to") from error
 
 
+def read_ruled_out(data: object, written: Any, n_classes: int) -> frozenset[int] | None:
+    """Return the columns that were written to be 0 in all rows, or raise."""
+    if written is None:
+        return None
+    if not are_numbers_of_classes(written, n_classes):
+        raise unreadable(data, "numbers of columns in ascending order")
+    return frozenset(written)
+
+
 def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """Read what was written, or raise if it cannot be that of a sketch.
 
@@ -48,9 +90,8 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts, origins = (
-        settings.pop(each)
-        for each in ("generator", "name", "values", "reading", "occurred", "doubts", "origins")
+    written, name, values, reading, seen, doubts, ruled_out, origins, traces = map(
+        settings.pop, _OF_ROWS
     )
     if not are_origins(origins):
         raise unreadable(data, "numbers of the sketches that rows came by")
@@ -67,6 +108,9 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     occurred = Occurred.restored(seen, settings["n_classes"])
     if occurred is None:
         raise unreadable(data, "numbers of classes in ascending order")
+    known = Known.restored(traces)
+    if known is None:
+        raise unreadable(data, "numbers of updates and first rows")
     names, separate, columns, unnamed, called = reading
     convention = Convention(
         names,
@@ -76,6 +120,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         Called(*called),
         occurred,
         read_doubts(data, doubts, settings),
+        read_ruled_out(data, ruled_out, settings["n_classes"]),
     )
     came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
-    return Written(settings, chosen, frame, arrays, convention, came_by)
+    return Written(settings, chosen, frame, arrays, convention, came_by, known)

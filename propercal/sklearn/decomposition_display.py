@@ -10,7 +10,7 @@ import numpy as np
 
 from propercal._array import to_numpy
 from propercal._data.classes.columns import names_of
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.settings import Known
 from propercal._data.predictions.notions import Notion, as_notion
 from propercal._data.rows.dimensions import of_rows

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propercal._data.classes.labels import Classes
 from propercal._data.classes.one_column import OneColumn
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.doubted import doubt
 from propercal._data.rows.dimensions import of_rows

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.rows.indexes import in_place, order_of, some_of
 from propercal._data.rows.rows import check_not_shuffled, check_others, n_rows
 from propercal._data.rows.rows_of import rows_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from propercal._array import is_torch, to_numpy
 from propercal._data.classes.columns import keys, names_of
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names, is_missing, read_array
 from propercal._data.rows.dimensions import of_rows
 from propercal._data.words.messages import bad_value, some_names, some_rows, warn

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import FOR_EACH_ROW, check_ordered
 from propercal._data.inputs.reading import read_numpy
 from propercal._data.words.messages import bad_value, some_rows

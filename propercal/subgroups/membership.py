@@ -14,16 +14,13 @@ import numpy.typing as npt
 
 from propercal._data.dependence.group_names import exact
 from propercal._data.dependence.groups import check_in_one_order, doubt_order, labels_of_rows
-from propercal._data.inputs.holders import (
-    Held,
-    as_whole_table,
-    check_no_index,
-    hold,
-    is_labelled,
-)
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.masks import filled
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
 from propercal._data.inputs.reading import Names, read_numpy
+from propercal._data.inputs.tables import as_whole_table, check_no_index
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.predictions import Predictions
 from propercal._data.rows.layout import Layout
@@ -70,6 +67,8 @@ def read_membership(
     `argument` and `of_clusters` are what the caller calls groups and clusters.
     """
     names = predictions.names
+    # Masked entries of rows that count were refused; of groups they are looked at with these.
+    y_true, y_proba, groups = filled(y_true, y_proba, groups)
     aligned: dict[str, Held] = {}
 
     def in_order(name: str, column: object) -> Held:
@@ -88,7 +87,7 @@ def read_membership(
 
     for name, column in ((names.weight, sample_weight), (of_clusters, clusters)):
         if column is not None:
-            in_order(name, column)
+            in_order(name, filled(column)[0])
     n = _n_rows(y_true, y_proba, layout, names)
     found: list[tuple[Any, npt.NDArray[np.bool_]]] = []
     columns = list(_columns(groups, (y_true, y_proba), layout, argument))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from propercal._data.classes.labels import read_labels
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import is_missing
 from propercal._data.rows.coordinates import coordinate
 from propercal._data.words.messages import bad_value

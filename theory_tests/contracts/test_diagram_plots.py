@@ -234,3 +234,22 @@ def test_panels_of_columns_that_are_called_by_other_numbers() -> None:
         right = reliability_diagram(Y3, P3, event=i, n_resamples=19)
         assert ax.get_xlabel() == right.get_xlabel()
         np.testing.assert_array_equal(line(ax, "isotonic curve"), line(right, "isotonic curve"))
+
+
+def test_panels_of_events_are_named_as_that_of_one_is() -> None:
+    """A number may be that of a column, or the name of another class: it was a column in silence."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    order = [2, 0, 1]
+    table = pd.DataFrame(P3[:, order], columns=order)
+    with pytest.raises(ValueError, match=r"^events = 0: expected to know whether column 0 is meant, of class 2, or class 0; pass '2' or '0'"):
+        reliability_panels(Y3, table, events=[0], n_resamples=19)
+    words = np.array(["ant", "bee", "cat"])
+    named = pd.DataFrame(P3, columns=words)
+    cases: list[Any] = [(Y3, table, ["2", "0"]), (words[Y3], named, ["cat", "ant"]), (words[Y3], named, [2, "ant"]), (words[Y3], named, np.array([2, 0]))]
+    for y, p, events in cases:
+        for ax, i in zip(reliability_panels(y, p, events=events, n_resamples=19), [2, 0], strict=True):
+            right = reliability_diagram(Y3, P3, event=i, n_resamples=19)
+            np.testing.assert_array_equal(line(ax, "isotonic curve"), line(right, "isotonic curve"))
+    for odd, found in (("cat", "events = 'cat': expected a list of classes; pass events=\\['cat'\\]"), (["dog"], "events = 'dog': expected a column from 0 to 2"), ([3], "events = 3"), ([-1], "events = -1")):
+        with pytest.raises(ValueError, match=found):
+            reliability_panels(words[Y3], named, events=odd)

@@ -80,7 +80,7 @@ def test_periods_of_two_lengths_are_compared_where_they_do_not_meet() -> None:
     days, months = pd.period_range("2024-03-01", periods=30, freq="D"), pd.period_range("2024-01", periods=30, freq="M")
     monitor = _monitor_of(days, slice(30))
     # The last day is in this month.
-    monitor.update(pd.Series(CODES[:28], months[2:]), PROBA[:28])
+    monitor.update(pd.Series(CODES[30:58], months[2:]), PROBA[30:58])
     monitor = _monitor_of(days, slice(30))
     for before in (months[:2], months[:2].to_timestamp(), pd.Index(months[:2].to_timestamp().date)):
         with pytest.raises(ValueError, match="rows of the time 2024-01"):

@@ -63,8 +63,31 @@ def test_rows_that_come_again_are_told(first: int, last: int, n: int, notion: st
     [(200, 400), (181, 200), (200, 219), (0, 100), (199, 250)],
 )
 def test_other_rows_and_few_are_not(first: int, last: int) -> None:
-    """Rows of an earlier update that was not the last are not known again."""
-    assert not said(fed(0, 200), Y[first:last], P[first:last])
+    """Rows of an earlier update that was neither the last nor the first are not known again."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "y_proba and y_true repeat rows that were added before" if first == 0 else "none")
+        assert not said(fed(0, 200), Y[first:last], P[first:last])
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize(("n", "before", "after"), [(300, 50, 50), (300, 1, 1), (300, 7, 16), (30, 7, 10), (300, 100, 64), (64, 64, 3), (300, 300, 100)])
+def test_a_loop_that_runs_twice_is_told(n: int, before: int, after: int, saved: bool) -> None:
+    """Its first rows come again, which are not the last ones."""
+    monitor = fed(0, n, before)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for start in range(0, n, after):
+            if saved:
+                monitor = CalibrationMonitor.from_bytes(monitor.to_bytes())
+            rows = slice(start, min(n, start + after))
+            monitor.update(Y[rows], P[rows])
+    messages = [str(each.message) for each in found]
+    if n > MOST and not saved:
+        (message,) = [each for each in messages if "rows that were added before" in each]
+        assert message.startswith("y_proba and y_true repeat rows that were added before, one by one: evidence of the same rows counts twice")
+        assert in_plain_words(message).startswith("Some rows were passed twice")
+    assert messages
+    assert all("one by one" in each for each in messages)
 
 
 def test_what_is_advised_works() -> None:
@@ -99,10 +122,10 @@ def test_bytes_do_not_depend_on_how_rows_came() -> None:
 def test_bytes_without_the_last_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monitor = fed(0, 200)
 
-    def other(last: Any) -> bytes:
+    def other(last: Any, name: str = "last") -> bytes:
         def changed(form: bytes, text: bytes, numbers: Any, key: bytes | None) -> bytes:
             settings = json.loads(text)
-            del settings["last"]
+            del settings[name]
             return sealed(form, json.dumps({**settings, **last}).encode(), numbers, key)
 
         with monkeypatch.context() as patch:
@@ -116,6 +139,10 @@ def test_bytes_without_the_last_rows_are_read(monkeypatch: pytest.MonkeyPatch) -
     for odd in (None, 3, [0.5], [-1], [True], ["1"], [1 << 53], [1] * (MOST + 1)):
         with pytest.raises(ValueError, match="expected numbers of the last rows"):
             CalibrationMonitor.from_bytes(other({"last": odd}))
+    assert CalibrationMonitor.from_bytes(other({}, "first"))._seen.first.rows == ()
+    for wrong in (None, [], [[], [1], [], [0]], [[], [], [], [1]], [[], [-1], [1], [0]]):
+        with pytest.raises(ValueError, match="expected numbers of the first rows"):
+            CalibrationMonitor.from_bytes(other({"first": wrong}, "first"))
 
 
 def test_rows_have_numbers_of_their_own() -> None:

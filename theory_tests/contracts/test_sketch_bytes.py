@@ -322,7 +322,7 @@ def test_generators_of_one_name_and_other_values_are_not_mixed() -> None:
     with pytest.raises(ValueError, match=r"generator = .*expected .*, that of the sketch"):
         CalibrationSketch.from_bytes(one.to_bytes(), generator=cubes)
     again = CalibrationSketch.from_bytes(one.to_bytes(), generator=squares)
-    assert again.merge(seen(generator=from_function(square, name="mine"))).n_samples == 240
+    assert again.merge(seen(100, generator=from_function(square, name="mine"))).n_samples == 220
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301

@@ -6,11 +6,13 @@ import unicodedata
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from propercal import decompose, decompose_groups
 from propercal._data.dependence.groups import validate_groups
 from propercal._data.inputs.texts import alike, as_seen, is_nothing
+from propercal.reporting.plain import in_plain_words
 
 SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 CODES = np.arange(40) % 2
@@ -74,7 +76,13 @@ def test_groups_that_seem_equal_are_refused(form: str) -> None:
 
 def test_numbers_as_text_are_the_same_group_however_they_are_written() -> None:
     texts = [f"{i}.0" if j % 2 else f"{i}" for j, i in enumerate(PAIR)]
-    assert n_groups(texts) == n_groups(np.array(texts)) == n_groups(np.array(texts, dtype=object)) == 20
+    for groups in (texts, np.array(texts), np.array(texts, dtype=object), pd.Series(texts)):
+        with pytest.warns(UserWarning, match=r"groups has the groups '0' and '0\.0', which are one number as programs write it: read as one group") as found:
+            assert n_groups(groups) == 20
+        assert in_plain_words(str(found[0].message)).startswith("The groups '0' and '0.0' are one number, and are read as one.")
+    # As is advised, and numbers beside the digits of some.
+    assert n_groups([f"v{each}" for each in texts]) == 40
+    assert n_groups([each if "." in each else int(each) for each in texts]) == 20
 
 
 @pytest.mark.parametrize(

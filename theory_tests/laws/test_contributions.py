@@ -191,6 +191,19 @@ def test_results_without_rows_say_so(what: str) -> None:
         getattr(saved, what)()
 
 
+@pytest.mark.parametrize("what", ["contributions", "direction"])
+def test_models_compared_by_their_risk_say_that_nothing_was_estimated(what: str) -> None:
+    y, p, q = TemperatureScaledSimplex(3).sample(60, random_state=0)
+    by_risk = [propercal.paired_difference(y, p, q, term="risk").a, propercal.compare_models(y, {"p": p, "q": q}).models["p"]]
+    for each in by_risk:
+        with pytest.raises(ValueError, match=rf"^{what} = of a comparison of losses alone, .*decompose.*term=\"calibration_error\""):
+            getattr(each, what)()
+    # What is advised works.
+    error = "calibration_error"
+    for found in (propercal.compare_models(y, {"p": p, "q": q}, term=error).models["p"], propercal.paired_difference(y, p, q, term=error).a):
+        assert getattr(found, what)() is not None
+
+
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_tensors_have_the_rows_of_arrays(notion: str) -> None:
     torch = pytest.importorskip("torch")

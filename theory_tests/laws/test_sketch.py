@@ -145,8 +145,9 @@ def test_a_sketch_does_not_grow_and_survives_being_written() -> None:
         assert again.to_bytes() == written
         assert (values(again.result()) == values(sketch.result())).all()
         # It goes on where it was.
-        again.update(y_true[:1000], y_proba[:1000])
-        sketch.update(y_true[:1000], y_proba[:1000])
+        more = binary("uniform", 1000, seed=1)
+        again.update(*more)
+        sketch.update(*more)
         assert (values(again.result()) == values(sketch.result())).all()
     assert max(sizes) < 60_000
     assert sizes[1] < 1.3 * sizes[0]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from propercal._array import namespace, to_numpy
 from propercal._data.classes.labels import Classes, have_text, is_called_as_model, read_labels
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names, is_hashable
 from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._data.words.of_rows import are_names_of_models, is_of_rows
@@ -166,9 +166,18 @@ def warn_of_zeros(
     """Say which columns are 0 in all rows and of no label: a flag, or a class that is ruled out."""
     if columns is None or classes.codes is None:
         return
-    listed = set(keys(labels.categories or labels.unordered or ()))
     odd = absent_and_0(columns, classes.codes, prob)
-    if odd := [each for each in odd if key(each) not in listed]:
+    say_zeros([each for each in odd if not is_listed(each, labels)], called)
+
+
+def is_listed(name: Any, labels: Held) -> bool:
+    """Tell whether the type of labels lists a class of this name."""
+    return key(name) in keys(labels.categories or labels.unordered or ())
+
+
+def say_zeros(odd: Sequence[Any], called: Names) -> None:
+    """Warn of columns that are 0 in all rows and of no label."""
+    if odd:
         warn(
             f"{called.proba} has columns {some_names(odd)}, taken for classes, though no row has "
             f"such a label in {called.labels}, and all of their probabilities are 0: drop them if "

@@ -6,11 +6,11 @@ ascending order, and strings in alphabetical order, unless their type lists them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.tokens import count_up, is_number, key
@@ -90,3 +90,21 @@ def _unordered(names: Sequence[Any], called: Names) -> ValueError:
 
 def _whole(name: Any) -> Any:
     return int(name) if isinstance(name, float) and name.is_integer() else name
+
+
+def check_codes(
+    codes: Mapping[Hashable, Sequence[Any]], uniques: Sequence[Any], called: Names
+) -> None:
+    """Raise where numbers would count columns that a coordinate numbers in another order."""
+    for name, each in codes.items():
+        if {key(value) for value in uniques} <= {key(value) for value in each}:
+            drop = f".sortby({name!r}), drop it by .drop_vars({name!r})"
+            index = ("a categorical index", ".sort_index(axis=1)")
+            what, how = index if name is None else (f"a coordinate {name!r}", drop)
+            raise bad_value(
+                called.proba,
+                f"{what} that numbers classes as {some_names(each)}",
+                f"classes in the order of these numbers, as {called.labels} counts them",
+                f"select them in that order, such as by {how}, or pass labels=[...], the class "
+                "of every column",
+            )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.classes.columns import numbers_rows
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value
 from propercal._data.words.of_rows import STATISTICS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from propercal._data.inputs.holders import Held, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.reading import Names
 from propercal._data.rows.scalars import texts_of
 from propercal._data.words.messages import bad_value

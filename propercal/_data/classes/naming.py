@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from propercal._data.classes.counting import Given, counted_names, in_order
+from propercal._data.classes.counting import Given, check_codes, counted_names, in_order
 from propercal._data.classes.one_column import OneColumn
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import USUAL_NAMES, Names, check_scalar, is_hashable, is_missing
 from propercal._data.inputs.settings import check_names
 from propercal._data.inputs.texts import check_classes, check_columns
@@ -122,7 +122,7 @@ class Naming:
         if self.numbered and held.categories and self._are_shuffled(held.categories):
             raise self._not_of_numbers(self.called.labels, held.categories)
         if not self.numbered:
-            self._check_codes(uniques)
+            check_codes(self.codes, uniques, self.called)
         return in_order(uniques, held, self.n_classes, self.called)
 
     def _check_booleans(self, uniques: Sequence[Any], name: Any) -> None:
@@ -274,7 +274,7 @@ class Naming:
     def _beside(self, uniques: Sequence[Any], held: Held) -> Given:
         """Return class numbers where no label is the name of a column, or raise."""
         assert self.columns is not None  # noqa: S101
-        self._check_codes(uniques)
+        check_codes(self.codes, uniques, self.called)
         named = {key(each) for each in uniques} & {key(each) for each in self.columns}
         if all(is_number(each) for each in uniques) and not named:
             found = self._numbered(uniques, held)
@@ -282,21 +282,6 @@ class Naming:
             if found is not None and not counted and self._in_usual_order():
                 return found
         raise self._unmatched(f"the names {some_names(uniques)}")
-
-    def _check_codes(self, uniques: Sequence[Any]) -> None:
-        """Raise where numbers would count columns that a coordinate numbers in another order."""
-        for name, codes in self.codes.items():
-            if {key(each) for each in uniques} <= {key(each) for each in codes}:
-                drop = f".sortby({name!r}), drop it by .drop_vars({name!r})"
-                index = ("a categorical index", ".sort_index(axis=1)")
-                what, how = index if name is None else (f"a coordinate {name!r}", drop)
-                raise bad_value(
-                    self.called.proba,
-                    f"{what} that numbers classes as {some_names(codes)}",
-                    f"classes in the order of these numbers, as {self.called.labels} counts them",
-                    f"select them in that order, such as by {how}, or pass labels=[...], the class "
-                    "of every column",
-                )
 
     def _unmatched(self, found: str) -> ValueError:
         assert self.columns is not None  # noqa: S101

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.alignment import align, align_in_order
 from propercal._data.predictions.several_models import layout_for

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.noted_indexes import index_columns
 from propercal._data.inputs.reading import is_missing
 from propercal._data.inputs.texts import alike, is_nothing, nearly_equal
@@ -191,11 +192,24 @@ def named_alike(
             f"{argument} has the groups {near[0]!r} and {near[1]!r}, which are {near[2]}: read as "
             "two groups. Write them in one way if they are one."
         )
-    if len({key(each) for each in texts}) == len(texts):
+    one = _two_of_one_key(sorted(texts))
+    if one is None:
         return values
+    warn(
+        f"{argument} has the groups {one[0]!r} and {one[1]!r}, which are one number as programs "
+        "write it: read as one group. Write it in one way, or write both with a letter, such as "
+        "v1 and v1.0, if they are two."
+    )
     names = np.empty(len(values), dtype=object)
     names[:] = [key(each) if isinstance(each, str) else each for each in values.tolist()]
     return names
+
+
+def _two_of_one_key(texts: list[str]) -> tuple[str, str] | None:
+    """Return two texts that are one number, such as 1 and 1.0."""
+    known: dict[Any, str] = {}
+    pairs = ((known.setdefault(key(each), each), each) for each in texts)
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)
 
 
 def _absent(used: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

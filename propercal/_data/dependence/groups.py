@@ -21,8 +21,9 @@ from propercal._data.dependence.group_names import (
     exact,
     named_alike,
 )
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.inputs.masks import filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
@@ -61,6 +62,8 @@ def validate_groups(
     found = replace(found, in_any_order=unordered)
     if groups is None and blocks is None:
         return found
+    # Masked entries of rows that count were refused; of groups they are looked at with these.
+    y_true, y_proba, groups = filled(y_true, y_proba, groups)
     layout = Layout(*(options.get(name) for name in ("class_axis", "class_dim", "sample_dims")))
     called = replace(names, weight=argument)
     groups = exact(argument, groups)

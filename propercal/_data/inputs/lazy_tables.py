@@ -12,8 +12,10 @@ import sys
 from typing import Any
 
 from propercal._array import is_array
-from propercal._data.inputs.holders import Held, is_labelled, is_table, not_computed
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import is_labelled, is_table
 from propercal._data.inputs.lazy_plans import plans_of, step_of_one_alone, step_out_of_order
+from propercal._data.inputs.tables import not_computed
 from propercal._data.words.messages import bad_value
 
 

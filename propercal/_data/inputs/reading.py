@@ -247,12 +247,13 @@ def _check_masks_of_rows(argument: str, rows: Sequence[Any]) -> None:
     # Of a million numbers there are few types.
     if not any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, rows))):
         return
-    masked = [i for i, row in enumerate(rows) if np.ndim(row) and np.ma.getmaskarray(row).any()]
-    if masked:
-        raise _masked(argument, masked)
+    odd = [i for i, row in enumerate(rows) if np.ndim(row) and np.ma.getmaskarray(row).any()]
+    if odd:
+        raise masked(argument, odd)
 
 
-def _masked(argument: str, rows: Iterable[int]) -> ValueError:
+def masked(argument: str, rows: Iterable[int]) -> ValueError:
+    """Build the error for masked entries in rows that count."""
     return bad_value(
         argument, f"masked entries at {some_rows(rows)}", "no missing values", "drop these rows"
     )
@@ -261,7 +262,7 @@ def _masked(argument: str, rows: Iterable[int]) -> ValueError:
 def _unmasked(argument: str, values: Any) -> npt.NDArray[Any]:
     mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if mask is not None and mask.any():
-        raise _masked(argument, np.unique(np.argwhere(np.atleast_1d(mask))[:, 0]))
+        raise masked(argument, np.unique(np.argwhere(np.atleast_1d(mask))[:, 0]))
     return np.ma.getdata(values) if mask is not None else values
 
 

@@ -14,8 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from propercal._array import namespace
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
+from propercal._data.inputs.masks import filled
 from propercal._data.inputs.named_rows import check_no_outputs
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.rows.coordinates import in_any_order
@@ -93,6 +95,9 @@ def align_placed(
     y_true: object, y_proba: object, sample_weight: object, layout: Layout, called: Names
 ) -> Placed:
     places = None
+    if sample_weight is not None:
+        # Rows that do not count may lack values.
+        y_true, y_proba = filled(y_true, y_proba)
     check_no_outputs(called.proba, y_proba if layout.class_axis is None else None)
     if layout.class_axis is not None:
         y_true, y_proba, sample_weight = _flattened(

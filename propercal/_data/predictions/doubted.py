@@ -27,7 +27,7 @@ from propercal._data.classes.other_readings import (
     doubt_marks,
     some_rows_of,
 )
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from propercal._array import to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.classes.other_readings import FLOOR, evidence_of
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.rows.indexes import some_of
 from propercal._data.rows.times import times_of

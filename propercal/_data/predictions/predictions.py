@@ -17,7 +17,8 @@ import numpy.typing as npt
 from propercal._array import like, namespace, read_only
 from propercal._data.classes.columns import check_logits, warn_of_zeros
 from propercal._data.classes.labels import Classes, check_beside, read_labels
-from propercal._data.inputs.holders import Held, as_given
+from propercal._data.inputs.held import Held, as_given
+from propercal._data.inputs.masks import check_masked, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
@@ -192,10 +193,11 @@ def validate(
     check_flag("from_logits", from_logits)
     check_link(link, from_logits)
     layout = Layout(class_axis, class_dim, sample_dims)
-    held = align(y_true, y_proba, sample_weight, layout=layout, called=names)
+    held = _aligned((y_true, y_proba), sample_weight, ignore_index, layout, names)
     n = int(held.proba.values.shape[0]) if held.proba.values.ndim else 0
     given = weights_given(held.weight, n, ignore_index, held.labels, smallest, names)
     used = None if given is None or (given > 0).all() else given > 0
+    check_masked((y_true, y_proba), (held.labels, held.proba), used, class_axis, names)
     values, dtype = read_columns(
         held.proba, from_logits, smallest, names, None if keep_weightless else used
     )
@@ -216,8 +218,7 @@ def validate(
     classes, (prob, log_prob, rest, log_rest), multilabel = _read_rows(
         values, dtype, classes, link if from_logits else "", one_class, smallest, names, held.proba
     )
-    places = None if held.weight is None else held.weight.places
-    of_weight = names.weight, places
+    of_weight = names.weight, None if held.weight is None else held.weight.places
     weight, uniform, keep = normalised(given, n, prob, keep_weightless, smallest, *of_weight)
     predictions = Predictions(
         prob=read_only(prob),
@@ -239,6 +240,14 @@ def validate(
     if smallest > 1 and (multilabel or classes.codes is not None):
         doubt((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
+
+
+def _aligned(
+    data: tuple[object, object], weight: object, ignore_index: Any, layout: Layout, names: Names
+) -> Aligned:
+    """Return labels, predictions and weights; rows that are ignored may lack values."""
+    labels, proba = data if ignore_index is None else filled(*data)
+    return align(labels, proba, weight, layout=layout, called=names)
 
 
 def _where(held: Aligned) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.classes.labels import Classes
-from propercal._data.inputs.holders import Held, as_given
+from propercal._data.inputs.held import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names, not_real, read_array
 from propercal._data.words.messages import bad_value, some_rows, warn
 from propercal._typing import Array

@@ -21,7 +21,8 @@ from propercal._data.classes.columns import (
     order_of_columns,
 )
 from propercal._data.classes.model_names import check_model_names
-from propercal._data.inputs.holders import Held, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.reading import Names, is_hashable, is_missing
 from propercal._data.inputs.settings import names_given

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace
-from propercal._data.classes.labels import read_values
-from propercal._data.inputs.holders import Held, as_given, hold
+from propercal._data.classes.label_values import read_values
+from propercal._data.inputs.held import Held, as_given
+from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._data.inputs.texts import seems_equal
 from propercal._data.words.messages import bad_value, some_rows, warn

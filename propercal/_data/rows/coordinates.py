@@ -9,7 +9,15 @@ import numpy as np
 
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
-from propercal._data.rows.indexes import Order, agree, in_place, order_of, some_of, with_levels
+from propercal._data.rows.indexes import (
+    Order,
+    agree,
+    decimals_alike,
+    in_place,
+    order_of,
+    some_of,
+    with_levels,
+)
 from propercal._data.rows.rows import check_same_times
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import named
@@ -278,6 +286,15 @@ def _check_other_names(
 
 def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> Order | None:
     order = order_of(own, wanted)
+    decimals = decimals_alike(own, wanted) if order is None else None
+    if decimals is not None:
+        raise bad_value(
+            argument,
+            f"coordinates {some_of(own)} of {name!r}",
+            f"those of {other}, {some_of(wanted)}, which are other numbers by rounding",
+            f"round both alike: x.assign_coords({{{name!r}: "
+            f'x[{name!r}].astype("float64").round({decimals})}})',
+        )
     if order is None:
         raise bad_value(
             argument,

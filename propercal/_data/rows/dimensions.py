@@ -11,7 +11,8 @@ import numpy as np
 
 from propercal._array import namespace
 from propercal._data.inputs.codes import codes_of
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.reading import Names, read_array, read_numpy
 from propercal._data.rows.coordinates import (
     check_grids,

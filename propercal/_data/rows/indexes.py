@@ -18,11 +18,34 @@ from propercal._data.words.tokens import key
 
 Order = npt.NDArray[np.intp]
 
+#: By what numbers in single precision differ from others, with some to spare.
+_ROUNDING = 1e-6
+
 
 def some_of(index: Any) -> str:
     """Return the first values of an index in words."""
     values = [str(value) for value in index[:4]]
     return ", ".join(values) + (", ..." if len(index) > len(values) else "")
+
+
+def decimals_alike(rows: Any, wanted: Any) -> int | None:
+    """Return to how many decimals values in floating point are the same ones, each once.
+
+    They are computed or stored otherwise, such as 0.1 + 0.2, or in single precision. They are not
+    matched so, since a place of a finer grid is another one.
+    """
+    both = [each for each in (rows, wanted) if getattr(each, "nlevels", 1) == 1]
+    kinds = [getattr(each.dtype, "kind", "") for each in both]
+    if len(both) < 2 or "f" not in kinds or not {*kinds} <= {*"iuf"} or len(rows) != len(wanted):
+        return None
+    own, theirs = (np.sort(np.asarray(each, dtype=np.float64)) for each in both)
+    if not np.allclose(own, theirs, rtol=_ROUNDING, atol=_ROUNDING):
+        return None
+    for decimals in range(12, -1, -1):
+        a, b = (np.round(each, decimals) for each in (own, theirs))
+        if np.array_equal(a, b):
+            return decimals if len(np.unique(a)) == len(a) else None
+    return None
 
 
 def order_of(rows: Any, wanted: Any) -> Order | None:

@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.rows.indexes import (
     Order,
     agree,
     are_equal,
+    decimals_alike,
     in_place,
     levels_like,
     order_of,
@@ -140,6 +141,14 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
             f"rows of an index of levels {list(rows.names)}",
             f"levels {list(wanted.names)}, as {other_argument} has",
             "name the levels of both alike, by .rename_axis(index=[...])",
+        )
+    decimals = decimals_alike(rows, wanted)
+    if decimals is not None:
+        return bad_value(
+            argument,
+            f"rows of the index {some_of(rows)}",
+            f"the rows of {other_argument}, {some_of(wanted)}, which are other numbers by rounding",
+            f'round both alike: x.index = x.index.astype("float64").round({decimals})',
         )
     return bad_value(
         argument,

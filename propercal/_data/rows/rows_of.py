@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.inputs.holders import Held, index_of, is_default, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import index_of, is_default, is_labelled
 from propercal._data.inputs.named_rows import labels_of_rows
 from propercal._data.inputs.noted_indexes import index_columns, noted_range
 from propercal._data.rows.coordinates import coordinate, others_along

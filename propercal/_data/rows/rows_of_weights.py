@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from propercal._data.inputs.holders import Held
+from propercal._data.inputs.held import Held
 from propercal._data.rows.indexes import in_place, some_of
 from propercal._data.rows.rows import n_rows, row_numbers, unmatched
 from propercal._data.words.messages import bad_value

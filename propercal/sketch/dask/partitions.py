@@ -16,7 +16,8 @@ import numpy as np
 from propercal._data.classes.columns import keys, names_of
 from propercal._data.classes.counting import without_void
 from propercal._data.classes.naming import Naming
-from propercal._data.inputs.holders import Held, hold, is_labelled
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.lazy_tables import collected
 from propercal._data.inputs.reading import USUAL_NAMES, read_numpy
 from propercal._data.predictions.alignment import align

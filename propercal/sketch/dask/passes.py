@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.classes.columns import check_names_of_logits, warn_of_absent
+from propercal._data.classes.columns import check_names_of_logits, is_listed, warn_of_absent
 from propercal._data.inputs.reading import USUAL_NAMES, check_scalar
 from propercal._data.inputs.settings import check_flag, taken_at_word
 from propercal._data.predictions.links import check_link
@@ -38,7 +38,7 @@ from propercal.sketch.dask.shards import (
     plain,
     summarise,
 )
-from propercal.sketch.first_class import check_doubts, check_for_zero
+from propercal.sketch.first_class import check_doubts, check_for_zero, check_zeros
 from propercal.sketch.occurred import occurred
 from propercal.sketch.settings import as_summed
 from propercal.sketch.state import State
@@ -212,6 +212,7 @@ def _results(
 ) -> list[Decomposition]:
     sketches = whole.restored(plan)
     n = sketches[0].n_samples
+    whole.repeated.check()
     _check_absent(sketches[0]._state, whole, blocks, plan)
     if n < 2 and (blocks.weighted or plan.ignore_index is not None):
         argument = "sample_weight" if plan.ignore_index is None else "y_true"
@@ -274,7 +275,11 @@ def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> Non
         classes = list(plan.labels or ()) or None
         reading = Convention(classes, None, named, several, called, doubts=whole.doubts)
         check_doubts(reading, plan.n_classes, said=said)
-    if not plan.from_logits or plan.listed or columns is None or True in whole.separate:
+    if plan.listed or columns is None or True in whole.separate:
+        return
+    if not plan.from_logits:
+        listed = {i for i, each in enumerate(columns) if is_listed(each, blocks.said[0])}
+        check_zeros(columns, (whole.ruled_out or frozenset()) - listed, found.classes)
         return
     names = columns if blocks.marked else plan.labels or ()
     check_names_of_logits(columns, {names[i] for i in found.classes}, USUAL_NAMES)

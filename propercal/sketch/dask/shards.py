@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from propercal._array import ignore_underflow, like, namespace
 from propercal._data.classes.columns import OtherColumnsError, order_of_columns
-from propercal._data.classes.labels import read_values
-from propercal._data.inputs.holders import Held, hold
+from propercal._data.classes.label_values import read_values
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import read_numpy
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.notions import as_notion
@@ -35,7 +36,8 @@ from propercal.sketch.accumulator import CalibrationSketch
 from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.doubts import Doubts, joined
-from propercal.sketch.occurred import Occurred
+from propercal.sketch.occurred import Occurred, ruled_out_by_both
+from propercal.sketch.repetition import Repeated
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
 
@@ -138,13 +140,19 @@ class Shard(NamedTuple):
     """Classes of the rows, where tables do not tell."""
     doubts: Doubts | None = None
     """Whether columns are in another order."""
+    ruled_out: frozenset[int] | None = None
+    """Columns that are 0 in all rows; None of no rows."""
+    repeated: Repeated = Repeated()
+    """Partitions that came again."""
 
     def restored(self, plan: Plan) -> list[CalibrationSketch]:
         """Return the sketches."""
         sketches = plan.sketches()
         for sketch, arrays in zip(sketches, self.states, strict=True):
             reading = sketch._seen.reading
-            reading = reading._replace(occurred=self.occurred, doubts=self.doubts)
+            reading = reading._replace(
+                occurred=self.occurred, doubts=self.doubts, ruled_out=self.ruled_out
+            )
             sketch._restore(arrays, reading)
         return sketches
 
@@ -212,8 +220,9 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
     read = sketches[0]._seen.reading
-    about = numbered_rows(block), counted, read.occurred, read.doubts
-    return Shard(states, Notes(own, len(own)), separate, *about)
+    about = numbered_rows(block), counted, read.occurred, read.doubts, read.ruled_out
+    repeated = Repeated(frozenset(sketches[0]._seen.known.updates))
+    return Shard(states, Notes(own, len(own)), separate, *about, repeated)
 
 
 def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
@@ -228,7 +237,9 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     labels = Counted.joined([shard.labels for shard in shards], plan.n_classes)
     occurred = reduce(Occurred.plus, (shard.occurred for shard in shards))
     doubts = reduce(joined, (shard.doubts for shard in shards))
-    return Shard(states, notes, separate, numbered, labels, occurred, doubts)
+    ruled_out = reduce(ruled_out_by_both, (shard.ruled_out for shard in shards))
+    repeated = reduce(Repeated.plus, (shard.repeated for shard in shards))
+    return Shard(states, notes, separate, numbered, labels, occurred, doubts, ruled_out, repeated)
 
 
 def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:
