@@ -22,23 +22,51 @@ Columns = Mapping[str, Callable[[], list[Any]]]
 
 
 def check_left_out(first: PredictionFile, other: PredictionFile) -> None:
-    """Raise where what one name has in two files is of the same rows, in another order."""
+    """Raise where what one name has in two files is of the same rows, in another order.
+
+    What tells rows apart may have two names, but for numbers that count some.
+    """
     with left_out(first) as one, left_out(other) as two:
-        for name in one:
-            if name not in two or _RANKS.search(name):
-                continue
-            own = _names(one[name]())
-            its = None if own is None else _names(two[name]())
-            if own is None or its is None or own == its or Counter(own) != Counter(its):
-                continue
-            what = "array" if other.path.suffix.lower() == ".npz" else "column"
-            apart = len(set(own)) == len(own)
-            fix = "name it by id_column (--id-column on the command line) if it tells rows apart"
-            raise ValueError(
-                f"{other.path}: {what} {name!r} has the values of that in {first.path} in "
-                "another order: expected rows in one order; "
-                f"{fix if apart else 'sort both files alike'}, or rename or remove it."
-            )
+        mine, its = ({name: _names(own[name]()) for name in own} for own in (one, two))
+    for name, values in mine.items():
+        if name in its:
+            _check_order(first, other, (name, name), values, its[name])
+            continue
+        for theirs in its if values is not None and _tell_apart(values) else ():
+            if theirs not in mine:
+                _check_order(first, other, (name, theirs), values, its[theirs])
+
+
+def _check_order(
+    first: PredictionFile,
+    other: PredictionFile,
+    names: tuple[str, str],
+    mine: list[Any] | None,
+    its: list[Any] | None,
+) -> None:
+    """Raise where columns of these names have the same values in another order."""
+    if any(map(_RANKS.search, names)) or mine is None or its is None:
+        return
+    if mine == its or Counter(mine) != Counter(its):
+        return
+    what = "array" if other.path.suffix.lower() == ".npz" else "column"
+    of = "that" if names[0] == names[1] else f"{names[0]!r}"
+    fix = "sort both files alike"
+    if len(set(mine)) == len(mine):
+        same = "" if names[0] == names[1] else "give both one name, and "
+        fix = f"{same}name it by id_column (--id-column on the command line) if it tells rows apart"
+    raise ValueError(
+        f"{other.path}: {what} {names[1]!r} has the values of {of} in {first.path} in another "
+        f"order: expected rows in one order; {fix}, or rename or remove it."
+    )
+
+
+def _tell_apart(values: list[Any]) -> bool:
+    """Tell whether values differ from row to row, and are no numbers that count rows."""
+    if len(set(values)) < len(values):
+        return False
+    numbers = [int(each) for each in map(str, values) if each.isdecimal()]
+    return len(numbers) < len(values) or max(numbers) - min(numbers) >= len(numbers)
 
 
 @contextmanager

@@ -88,6 +88,18 @@ def test_what_few_rows_share_tells_their_order(values: Any, tmp_path: Path) -> N
     np.testing.assert_array_equal(pair(a, b, drop=["x"]).models["b.csv"], SECOND)
 
 
+def test_ids_of_two_names(tmp_path: Path) -> None:
+    """Values that no other rows have; numbers that count rows are those of any."""
+    for values, refused in (([f"im{i}" for i in range(N)], True), (np.arange(N) * 7 + 3, True), (np.arange(N), False)):
+        a = written(tmp_path, "a.csv", table(FIRST).assign(case=values))
+        b = written(tmp_path, "b.csv", table(SECOND).assign(sample=np.asarray(values)[WITHIN]))
+        if refused:
+            with pytest.raises(ValueError, match=r"column 'sample' has the values of 'case' in .*give both one name, and name it by id_column"):
+                pair(a, b, classes=list(CLASS_NAMES))
+        else:
+            pair(a, b, classes=list(CLASS_NAMES))
+
+
 def test_ranks_of_each_model_are_no_ids(tmp_path: Path) -> None:
     a = written(tmp_path, "a.csv", table(FIRST).assign(rank=np.argsort(FIRST[:, 0])))
     b = written(tmp_path, "b.csv", table(SECOND).assign(rank=np.argsort(SECOND[:, 0])))
