@@ -63,7 +63,8 @@ def read_predictions(
             single column by its name, `pos_label`, or labels 0 and 1 (``false`` and ``true``).
         ``.jsonl``
             One object a line: a label, and either a number per class, as columns of a table in no
-            order, or a list under ``probs`` or ``logits``.
+            order, or a list under ``probs`` or ``logits``, whose classes a list under ``classes``
+            (or another of the names above) may say.
 
         Tables of text may be packed (``.csv.gz``). ``-`` is standard input: csv, tsv, jsonl or
         npz, as its first bytes say, perhaps packed.
@@ -100,7 +101,8 @@ def read_predictions(
     Raises
     ------
     ValueError
-        If the file is of another kind, is no regular file, holds more than 4 GiB, is corrupt, or
+        If predicted classes, or lists of classes, that are left out contradict how it is read; if
+        the file is of another kind, is no regular file, holds more than 4 GiB, is corrupt, or
         does not hold what is described above. The message starts with the path.
     OSError
         If the file cannot be opened.
