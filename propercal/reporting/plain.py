@@ -76,6 +76,22 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"(?:descends|ascends) from column to column in each of",
+        (
+            "In each row predictions are sorted by size, and the first does not fit what happened. "
+            "If they belong to another outcome in each row, every number here is wrong: bring them "
+            "into the columns of their outcomes."
+        ),
+    ),
+    (
+        r"is one column of no value below ½",
+        (
+            "No prediction is below one half, though the outcome happened far less often. If they "
+            "are the probability of whatever was predicted, every number here is wrong: give that "
+            "of one outcome in all rows."
+        ),
+    ),
+    (
         r"has rows whose powers of (?P<base>\d+) sum to 1",
         (
             "Predictions were read as natural logarithms, and are likely to be logarithms to base "

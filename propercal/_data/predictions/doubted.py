@@ -27,10 +27,12 @@ from propercal._data.classes.other_readings import (
     doubt_marks,
     some_rows_of,
 )
+from propercal._data.classes.ranks import doubt_first_choice, doubt_ranks
 from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._data.words.of_choice import say_right, says_no_class
 from propercal._typing import Array
 
 Used = npt.NDArray[np.bool_] | None
@@ -51,11 +53,18 @@ def doubt(
     prob, log_prob, log_rest = values
     by_place = classes.by_order or classes.listed
     one_index = have_index_of_one(held.labels, held.proba)
-    if not (classes.in_doubt or by_place or classes.unsaid or one_index):
-        return
     rows = slice(None) if used is None else used
     said = False
-    if classes.in_doubt and log_rest is None:
+    single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
+    if log_rest is None and _may_be_ranks(classes, held, single=single):
+        assert classes.codes is not None  # noqa: S101
+        logs, codes = to_numpy(log_prob)[rows], classes.codes[rows]
+        said = (
+            doubt_first_choice(logs, codes, classes.names, names)
+            if single
+            else doubt_ranks(logs, codes, names)
+        )
+    if classes.in_doubt and log_rest is None and not said:
         zero = _has_zero_left_out(held.labels, used)
         said = _doubt_count(to_numpy(prob)[rows], classes, used, names, zero=zero)
     if by_place and not said:
@@ -63,13 +72,23 @@ def doubt(
         marks = len(shape) == 2 and shape[1] > 1
         doubted = Doubted(held.proba.columns, classes.listed, marks)
         said = _doubt_order(log_prob, log_rest, classes, used, doubted, names)
-    if classes.unsaid and log_rest is None and not held.proba.first:
+    if classes.unsaid and log_rest is None and not (held.proba.first or said):
         assert classes.codes is not None  # noqa: S101  # as its caller has seen
         occurred = classes.codes[rows] == 1
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     if one_index and not said:
         doubt_rows((log_prob, log_rest), classes, used, held, names)
+
+
+def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:
+    """Tell whether no name says that columns are classes, or one column that of a class."""
+    if not single:
+        return classes.by_order or classes.listed or held.proba.numbered
+    # Of words the caller has to say one.
+    words = any(isinstance(each, str) for each in classes.names)
+    unsaid = classes.unsaid or (words and says_no_class(held.proba.name))
+    return unsaid and not say_right(held.labels.name, *classes.names)
 
 
 def _has_zero_left_out(labels: Held, used: Used) -> bool:
