@@ -92,6 +92,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"has rows whose powers of 1/\S+ sum to 1",
+        (
+            "Predictions were read as logits, which rise with the probability, and are likely to "
+            "be its logarithm with the other sign. If they are, every number here is wrong."
+        ),
+    ),
+    (
+        r"has no value above 0.*: logarithms of probabilities, it seems",
+        (
+            "Predictions were read as logits, and are likely to be logarithms of probabilities. If "
+            "they are, every number here is wrong: pass the probabilities."
+        ),
+    ),
+    (
         r"has rows whose powers of (?P<base>\d+) sum to 1",
         (
             "Predictions were read as natural logarithms, and are likely to be logarithms to base "

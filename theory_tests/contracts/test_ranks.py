@@ -70,7 +70,7 @@ def test_each_function_and_holder() -> None:
 
 
 def test_labels_that_are_ranks() -> None:
-    rank = (PROBA > PROBA[np.arange(N), LABEL][:, None]).sum(axis=1)
+    rank = (PROBA[np.arange(N), LABEL][:, None] < PROBA).sum(axis=1)
     assert risk(rank, DOWN) == pytest.approx(brier(LABEL, PROBA), rel=1e-12)
 
 
@@ -129,6 +129,12 @@ def test_rare_events() -> None:
         validate(occurred, np.stack([-each, 0 * each], axis=1), from_logits=True)
 
 
+def monitored(k: int, y_true: Any, y_proba: Any) -> None:
+    monitor = CalibrationMonitor(k)
+    for i in range(0, N, 12):
+        monitor.update(y_true[i : i + 12], y_proba[i : i + 12])
+
+
 def test_streams() -> None:
     label, proba = drawn(2)
     for k, y_true, given, told in ((3, LABEL, DOWN, SORTED.format("y_proba", "descends")), (3, LABEL, DOWN[:, ::-1], SORTED.format("y_proba", "ascends")), (2, label, proba.max(axis=1), CHOSEN)):
@@ -137,10 +143,8 @@ def test_streams() -> None:
             sketch.update(y_true[i : i + 12], given[i : i + 12])
         with pytest.warns(UserWarning, match=told):
             CalibrationSketch.from_bytes(sketch.to_bytes()).result()
-        monitor = CalibrationMonitor(k)
         with pytest.warns(UserWarning, match=told.replace("120", r"\d+")):
-            for i in range(0, N, 12):
-                monitor.update(y_true[i : i + 12], given[i : i + 12])
+            monitored(k, y_true, given)
     sketch = CalibrationSketch(3, notion="top-label", generator="brier")
     sketch.update(LABEL, PROBA)
     sketch.result()

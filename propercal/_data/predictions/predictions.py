@@ -23,6 +23,7 @@ from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.doubted import doubt
 from propercal._data.predictions.links import check_link, chosen_link
+from propercal._data.predictions.logarithms import check_logits_of_names, warn_of_no_logits
 from propercal._data.predictions.parts import (
     Parts,
     from_logits_of,
@@ -34,7 +35,6 @@ from propercal._data.predictions.probabilities import (
     check_one_column,
     read_columns,
     read_sums,
-    warn_of_probabilities,
     within_range,
 )
 from propercal._data.predictions.weights import normalised, weights_given
@@ -272,7 +272,8 @@ def _read_rows(
         classes = classes._replace(codes=None, indicator=marked)
     elif multilabel:
         classes = classes._replace(codes=None)
-    warn_of_probabilities(values, dtype, sigmoid, names)
+    check_logits_of_names(proba, values, sigmoid, names)
+    warn_of_no_logits(values, dtype, classes, sigmoid, names)
     return classes, from_logits_of(values, multilabel), multilabel
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from propercal._data.words.tokens import OF_NO_CLASS, content, tokens
@@ -42,6 +43,6 @@ def says_predicted(name: Any) -> bool:
 def says_logarithm(name: Any) -> bool:
     """Tell whether a name is of the logarithm of a probability, such as logprob_yes, log_p."""
     said = () if name is None else tokens(name)
-    pairs = zip(said, said[1:], strict=False)
+    pairs = pairwise(said)
     of_two = any(one in ("log", "ln") and other in _PROBABILITIES for one, other in pairs)
     return of_two or not _LOGARITHMS.isdisjoint(said)
