@@ -269,9 +269,27 @@ def test_booleans_beside_two_columns_of_other_names() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
     right = risk(CODES > 0, table.to_numpy())
-    assert risk(CODES > 0, table) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES > 0, table.set_axis(["up", "down"], axis=1)) == pytest.approx(right, rel=1e-12)
     with pytest.warns(UserWarning, match=r"classes \[False, True\].* if it is \[True, False\]"):
         risk(CODES > 0, table[["up", "down"]])
+
+
+@pytest.mark.parametrize("event", ["up", "down"])
+def test_booleans_beside_two_columns_in_alphabetical_order(event: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    words = np.where(CODES > 0, "up", "down")
+    table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
+    right, occurred = risk(words, table), words == event
+    sketch = CalibrationSketch(2, generator="brier")
+    for read in (lambda: risk(occurred, table), lambda: risk(occurred[:1].repeat(2), table[:2]), lambda: sketch.update(occurred, table)):
+        with pytest.raises(ValueError, match=r"^y_true = booleans: expected to know which of the columns of y_proba, \['down', 'up'\], True is of; pass the names of the classes, or"):
+            read()
+    # As the message says.
+    assert risk(occurred, table[event]) == pytest.approx(right, rel=1e-12)
+    assert risk(occurred, table, labels=[False, True] if event == "up" else [True, False]) == pytest.approx(right, rel=1e-12)
+    assert risk(pd.Series(occurred, name=event), table) == pytest.approx(right, rel=1e-12)
+    for names in (["no", "yes"], ["neg", "pos"], ["not_up", "up"], ["p0", "p1"], ["False", "True"], ["other", "up"], ["score_0", "score_1"]):
+        assert risk(words == "up", table.set_axis(names, axis=1)) == pytest.approx(right, rel=1e-12)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])

@@ -34,8 +34,9 @@ _MANY = 10
 #: Near 0 are logarithms of probabilities above 0.9. That twelve logits are, and none is as far
 #: above 0, happens once in 4000 times if both are as frequent, which those that vary more are.
 _NEAR, _NEAR_ROWS, _SPREAD = 0.1, 12, 0.2
-#: Where probabilities are certain.
+#: Of a shift of logits.
 _LARGEST_SHIFT = 50.0
+_CERTAIN = 1 - 1e-6
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
@@ -88,8 +89,11 @@ def _warn_of_base(values: Array, dtype: Any, *, negative: bool, names: Names) ->
     xp = namespace(values)
     sign = -1 if negative else 1
     for base in (math.e, 2, 10) if negative else (2, 10):
-        deviation = xp.abs(xp.sum(xp.exp(values * (sign * math.log(base))), axis=1) - 1)
-        if to_numpy(xp.max(deviation)) > rounding(dtype):
+        powers = xp.exp(values * (sign * math.log(base)))
+        deviation = xp.abs(xp.sum(powers, axis=1) - 1)
+        # Logits of a class that is certain are 0 beside large ones.
+        certain = negative and to_numpy(xp.any(xp.max(powers, axis=1) > _CERTAIN))
+        if certain or to_numpy(xp.max(deviation)) > rounding(dtype):
             continue
         if negative:
             by = "-1" if base == math.e else f"-numpy.log({base})"
