@@ -84,6 +84,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"is the most probable class in each of (?P<n>\d+) rows, which happens",
+        (
+            "In all {n} rows what happened is what the model held for most likely, which it would "
+            "seldom be. Outcomes may be predictions, or of rows from which the model was learnt."
+        ),
+    ),
+    (
+        r"is 1 for what occurred and 0 for what did not in each of",
+        (
+            "Predictions are certain, and right in each row: they seem to be the outcomes "
+            "themselves, of which nothing can be learnt."
+        ),
+    ),
+    (
         r"is one column of no value below ½",
         (
             "No prediction is below one half, though the outcome happened far less often. If they "

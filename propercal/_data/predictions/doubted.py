@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
+from propercal._data.classes.as_predicted import check_no_predictions, warn_of_labels
 from propercal._data.classes.from_zero import (
     are_in_doubt,
     evidence_of_shift,
@@ -54,9 +55,9 @@ def doubt(
     by_place = classes.by_order or classes.listed
     one_index = have_index_of_one(held.labels, held.proba)
     rows = slice(None) if used is None else used
-    said = False
+    said = _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
     single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
-    if log_rest is None and _may_be_ranks(classes, held, single=single):
+    if log_rest is None and not said and _may_be_ranks(classes, held, single=single):
         assert classes.codes is not None  # noqa: S101
         logs, codes = to_numpy(log_prob)[rows], classes.codes[rows]
         said = (
@@ -79,6 +80,19 @@ def doubt(
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     if one_index and not said:
         doubt_rows((log_prob, log_rest), classes, used, held, names)
+
+
+def _are_one_another(
+    prob: npt.NDArray[Any], classes: Classes, rows: Any, held: Aligned, names: Names
+) -> bool:
+    """Warn, and tell, where predictions are the labels, or labels the predictions."""
+    if classes.codes is None:
+        assert classes.indicator is not None  # noqa: S101
+        return warn_of_labels(classes.indicator[rows], prob, names)
+    label = classes.codes[rows]
+    occurred = label[:, None] == np.arange(prob.shape[1])
+    said = warn_of_labels(occurred, prob, names)
+    return said or check_no_predictions(prob, label, held.labels.name, names)
 
 
 def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:
