@@ -76,7 +76,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"(?:descends|ascends) from column to column in each of",
+        r"\S+ from column to column in each of \d+ rows, though by it",
         (
             "In each row predictions are sorted by size, and the first does not fit what happened. "
             "If they belong to another outcome in each row, every number here is wrong: bring them "
@@ -103,13 +103,6 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
             "No prediction is below one half, though the outcome happened far less often. If they "
             "are the probability of whatever was predicted, every number here is wrong: give that "
             "of one outcome in all rows."
-        ),
-    ),
-    (
-        r"has rows whose powers of 1/\S+ sum to 1",
-        (
-            "Predictions were read as logits, which rise with the probability, and are likely to "
-            "be its logarithm with the other sign. If they are, every number here is wrong."
         ),
     ),
     (

@@ -81,15 +81,20 @@ def test_logits_of_rare_events(shift: float, scale: float) -> None:
     validate(occurred, np.full(1000, -0.05), from_logits=True)
 
 
-# Of two classes they are also doubted as each other.
-@pytest.mark.filterwarnings("ignore:y_proba has columns, read as those")
 @pytest.mark.parametrize(("base", "times"), [("1/e", -1.0), ("1/2", -np.log(2)), ("1/10", -np.log(10))])
 def test_rows_of_less_than_logarithms(base: str, times: float) -> None:
     both = np.stack([1 - PROBA, PROBA], axis=1)
     values = np.log(both) / times
-    with pytest.warns(UserWarning, match=rf"rows whose powers of {base} sum to 1: −log p, it seems, .* Multiply them by -(1|numpy\.log\(\d+\))\."):
-        assert risk(OCCURRED, values, from_logits=True) > RIGHT
+    sketch = CalibrationSketch(2, generator="brier", from_logits=True)
+    for read in (lambda: risk(OCCURRED, values, from_logits=True), lambda: sketch.update(OCCURRED, values)):
+        with pytest.raises(ValueError, match=rf"^y_proba = rows whose powers of {base} sum to 1, which are −log p: expected logits, .*; multiply them by -(1|numpy\.log\(\d+\))\.$"):
+            read()
+    # As the message says.
     assert risk(OCCURRED, values * times, from_logits=True) == pytest.approx(RIGHT, rel=1e-9)
+    # A class that is certain has the logit 0 beside large ones.
+    sure = np.where(np.eye(2)[OCCURRED * 1] == 1, 800.0, 0.0)
+    sure[:2] = sure[:2, ::-1]
+    validate(OCCURRED, sure, from_logits=True)
 
 
 def test_advice_on_one_column_below_0() -> None:

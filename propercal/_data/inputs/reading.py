@@ -277,7 +277,9 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             argument,
             f"values of type {values.dtype}",
             "numbers or names",
-            "convert them, or pass one field",
+            "make them a table, by pandas.DataFrame(...), or pass one field"
+            if values.dtype.names
+            else "convert them",
         )
     if not is_numpy(values) or values.dtype.kind != "O" or values.size == 0:
         return values

@@ -36,7 +36,7 @@ _MANY = 10
 _NEAR, _NEAR_ROWS, _SPREAD = 0.1, 12, 0.2
 #: Of a shift of logits.
 _LARGEST_SHIFT = 50.0
-_CERTAIN = 1 - 1e-6
+_CERTAIN = 1e-6
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
@@ -57,16 +57,21 @@ def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Name
     )
 
 
-def warn_of_no_logits(
+def check_logits_by_values(
     values: Array, dtype: Any, classes: Classes, sigmoid: bool, names: Names
 ) -> None:
-    """Say so if what is said to be logits looks like probabilities, or like logarithms of them."""
+    """Say so if what is said to be logits looks like probabilities or logarithms of them, or raise.
+
+    Rows of a softmax that are −log p are none by chance.
+    """
     xp = namespace(values)
     least, most = (float(to_numpy(of(values))) for of in (xp.min, xp.max))
     if sigmoid and most <= 0:
         _warn_of_logarithms(to_numpy(values), classes, names)
-    elif not sigmoid and values.shape[1] > 1 and (most <= 0 or least >= 0):
-        _warn_of_base(values, dtype, negative=least >= 0, names=names)
+    elif not sigmoid and most <= 0:
+        _warn_of_base(values, dtype, names)
+    elif not sigmoid and least >= 0:
+        _check_sign(values, dtype, names)
     if least < 0 or most > 1:
         return
     found = "rows between 0 and 1 that sum to 1"
@@ -84,31 +89,39 @@ def warn_of_no_logits(
     )
 
 
-def _warn_of_base(values: Array, dtype: Any, *, negative: bool, names: Names) -> None:
-    """Say so if logits are logarithms of probabilities to a base other than e, or less than 0."""
-    xp = namespace(values)
-    sign = -1 if negative else 1
-    for base in (math.e, 2, 10) if negative else (2, 10):
-        powers = xp.exp(values * (sign * math.log(base)))
-        deviation = xp.abs(xp.sum(powers, axis=1) - 1)
-        # Logits of a class that is certain are 0 beside large ones.
-        certain = negative and to_numpy(xp.any(xp.max(powers, axis=1) > _CERTAIN))
-        if certain or to_numpy(xp.max(deviation)) > rounding(dtype):
-            continue
-        if negative:
-            by = "-1" if base == math.e else f"-numpy.log({base})"
-            warn(
-                f"{names.proba} has rows whose powers of {'1/e' if base == math.e else f'1/{base}'}"
-                " sum to 1: −log p, it seems, which falls where the probability p rises, though "
-                f"logits rise with it. Multiply them by {by}."
-            )
-        else:
+def _warn_of_base(values: Array, dtype: Any, names: Names) -> None:
+    """Say so if logits are logarithms of probabilities to a base other than e."""
+    for base in (2, 10):
+        if _sum_to_1(values * math.log(base), dtype):
             warn(
                 f"{names.proba} has rows whose powers of {base} sum to 1: logarithms of "
                 f"probabilities to base {base}, it seems, though logits are natural logarithms. "
                 f"Multiply them by numpy.log({base})."
             )
+            return
+
+
+def _check_sign(values: Array, dtype: Any, names: Names) -> None:
+    """Raise if logits are logarithms of probabilities with the other sign, such as losses."""
+    xp = namespace(values)
+    # Logits of a class that is certain are 0 beside large ones.
+    if to_numpy(xp.any(xp.min(values, axis=1) < _CERTAIN)):
         return
+    for base, by in ((math.e, "-1"), (2, "-numpy.log(2)"), (10, "-numpy.log(10)")):
+        if _sum_to_1(values * -math.log(base), dtype):
+            raise bad_value(
+                names.proba,
+                f"rows whose powers of {'1/e' if base == math.e else f'1/{base}'} sum to 1, which "
+                "are −log p",
+                "logits, which rise with the probability p",
+                f"multiply them by {by}",
+            )
+
+
+def _sum_to_1(logs: Array, dtype: Any) -> bool:
+    xp = namespace(logs)
+    deviation = xp.abs(xp.sum(xp.exp(logs), axis=1) - 1)
+    return bool(to_numpy(xp.max(deviation)) <= rounding(dtype))
 
 
 def _warn_of_logarithms(values: Floats, classes: Classes, names: Names) -> None:

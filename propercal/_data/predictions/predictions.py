@@ -23,7 +23,7 @@ from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.doubted import doubt
 from propercal._data.predictions.links import check_link, chosen_link
-from propercal._data.predictions.logarithms import check_logits_of_names, warn_of_no_logits
+from propercal._data.predictions.logarithms import check_logits_by_values, check_logits_of_names
 from propercal._data.predictions.parts import (
     Parts,
     from_logits_of,
@@ -273,7 +273,7 @@ def _read_rows(
     elif multilabel:
         classes = classes._replace(codes=None)
     check_logits_of_names(proba, values, sigmoid, names)
-    warn_of_no_logits(values, dtype, classes, sigmoid, names)
+    check_logits_by_values(values, dtype, classes, sigmoid, names)
     return classes, from_logits_of(values, multilabel), multilabel
 
 
