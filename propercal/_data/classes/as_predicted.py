@@ -31,6 +31,9 @@ def check_no_predictions(
     top = prob.max(axis=1)
     if n < _FEW or (label == label[0]).all() or (prob[rows, label] < top).any():
         return False
+    if ((prob == top[:, None]).sum(axis=1) > 1).any():
+        # Of several that are as probable, each is none of a prediction.
+        return False
     if says_predicted(name):
         raise bad_value(
             called.labels,

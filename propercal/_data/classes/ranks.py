@@ -45,6 +45,8 @@ _OTHERS = 0.45
 #: How many standard deviations from 0 lies what is between neighbours that were not sorted.
 _APART, _APART_OF_TWO = 2.5, 2.0
 _NOISE = 1e-9
+#: The least share of rows in which neighbours are half as far from each other as on average.
+_NEAR = 0.05
 
 
 def doubt_ranks(log_prob: Floats, label: npt.NDArray[np.int64], called: Names) -> bool:
@@ -107,6 +109,10 @@ def _sums_of_ranks(log_prob: Floats, label: npt.NDArray[np.int64]) -> Ranks | No
     if first is None:
         return None
     k, logs = log_prob.shape[1], np.maximum(log_prob, FLOOR)
+    gap = np.abs(np.diff(logs, axis=1))
+    if ((gap <= gap.mean(axis=0) / 2).mean(axis=0) < _NEAR).any():
+        # One row far away lets others, which are alike, seem to vary.
+        return None
     fit = np.zeros((k, k))
     np.add.at(fit, label, logs)
     return Ranks(fit, Columns.of(logs, np.bincount(label, minlength=k)), first)
