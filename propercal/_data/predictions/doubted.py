@@ -33,6 +33,7 @@ from propercal._data.inputs.holders import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._data.words.messages import held_warnings
 from propercal._data.words.of_choice import say_right, says_no_class
 from propercal._typing import Array
 
@@ -51,9 +52,40 @@ def doubt(
     `values` are probabilities and their logarithms, and, of columns that are separate, those of
     what is left of 1.
     """
+    said = _doubt_columns(values, classes, used, held, names)
+    if have_index_of_one(held.labels, held.proba) and not said:
+        doubt_rows(values[1:], classes, used, held, names)
+
+
+def doubt_rows_of_chunk(
+    values: tuple[Array, Array, Array | None],
+    classes: Classes,
+    used: Used,
+    held: Aligned,
+    names: Names,
+) -> None:
+    """Say so if rows of a chunk are rather in another order.
+
+    What is said of its columns all chunks tell together.
+    """
+    if not have_index_of_one(held.labels, held.proba):
+        return
+    with held_warnings():
+        said = _doubt_columns(values, classes, used, held, names)
+    if not said:
+        doubt_rows(values[1:], classes, used, held, names)
+
+
+def _doubt_columns(
+    values: tuple[Array, Array, Array | None],
+    classes: Classes,
+    used: Used,
+    held: Aligned,
+    names: Names,
+) -> bool:
+    """Say so, and tell, if predictions are rather of other classes, or none."""
     prob, log_prob, log_rest = values
     by_place = classes.by_order or classes.listed
-    one_index = have_index_of_one(held.labels, held.proba)
     rows = slice(None) if used is None else used
     said = _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
     single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
@@ -78,8 +110,7 @@ def doubt(
         occurred = classes.codes[rows] == 1
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
-    if one_index and not said:
-        doubt_rows((log_prob, log_rest), classes, used, held, names)
+    return said
 
 
 def _are_one_another(
