@@ -87,9 +87,9 @@ def _doubt_columns(
     prob, log_prob, log_rest = values
     by_place = classes.by_order or classes.listed
     rows = slice(None) if used is None else used
-    said = _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
+    said = False
     single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
-    if log_rest is None and not said and _may_be_ranks(classes, held, single=single):
+    if log_rest is None and _may_be_ranks(classes, held, single=single):
         assert classes.codes is not None  # noqa: S101
         logs, codes = to_numpy(log_prob)[rows], classes.codes[rows]
         said = (
@@ -110,7 +110,7 @@ def _doubt_columns(
         occurred = classes.codes[rows] == 1
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
-    return said
+    return said or _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
 
 
 def _are_one_another(
