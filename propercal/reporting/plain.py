@@ -98,6 +98,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"and \S+ is below ½ at (?P<rows>[^:]+): read there as 1 − p",
+        (
+            "At {rows} an answer was held for rather wrong than right, which counts as a confident "
+            "answer that it is wrong."
+        ),
+    ),
+    (
         r"is one column of no value below ½",
         (
             "No prediction is below one half, though the outcome happened far less often. If they "

@@ -447,7 +447,7 @@ def test_numbers_from_1_on_in_another_order(make: Any) -> None:
     index = pd.Index([make(i + 1) for i in range(N)])
     labels, table, weight = (each.set_axis(index) for each in (Y, P, W))
     for given in ((labels.iloc[ORDER], PLAIN), (Y.reset_index(drop=True), table.iloc[ORDER]), (Y.reset_index(drop=True), PLAIN, weight.iloc[ORDER]), (LABELS, PROBA, weight.iloc[ORDER])):
-        data = dict(zip(("y_true", "y_proba", "sample_weight"), given, strict=False))
+        data: dict[str, Any] = dict(zip(("y_true", "y_proba", "sample_weight"), given, strict=False))
         with pytest.raises(ValueError, match=rf"rows of the index {index[ORDER[0]]}|whose index is {index[ORDER[0]]}"):
             risk(**data)
         # As the message says.

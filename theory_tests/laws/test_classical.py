@@ -250,7 +250,6 @@ def test_z_is_the_brier_score_less_its_mean_over_its_deviation(seed: int, k: int
     assert found.pvalue == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:y_proba is 1 for what occurred")
 def test_for_two_classes_z_is_the_published_one() -> None:
     y, p = binary(100)
     z = ((y - p) * (1 - 2 * p)).sum() / np.sqrt(((1 - 2 * p) ** 2 * p * (1 - p)).sum())
@@ -335,7 +334,6 @@ def test_the_smooth_error_is_a_fixed_point_of_smoothed_residuals(seed: int) -> N
     assert turned == pytest.approx(found, rel=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:y_proba is 1 for what occurred")
 def test_the_smooth_error_of_residuals_that_are_none_is_0() -> None:
     y = np.arange(30) % 2
     found = expected_calibration_error(y, y.astype(float), kind="smooth", n_resamples=9)

@@ -77,14 +77,12 @@ def test_a_constant_prediction_of_the_shares_has_no_skill(notion: str, rank: int
     assert found.skill_score_error == pytest.approx(wanted, rel=0.01)
 
 
-@pytest.mark.filterwarnings("ignore:y_proba is 1 for what occurred")
 def test_a_certain_and_right_prediction_has_all_skill() -> None:
     y = np.arange(30) % 3
     found = by_risk(y, np.eye(3)[y], generator="brier", bandwidth=0.1)
     assert (found.skill_score, found.interval("skill_score")) == (1, (1, 1))
 
 
-@pytest.mark.filterwarnings("ignore:y_proba is 1 for what occurred")
 def test_it_is_none_where_nothing_is_uncertain_or_the_risk_is_infinite() -> None:
     p = np.tile([0.7, 0.3], (20, 1))
     alone = by_risk(np.zeros(20, dtype=int), p, bandwidth=0.1)

@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.floating[Any]]
 #: Rows that are not all as predicted by chance, where names say so; where none does; and then the
 #: logarithm of their probability.
 _FEW, _MANY, _IMPROBABLE = 20, 100, -20.0
+#: Rows of certain and right predictions that are more than an example.
+_CERTAIN = 50
 
 
 def check_no_predictions(

@@ -116,7 +116,7 @@ def warn_of_order(
         return
     in_place, tried = np.arange(n), log(len(found))
     pairs = [(x.order, in_place) if held is proba else (in_place, x.order) for x in found]
-    evidence = [nats_of(*pair, tried) for pair in pairs]
+    evidence = [nats_of(rows, others, tried) for rows, others in pairs]
     nats, best = max(zip(evidence, found, strict=True), key=lambda pair: pair[0])
     if nats:
         mine, its = called.proba, called.labels
