@@ -57,7 +57,7 @@ def check_no_predictions(
 def warn_of_labels(occurred: npt.NDArray[np.bool_], prob: Floats, called: Names) -> bool:
     """Say, and tell, that predictions (n, k) are what occurred."""
     found = (
-        len(prob) >= _FEW
+        len(prob) >= _CERTAIN
         and bool((prob == occurred).all())
         and bool(occurred.any(axis=0).sum() > 1)
     )

@@ -323,7 +323,8 @@ def not_real(
             value, (row,) = values[tuple(odd)], given(odd[:1])
             said = f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
             found += f", {said} at row {row}"
-            if values.ndim == 2 and real.all(axis=0).any():
+            elsewhere = values.ndim == 2 and real.all(axis=0).any()
+            if elsewhere and not is_missing(value):
                 name = int(odd[1]) if columns is None else columns[odd[1]]
                 found += f" in the column {name!r}"
                 fix = "leave it out if it is of no class, or convert it to floating point"
