@@ -320,3 +320,15 @@ def test_a_class_that_is_too_probable_and_never_occurs_is_not_doubted() -> None:
             codes = (rng.random(300)[:, None] * prob.sum(axis=1, keepdims=True) > prob.cumsum(axis=1)).sum(axis=1)
             shifted = np.exp(logits + np.where(np.arange(k) < k - absent, 0.0, 1.5))
             risk(codes, shifted / shifted.sum(axis=1, keepdims=True), notion="top-label")
+
+
+def test_a_class_that_the_caller_says_of_a_column_without_a_name() -> None:
+    """As a list of columns is doubted, which may be in another order; a name of the column is not."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    words, proba = np.where(CODES == 0, "y", "n"), PROBA[:, 0]
+    right = float(2 * ((proba - (CODES == 0)) ** 2).mean())
+    assert risk(words, proba, pos_label="y") == risk(words, 1 - proba, pos_label="n") == pytest.approx(right, rel=1e-12)
+    for column in (1 - proba, pd.Series(1 - proba, name="score")):
+        with pytest.warns(UserWarning, match=r"read as the probability of 'y', though by y_proba labels are e\^\d+ times as probable if it is that of 'n'\. Pass pos_label"):
+            risk(words, column, pos_label="y")
+    risk(words, pd.Series(1 - proba, name="y"), pos_label="y")

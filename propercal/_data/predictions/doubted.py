@@ -105,7 +105,8 @@ def _doubt_columns(
         marks = len(shape) == 2 and shape[1] > 1
         doubted = Doubted(held.proba.columns, classes.listed, marks)
         said = _doubt_order(log_prob, log_rest, classes, used, doubted, names)
-    if classes.unsaid and log_rest is None and not (held.proba.first or said):
+    unsaid = single and log_rest is None and _leaves_class(classes, held)
+    if unsaid and not (held.proba.first or said):
         assert classes.codes is not None  # noqa: S101  # as its caller has seen
         occurred = classes.codes[rows] == 1
         name = held.proba.name
@@ -130,10 +131,16 @@ def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:
     """Tell whether no name says that columns are classes, or one column that of a class."""
     if not single:
         return classes.by_order or classes.listed or held.proba.numbered
-    # Of words the caller has to say one.
+    return _leaves_class(classes, held) and not say_right(held.labels.name, *classes.names)
+
+
+def _leaves_class(classes: Classes, held: Aligned) -> bool:
+    """Tell whether no name says of which class one column is: of words the caller has to say one.
+
+    That may be the other one, as a list of columns may be in another order.
+    """
     words = any(isinstance(each, str) for each in classes.names)
-    unsaid = classes.unsaid or (words and says_no_class(held.proba.name))
-    return unsaid and not say_right(held.labels.name, *classes.names)
+    return classes.unsaid or (words and says_no_class(held.proba.name, *classes.names))
 
 
 def _has_zero_left_out(labels: Held, used: Used) -> bool:

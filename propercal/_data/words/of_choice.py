@@ -27,9 +27,13 @@ def say_right(*names: Any) -> bool:
     return any(not _RIGHT.isdisjoint(tokens(each)) for each in names if each is not None)
 
 
-def says_no_class(name: Any) -> bool:
-    """Tell whether the name of one column says nothing of the class that it is of."""
-    said = set() if name is None else set(content(name))
+def says_no_class(name: Any, *classes: Any) -> bool:
+    """Tell whether the name of one column says nothing of which of the classes it is of."""
+    if name is None:
+        return True
+    said, words = set(content(name)), set(tokens(name))
+    if any(words.issuperset(tokens(each)) for each in classes if tokens(each)):
+        return False
     return said <= (OF_NO_CLASS - _OF_CLASS_1) | _OF_CHOICE
 
 
