@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from propercal._files import formats
@@ -38,6 +39,7 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
         columns.check_kind(path, key)
         y_true, y_proba = archive.text("labels"), archive.array(key)
         check_scores(path, key, y_proba)
+        _check_no_ranks(archive, key, y_proba)
         said = columns.said_of(path, key, y_proba.shape)
         read = Read(y_true)
         if key == "confidence":
@@ -60,6 +62,27 @@ def of_npz(path: Path, columns: Columns, content: bytes | None = None) -> Predic
             subgroups=None if subgroup is None else archive.array(subgroup),
             classes=read.classes,
         )
+
+
+def _check_no_ranks(archive: Npz, key: str, y_proba: npt.NDArray[Any]) -> None:
+    """Raise where rows are sorted by size, and an array says which class each value is of."""
+    if y_proba.ndim != 2 or y_proba.dtype.kind not in "iuf" or len(y_proba) < 2:
+        return
+    if not any((np.diff(each, axis=1) <= 0).all() for each in (y_proba, y_proba[:, ::-1])):
+        return
+    for name in archive.names:
+        shape, dtype = archive.described(name) or ((), np.dtype(float))
+        if name in ("labels", key) or shape != y_proba.shape or dtype.kind not in "iuUS":
+            continue
+        ordered = np.sort(archive.text(name), axis=1)
+        one_set = (ordered == ordered[0]).all() and len(np.unique(ordered[0])) == shape[1]
+        if one_set and (archive.text(name) != archive.text(name)[0]).any():
+            raise ValueError(
+                f"{archive.path}: {key!r} has rows sorted by size, whose classes {name!r} says: "
+                "expected one order of columns in all rows; save "
+                f"numpy.take_along_axis({key}, numpy.argsort({name}, axis=1), axis=1), whose "
+                f"columns are in the order of numpy.unique({name})."
+            )
 
 
 def _named(path: Path, columns: Columns, found: Sequence[str]) -> tuple[str | None, ...]:

@@ -15,7 +15,8 @@ from propercal._data.predictions.arguments import with_reading
 from propercal._data.predictions.class_weights import ClassWeights, class_weights
 from propercal._data.predictions.notions import Problem, as_notion
 from propercal._data.predictions.predictions import Predictions, Reading, validate
-from propercal._data.words.messages import unknown_name
+from propercal._data.words.messages import some_rows, unknown_name, warn
+from propercal._data.words.of_choice import say_right
 from propercal._results.forms import Result, settings_of
 from propercal._results.pages import Page
 from propercal.classical.bins import Binned, Sampled, Smoothed, on_all_sets
@@ -147,10 +148,11 @@ def expected_calibration_error(
     y_true, y_proba
         As in :func:`propercal.decompose`.
     kind : {"top-label", "classwise", "smooth"}
-        Of the probability of the first choice (Guo et al.); the mean over classes of that of each
-        class; or without bins, of the first choice, of two classes of the second class: residuals
-        are smoothed by a reflected Gaussian kernel as wide as the error itself (Błasiok &
-        Nakkiran).
+        Of the probability of the first choice (Guo et al.), which of one column is the other class
+        where it is below ½; the mean over classes of that of each class, which of one column is
+        that of the pairs as they are, such as of a confidence and whether the answer was right; or
+        without bins, of the first choice, of two classes of the second class: residuals are
+        smoothed by a reflected Gaussian kernel as wide as the error itself (Błasiok & Nakkiran).
     n_bins : int
         Bins, of the first two.
     n_resamples : int
@@ -174,7 +176,8 @@ def expected_calibration_error(
     Warns
     -----
     UserWarning
-        If weights depend on the label otherwise: then `if_calibrated` does not hold.
+        If weights depend on the label otherwise: then `if_calibrated` does not hold. If labels are
+        named as whether an answer was right, and some probabilities are below ½.
 
     Notes
     -----
@@ -204,6 +207,8 @@ def expected_calibration_error(
         np.random.default_rng(check_random_state(random_state)),
     )
     predictions = validate(y_true, y_proba, **reading)
+    if kind == "top-label":
+        _warn_of_other_choice(predictions, getattr(y_true, "name", None))
     weights = class_weights(predictions, taken="`if_calibrated`")
     if weights is None:
         errors = _KINDS[kind].errors(predictions, setting)
@@ -224,6 +229,23 @@ def expected_calibration_error(
         n_samples=predictions.n_samples,
         n_classes=predictions.n_classes,
     )
+
+
+def _warn_of_other_choice(predictions: Predictions, name: object) -> None:
+    """Say so if labels are whether an answer was right, and some rows are read as that it was not.
+
+    Of the classes of a model the probability of the first choice is not below ½.
+    """
+    if predictions.n_classes != 2 or predictions.multilabel or not isinstance(name, str):
+        return
+    below = np.flatnonzero(to_numpy(predictions.prob)[:, 1] < 0.5)
+    if say_right(name) and len(below):
+        called = predictions.names
+        warn(
+            f"{called.labels} is named {name!r}, and {called.proba} is below ½ at "
+            f"{some_rows(predictions.given(below))}: read there as 1 − p for its being wrong, the "
+            'first choice of two. Pass kind="classwise" for the error of confidences as they are.'
+        )
 
 
 def _under_class_weights(

@@ -112,6 +112,50 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"\S+ from column to column in each of \d+ rows, though by it",
+        (
+            "In each row predictions are sorted by size, and the first does not fit what happened. "
+            "If they belong to another outcome in each row, every number here is wrong: bring them "
+            "into the columns of their outcomes."
+        ),
+    ),
+    (
+        r"is the most probable class in each of (?P<n>\d+) rows, which happens",
+        (
+            "In all {n} rows what happened is what the model held for most likely, which it would "
+            "seldom be. Outcomes may be predictions, or of rows from which the model was learnt."
+        ),
+    ),
+    (
+        r"is 1 for what occurred and 0 for what did not in each of",
+        (
+            "Predictions are certain, and right in each row: they seem to be the outcomes "
+            "themselves, of which nothing can be learnt."
+        ),
+    ),
+    (
+        r"and \S+ is below ½ at (?P<rows>[^:]+): read there as 1 − p",
+        (
+            "At {rows} an answer was held for rather wrong than right, which counts as a confident "
+            "answer that it is wrong."
+        ),
+    ),
+    (
+        r"is one column of no value below ½",
+        (
+            "No prediction is below one half, though the outcome happened far less often. If they "
+            "are the probability of whatever was predicted, every number here is wrong: give that "
+            "of one outcome in all rows."
+        ),
+    ),
+    (
+        r"has no value above 0.*: logarithms of probabilities, it seems",
+        (
+            "Predictions were read as logits, and are likely to be logarithms of probabilities. If "
+            "they are, every number here is wrong: pass the probabilities."
+        ),
+    ),
+    (
         r"has rows whose powers of (?P<base>\d+) sum to 1",
         (
             "Predictions were read as natural logarithms, and are likely to be logarithms to base "

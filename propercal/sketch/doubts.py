@@ -33,6 +33,7 @@ from propercal._data.classes.other_readings import (
     warn_of_class,
     warn_of_columns,
 )
+from propercal._data.classes.ranks import Ranks, warn_of_first_choice, warn_of_ranks
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.predictions import Predictions
 from propercal._data.words.messages import some_names, warn
@@ -129,6 +130,16 @@ class Doubts:
         sums = self.fit.sum(axis=0)[some] / _UNITS
         return Columns(self.counts[some], sums, products - np.outer(mean, mean))
 
+    def _ranks(self) -> Ranks | None:
+        """Return the sums of rows if each has the column of its class in one order with others."""
+        k, occurring = len(self.counts), np.flatnonzero(self.counts)
+        after = np.arange(k) > occurring[:, None]
+        before = np.arange(k) < occurring[:, None]
+        for first, smaller, larger in ((0, after, before), (k - 1, before, after)):
+            if not (self.better[occurring][smaller].any() or self.worse[occurring][larger].any()):
+                return Ranks(self.fit / _UNITS, self._columns(np.arange(k)), first)
+        return None
+
     def _nats(self, classes: Whole, columns: Whole, tried: float) -> float:
         """Return by how much these classes are more probable if these columns are theirs."""
         gain = self.fit[classes, columns] - self.fit[classes, classes]
@@ -139,6 +150,9 @@ class Doubts:
         self, names: Sequence[Any], columns: Sequence[Any] | None, called: Names = USUAL_NAMES
     ) -> bool:
         """Warn, and tell, as memory does where another reading is more probable."""
+        ranks = self._ranks()
+        if ranks is not None and warn_of_ranks(ranks, called):
+            return True
         occurring = np.flatnonzero(self.counts)
         k, counted = len(names), list(names) == list(range(len(names)))
         if counted and len(occurring) and occurring[0] > 0 and not are_numbered_from_0(columns):
@@ -190,8 +204,16 @@ class Doubts:
                 )
                 return
 
-    def check_column(self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES) -> bool:
-        """Warn, and tell, as memory does where one column is rather that of the other class."""
+    def check_column(
+        self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES, *, right: bool = False
+    ) -> bool:
+        """Warn, and tell, as memory does where one column is rather that of the other class.
+
+        Or of the first choice, unless labels say whether that was `right`.
+        """
+        ranks = None if right else self._ranks()
+        if ranks is not None and warn_of_first_choice(ranks, names, called):
+            return True
         both = np.arange(2)
         nats = self._nats(both, both[::-1], 0.0) if self.counts.all() else 0.0
         if nats:

@@ -9,6 +9,7 @@ from propercal._data.classes.columns import absent, say_zeros, warn_of_absent
 from propercal._data.classes.from_zero import are_in_doubt, are_numbered_from_0, warn_of_no_zero
 from propercal._data.classes.one_column import OneColumn
 from propercal._data.inputs.reading import USUAL_NAMES, Names
+from propercal._data.words.of_choice import say_right
 from propercal.sketch.convention import Convention
 from propercal.sketch.occurred import Occurred, occurred
 from propercal.sketch.state import State
@@ -51,7 +52,8 @@ def check_doubts(
         name, of_labels = reading.called
         if OneColumn(None, None, name, called).is_said(of_labels):
             return False
-        return reading.doubts.check_column(names, name, called)
+        right = say_right(of_labels, *names)
+        return reading.doubts.check_column(names, name, called, right=right)
     return reading.doubts.check(names, reading.columns, called)
 
 

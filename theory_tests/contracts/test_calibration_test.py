@@ -200,6 +200,7 @@ def test_zeros_that_do_not_occur(notion: str) -> None:
     assert is_sound(run(y, p, notion=notion))
 
 
+@pytest.mark.filterwarnings("ignore:y_proba is 1 for what occurred")
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_certain_predictions_that_come_true_say_nothing(notion: str) -> None:
     found = run(Y, np.eye(3)[Y], notion=notion)

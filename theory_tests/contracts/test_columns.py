@@ -367,3 +367,27 @@ def test_a_column_of_zeros_that_no_label_is_of_is_told() -> None:
     propercal.decompose(y, flagged, labels=[*names, "is_test"], **options)
     propercal.decompose(y, table.assign(is_test=1e-9), **options)
     propercal.decompose(np.arange(60) % 3, np.c_[proba, np.zeros(60)], **options)
+
+
+BESIDE: dict[str, tuple[Any, str]] = {
+    "id": (range(200), r"2\.0 at rows 2, .* in the column 'more'.*; leave it out if it is of no class"),
+    "text": ("north", r"'north' at row 0 in the column 'more'.*; leave it out if it is of no class"),
+    "confidence": (P.max(axis=1), r"rows that sum to .*, and to 1 without the column 'more'.*; pass the columns of classes alone\.$"),
+    "right": (P.argmax(axis=1) == Y, r"rows that sum to .*, and to 1 without the column 'more'.*; pass the columns of classes alone\.$"),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind", BESIDE)
+def test_a_column_of_something_else_is_named(kind: str, library: str) -> None:
+    values, message = BESIDE[kind]
+    found = pd.DataFrame(P, columns=list("abc")).assign(more=values)
+    given: Any = found
+    if library == "polars":
+        given = pytest.importorskip("polars", reason="needs polars").from_pandas(found)
+    elif library == "pyarrow":
+        given = pytest.importorskip("pyarrow", reason="needs pyarrow").Table.from_pandas(found)
+    with pytest.raises(ValueError, match=f"^y_proba = .*{message}"):
+        propercal.decompose(labels("letters"), given, notion="classwise", method="risk", bandwidth=0.1)
+    # As the message says.
+    assert propercal.decompose(labels("letters"), found.drop(columns="more"), notion="classwise", method="risk", bandwidth=0.1).risk == RIGHT

@@ -155,7 +155,8 @@ def test_levels_in_names_of_columns(form: str) -> None:
 QUANTILE_NAMES = [
     "Lo 95|Lo 80|Point Forecast|Hi 80|Hi 95", "AutoARIMA-lo-95|AutoARIMA-lo-80|AutoARIMA|AutoARIMA-hi-80|AutoARIMA-hi-95", "q01|q03|q05|q07|q09",
     "M-ql0.1|M-ql0.3|M-median|M-ql0.7|M-ql0.9", "q_0_1|q_0_3|q_0_5|q_0_7|q_0_9", "p2_5|p10|p50|p90|p97_5", "quantile1|quantile3|quantile5|quantile7|quantile9",
-    "L95|L80|fc|U80|U95", "ci_low_95|ci_low_80|fc|ci_high_80|ci_high_95",
+    "L95|L80|fc|U80|U95", "ci_low_95|ci_low_80|fc|ci_high_80|ci_high_95", "lwr|a|fit|b|upr", "conf.low|a|estimate|b|conf.high", "lcl|a|pred|b|ucl",
+    "ci_lower|a|mu|b|ci_upper", "pi_l|a|pred|b|pi_u", "Q2.5|Est.Error|Estimate|a|Q97.5",
 ]  # fmt: skip
 
 
@@ -171,7 +172,7 @@ def test_names_of_quantiles_are_none_of_members(names: str) -> None:
         assert same(crps_decomposition(Y, quantiles=table), crps_decomposition(Y, quantiles=Q, levels=LEVELS))
 
 
-@pytest.mark.parametrize("names", ["m1|m2|m3|m4|m5", "l1|l2|l3|l4|l5", "q|r|s|t|u", "m_0_1|m_0_2|m_0_3|m_1_1|m_1_2", "low|mid|high|a|b", "p1|p2|p3|p4|p5"])
+@pytest.mark.parametrize("names", ["m1|m2|m3|m4|m5", "l1|l2|l3|l4|l5", "q|r|s|t|u", "m_0_1|m_0_2|m_0_3|m_1_1|m_1_2", "low|mid|high|a|b", "p1|p2|p3|p4|p5", "up|down|left|right|fit", "m_k|m_l|m_t|m_v|m_w", "q1|q2|q3|q4|q5"])
 def test_other_names_are_of_members(names: str) -> None:
     pd = pytest.importorskip("pandas")
     assert same(crps_decomposition(Y, pd.DataFrame(Q, columns=names.split("|"))), crps_decomposition(Y, Q))

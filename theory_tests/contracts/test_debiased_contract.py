@@ -132,7 +132,7 @@ def test_very_unequal_weights_are_a_warning() -> None:
 
 @leans_on_the_kernel
 @pytest.mark.filterwarnings(
-    "ignore:.*infinite, since the loss is infinite", "ignore:.*an effective number", "ignore:no row had an outcome"
+    "ignore:.*infinite, since the loss is infinite", "ignore:.*an effective number", "ignore:no row had an outcome", "ignore:y_proba is 1 for what occurred"
 )
 @pytest.mark.parametrize("notion", NOTIONS)
 @pytest.mark.parametrize("name", HARD)

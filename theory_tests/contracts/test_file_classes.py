@@ -215,9 +215,11 @@ def test_a_dictionary_of_pyarrow_is_such_a_column(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- objects of JSON
 
 def test_numbers_do_not_count_the_keys_of_objects(tmp_path: Path) -> None:
-    for table, labels in ((P, CODES), (P.iloc[:, [2, 0, 1]], CODES), (P, CODES + 1), (F, FRAUD), (F, FRAUD == 1), (F.iloc[:, ::-1], 2 * FRAUD - 1)):
+    for table, labels in ((P, CODES), (P.iloc[:, [2, 0, 1]], CODES), (P, CODES + 1), (F, FRAUD), (F.iloc[:, ::-1], 2 * FRAUD - 1)):
         with pytest.raises(ValueError, match=r"p\.jsonl: labels .*: expected the names of classes, .*, since objects of JSON have no order"):
             risk(tmp_path, table.assign(label=labels), ".jsonl")
+    with pytest.raises(ValueError, match=r"p\.jsonl: labels = booleans: expected to know which of the columns"):
+        risk(tmp_path, F.assign(label=FRAUD == 1), ".jsonl")
     for table, labels, right in (
         (P.iloc[:, [2, 0, 1]], LABELS, THREE), (P.set_axis(["p_0", "p_1", "p_2"], axis=1), CODES, THREE),
         (pd.DataFrame(MOVED, columns=["2", "0", "1"]), CODES, THREE), (F, WORDS, TWO), (F[["fraud"]], FRAUD, TWO),
@@ -285,3 +287,24 @@ def test_names_and_labels_in_bytes_are_the_text_that_they_are(tmp_path: Path) ->
     parquet.write_table(pyarrow.table(table), tmp_path / "p.parquet")
     found = read_predictions(tmp_path / "p.parquet")
     assert float(decompose(found.y_true, found.y_proba, generator="brier", kernel=None).risk) == pytest.approx(THREE)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "words"])
+def test_an_array_that_says_the_class_of_each_value_of_sorted_rows(tmp_path: Path, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), size=30)
+    codes, order = rng.integers(3, size=30), np.argsort(-proba, axis=1)
+    names = np.arange(3) if kind == "numbers" else np.array(["cat", "dog", "eel"])
+    labels, classes, values = names[codes], names[order], np.take_along_axis(proba, order, axis=1)
+    path = tmp_path / "p.npz"
+    write(path, labels=labels, probs=values, top=classes)
+    with pytest.raises(ValueError, match=r"p\.npz: 'probs' has rows sorted by size, whose classes 'top' says: expected one order"):
+        read_predictions(path)
+    # As the message says.
+    back = np.take_along_axis(values, np.argsort(classes, axis=1), axis=1)
+    assert of_arrays(tmp_path, labels=labels, probs=back) == pytest.approx(((proba - np.eye(3)[codes]) ** 2).sum(axis=1).mean(), rel=1e-12)
+    # Numbers of another sort, and rows in one order of columns, are none of that.
+    write(path, labels=labels, probs=values, top=rng.integers(9, size=(30, 3)))
+    read_predictions(path)
+    write(path, labels=labels, probs=values, top=classes[:1].repeat(30, axis=0))
+    read_predictions(path)

@@ -211,6 +211,7 @@ def no_repetitions(y: Any, p: Any, **options: Any) -> None:
         propercal.calibration_test(y, p, n_resamples=1, **options)
 
 
+@pytest.mark.filterwarnings("ignore:y_true is the most probable class in each")
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("decimals", [1, 2, 3])
 @pytest.mark.parametrize("k", [2, 3, 10])

@@ -190,6 +190,8 @@ def test_so_they_do_at_each_place_of_lazy_arrays() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:y_proba has columns.* read as those of the classes")
+# Of the rows that count the last class is the most probable, and none is of it.
+@pytest.mark.filterwarnings("ignore:.* ascends from column to column")
 def test_a_label_that_is_ignored_is_none_of_the_categories_that_count() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     right = (OF_FIRST + OF_SECOND) / 2

@@ -92,6 +92,8 @@ def test_rows_that_mark_no_class_are_read_where_columns_are_separate() -> None:
         assert found == pytest.approx(2 * np.mean((np.asarray(marks, float) - np.asarray(proba)) ** 2), rel=1e-12)
 
 
+# Logarithms of probabilities, of which a sigmoid is doubted.
+@pytest.mark.filterwarnings("ignore:y_proba has no value above 0")
 def test_one_row_without_a_label_is_no_sigmoid() -> None:
     logits = np.log(P)
     options: dict[str, Any] = {"notion": "classwise", "from_logits": True}
@@ -103,6 +105,8 @@ def test_one_row_without_a_label_is_no_sigmoid() -> None:
         CalibrationSketch(3, bandwidth=0.1, from_logits=True).update(DUMMIES, logits)
 
 
+# Logarithms of probabilities, of which a sigmoid is doubted.
+@pytest.mark.filterwarnings("ignore:y_proba has no value above 0")
 def test_what_is_advised_of_rows_without_a_mark() -> None:
     """The softmax that was advised was refused: a row without a mark has no class, or no label."""
     logits, marks = np.log(P), DUMMIES.to_numpy()

@@ -269,9 +269,27 @@ def test_booleans_beside_two_columns_of_other_names() -> None:
     pd = pytest.importorskip("pandas", reason="needs pandas")
     table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
     right = risk(CODES > 0, table.to_numpy())
-    assert risk(CODES > 0, table) == pytest.approx(right, rel=1e-12)
+    assert risk(CODES > 0, table.set_axis(["up", "down"], axis=1)) == pytest.approx(right, rel=1e-12)
     with pytest.warns(UserWarning, match=r"classes \[False, True\].* if it is \[True, False\]"):
         risk(CODES > 0, table[["up", "down"]])
+
+
+@pytest.mark.parametrize("event", ["up", "down"])
+def test_booleans_beside_two_columns_in_alphabetical_order(event: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    words = np.where(CODES > 0, "up", "down")
+    table = pd.DataFrame({"down": PROBA[:, 0], "up": 1 - PROBA[:, 0]})
+    right, occurred = risk(words, table), words == event
+    sketch = CalibrationSketch(2, generator="brier")
+    for read in (lambda: risk(occurred, table), lambda: risk(occurred[:1].repeat(2), table[:2]), lambda: sketch.update(occurred, table)):
+        with pytest.raises(ValueError, match=r"^y_true = booleans: expected to know which of the columns of y_proba, \['down', 'up'\], True is of; pass the names of the classes, or"):
+            read()
+    # As the message says.
+    assert risk(occurred, table[event]) == pytest.approx(right, rel=1e-12)
+    assert risk(occurred, table, labels=[False, True] if event == "up" else [True, False]) == pytest.approx(right, rel=1e-12)
+    assert risk(pd.Series(occurred, name=event), table) == pytest.approx(right, rel=1e-12)
+    for names in (["no", "yes"], ["neg", "pos"], ["not_up", "up"], ["p0", "p1"], ["False", "True"], ["other", "up"], ["score_0", "score_1"]):
+        assert risk(words == "up", table.set_axis(names, axis=1)) == pytest.approx(right, rel=1e-12)
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
@@ -302,3 +320,15 @@ def test_a_class_that_is_too_probable_and_never_occurs_is_not_doubted() -> None:
             codes = (rng.random(300)[:, None] * prob.sum(axis=1, keepdims=True) > prob.cumsum(axis=1)).sum(axis=1)
             shifted = np.exp(logits + np.where(np.arange(k) < k - absent, 0.0, 1.5))
             risk(codes, shifted / shifted.sum(axis=1, keepdims=True), notion="top-label")
+
+
+def test_a_class_that_the_caller_says_of_a_column_without_a_name() -> None:
+    """As a list of columns is doubted, which may be in another order; a name of the column is not."""
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    words, proba = np.where(CODES == 0, "y", "n"), PROBA[:, 0]
+    right = float(2 * ((proba - (CODES == 0)) ** 2).mean())
+    assert risk(words, proba, pos_label="y") == risk(words, 1 - proba, pos_label="n") == pytest.approx(right, rel=1e-12)
+    for column in (1 - proba, pd.Series(1 - proba, name="score")):
+        with pytest.warns(UserWarning, match=r"read as the probability of 'y', though by y_proba labels are e\^\d+ times as probable if it is that of 'n'\. Pass pos_label"):
+            risk(words, column, pos_label="y")
+    risk(words, pd.Series(1 - proba, name="y"), pos_label="y")

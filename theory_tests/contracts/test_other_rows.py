@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
-from propercal import decompose, decompose_groups
+from propercal import (
+    CalibrationMonitor,
+    CalibrationSketch,
+    crps_decomposition,
+    crps_difference,
+    decompose,
+    decompose_groups,
+)
 from propercal._data.dependence.groups import validate_groups
 
 pd = pytest.importorskip("pandas", reason="needs pandas")
@@ -170,3 +178,45 @@ def test_subgroups_and_coordinates_in_another_order() -> None:
     groups = pd.Series(np.where(np.arange(N) < N // 2, "u", "v"), ids)
     with pytest.warns(UserWarning, match=message.replace("sample_weight", "groups")):
         decompose_groups(labels.to_series(), PROBA, groups=groups, generator="brier", n_resamples=19)
+
+
+def test_outcomes_of_which_one_side_has_an_index() -> None:
+    """By the distance from the mean of members: outcomes are within 1 of it, and means 3 apart."""
+    rng = np.random.default_rng(0)
+    centre = 3 * rng.normal(size=80)
+    outcome, members = centre + rng.normal(size=80), centre[:, None] + rng.normal(size=(80, 5))
+    order, index = rng.permutation(80), pd.date_range("2024", periods=80)
+    series, table = pd.Series(outcome, index), pd.DataFrame(members, index)
+    right = crps_decomposition(outcome, members).risk
+    assert crps_decomposition(series, members).risk == crps_decomposition(series.iloc[order], members[order]).risk == pytest.approx(right, rel=1e-12)
+    told = r"^{} has the index .* has none: rows were read side by side, though by {} outcomes are e\^\d+ times as probable if {} is sorted by its index\. Call \.sort_index"
+    with pytest.warns(UserWarning, match=told.format("y_true", "ensemble", "y_true")):
+        assert crps_decomposition(series.iloc[order], members).risk > right
+    with pytest.warns(UserWarning, match=told.format("ensemble", "ensemble", "ensemble")):
+        crps_decomposition(outcome, table.iloc[order])
+    with pytest.warns(UserWarning, match=told.format("ensemble_b", "ensemble_b", "ensemble_b")):
+        crps_difference(outcome, members, table.iloc[order] + 0.3)
+    # As the message says; and forecasts that say nothing doubt nothing.
+    assert crps_decomposition(outcome, table.iloc[order].sort_index()).risk == pytest.approx(right, rel=1e-12)
+    for seed in range(20):
+        crps_decomposition(series.iloc[order], np.random.default_rng(seed).normal(size=(80, 5)))
+
+
+def warned(call: Any) -> list[Any]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call()
+    return found
+
+
+@pytest.mark.parametrize("make", [CalibrationSketch, CalibrationMonitor])
+def test_rows_of_an_update_of_which_one_side_has_an_index(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    codes, order = np.arange(90) % 3, rng.permutation(90)
+    proba, labels = np.eye(3)[codes] * 0.7 + 0.1, pd.Series(codes)
+    with pytest.warns(UserWarning, match=r"^y_true has the index .* if y_true is sorted by its index"):
+        make(3).update(labels.iloc[order], proba)
+    make(3).update(labels.iloc[order], proba[order])
+    # Columns in another order are no reason to doubt rows.
+    told = [str(each.message) for each in warned(lambda: make(3).update(labels.iloc[order], proba[order][:, [1, 2, 0]]))]
+    assert not any("side by side" in each for each in told)

@@ -112,7 +112,7 @@ def test_series_of_points_are_matched_by_their_index() -> None:
 
 def test_probabilities_of_one_column_that_are_said_to_be_logits_are_named() -> None:
     y = (RNG.uniform(size=N) < 0.5).astype(int)
-    p = np.where(y == 1, 0.8, 0.2)
+    p = np.where((y == 1) == (np.arange(N) > 0), 0.8, 0.2)
     U = RNG.uniform(0.01, 0.99, (N, 3))
     Y = (RNG.uniform(size=(N, 3)) < U).astype(int)
     for call in (

@@ -73,8 +73,8 @@ def array(values: Any, *dims: str, **coords: Any) -> xr.DataArray:
 def test_row_numbers_of_any_type_in_another_order_are_refused_beside_a_default_index(dtype: Any) -> None:
     labels = pd.Series(LABELS, index=pd.Index(np.arange(N)).astype(dtype))
     check(labels, PLAIN)
-    refused(r"y_true = rows of the index .*\.sort_index\(\)", labels.iloc[ORDER], PLAIN)
-    refused(r"y_true = rows of the index .*\.sort_index\(\)", pd.Series(LABELS), PLAIN.set_axis(labels.index).iloc[ORDER])
+    refused(r"y_true = rows of the index .*\.sort_index\(", labels.iloc[ORDER], PLAIN)
+    refused(r"y_true = rows of the index .*\.sort_index\(", pd.Series(LABELS), PLAIN.set_axis(labels.index).iloc[ORDER])
     check(labels.iloc[ORDER], PLAIN.set_axis(labels.index))
 
 
@@ -91,7 +91,7 @@ NUMBERED: dict[str, Any] = {
 def test_row_numbers_in_other_words_are_refused_too(kind: str) -> None:
     labels = pd.Series(LABELS, NUMBERED[kind])
     check(labels, PLAIN)
-    refused(r"y_true = rows of the index .*\.sort_index\(\)", labels.iloc[ORDER], PLAIN)
+    refused(r"y_true = rows of the index .*\.sort_index\(", labels.iloc[ORDER], PLAIN)
 
 
 def test_an_index_of_other_values_says_nothing_beside_a_default_one() -> None:
@@ -439,3 +439,27 @@ def test_labelled_arrays_without_dimensions() -> None:
     for y, p in ((array(1), PROBA), (LABELS, array(0.5)), (array(1), array(PROBA, "s", "k"))):
         refused(REFUSED, y, p)
     refused(REFUSED, LABELS, P, sample_weight=array(1.0))
+
+
+@pytest.mark.parametrize("make", [int, str, "{:03d}".format], ids=["numbers", "digits", "padded"])
+def test_numbers_from_1_on_in_another_order(make: Any) -> None:
+    """As R and databases number rows; what such a table stands beside was numbered after or before it was shuffled."""
+    index = pd.Index([make(i + 1) for i in range(N)])
+    labels, table, weight = (each.set_axis(index) for each in (Y, P, W))
+    for given in ((labels.iloc[ORDER], PLAIN), (Y.reset_index(drop=True), table.iloc[ORDER]), (Y.reset_index(drop=True), PLAIN, weight.iloc[ORDER]), (LABELS, PROBA, weight.iloc[ORDER])):
+        data: dict[str, Any] = dict(zip(("y_true", "y_proba", "sample_weight"), given, strict=False))
+        with pytest.raises(ValueError, match=rf"rows of the index {index[ORDER[0]]}|whose index is {index[ORDER[0]]}"):
+            risk(**data)
+        # As the message says.
+        back = {name: each.sort_index(key=lambda x: x.astype(int)) if hasattr(each, "sort_index") and not each.index.equals(PLAIN.index) else each for name, each in data.items()}
+        assert risk(**back) == pytest.approx(WEIGHTED if "sample_weight" in data else RIGHT, rel=1e-12)
+    # In order they stand side by side, and those of both are matched.
+    assert risk(labels, PLAIN) == risk(Y.reset_index(drop=True), table) == pytest.approx(RIGHT, rel=1e-12)
+    assert risk(labels.iloc[ORDER], table, sample_weight=weight) == pytest.approx(WEIGHTED, rel=1e-12)
+
+
+def test_weights_of_one_column() -> None:
+    for weight in (WEIGHT[:, None], WEIGHT[:, None].tolist(), W.to_frame(), pd.DataFrame(WEIGHT)):
+        assert risk(LABELS, P.reset_index(drop=True) if isinstance(weight, pd.DataFrame) and not weight.index.equals(IDS) else (P if isinstance(weight, pd.DataFrame) else PROBA), sample_weight=weight) == pytest.approx(WEIGHTED, rel=1e-12)
+    with pytest.raises(ValueError, match=r"sample_weight = an array of shape \(30, 2\)"):
+        risk(LABELS, PROBA, sample_weight=np.ones((N, 2)))

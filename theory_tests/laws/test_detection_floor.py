@@ -143,6 +143,7 @@ def test_there_is_none_where_nothing_is_known_of_temperatures() -> None:
     assert math.isnan(decompose(marks, p, notion="classwise").detection_floor)
 
 
+@pytest.mark.filterwarnings("ignore:y_true is the most probable class")
 def test_the_text_says_it_where_the_interval_reaches_0() -> None:
     _, p, q = TemperatureScaledSimplex(3).sample(200, random_state=0)
     rng = np.random.default_rng(0)

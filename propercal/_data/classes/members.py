@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,13 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import bad_value
 from propercal._data.words.of_rows import STATISTICS
-from propercal._data.words.tokens import are_alike_but_for_numbers, content, key, tokens
+from propercal._data.words.tokens import (
+    are_alike_but_for_numbers,
+    content,
+    distinct,
+    key,
+    tokens,
+)
 
 #: Names of what came true, in lower case.
 LABELS = {
@@ -38,7 +44,11 @@ _OF_ROWS = _OF_SAMPLING | {
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
 #: Words of quantiles, and of the ends of intervals.
 _QUANTILES = {"q", "ql", "quantile", "quantiles", "percentile", "tau", "median"}
-_LOWER, _UPPER = {"lo", "low", "lower", "l", "lb"}, {"hi", "high", "upper", "u", "ub"}
+_ENDS = {"lwr", "upr", "lcl", "ucl", "lci", "uci", "lb", "ub", "lbound", "ubound"}
+_LOWER = {"lo", "low", "lower", "l", "lb", "lwr", "lcl", "lci", "lbound"}
+_UPPER = {"hi", "high", "upper", "u", "ub", "upr", "ucl", "uci", "ubound", "up"}
+#: So many columns may be named by letters, of which l and u are two.
+_LETTERS = 10
 #: Words of a forecast as a whole.
 _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 
@@ -79,7 +89,37 @@ def name_quantiles(names: Sequence[object]) -> bool:
     # Numbers one after the other are those of members.
     numbers = sorted(x for each in numbered for x in each if isinstance(x, int | float))
     counted = all(after - before == 1 for before, after in pairwise(numbers))
-    return all(ends) or (not counted and all(each & _QUANTILES for each in said))
+    if all(ends) or (not counted and all(each & _QUANTILES for each in said)):
+        return True
+    letters = len(names) > _LETTERS
+    lower, upper = (
+        [
+            each
+            for each, words in zip(names, said, strict=True)
+            if words & ends and not (letters and words & {"l", "u"})
+        ]
+        for ends in (_LOWER, _UPPER)
+    )
+    if any(_are_ends(*pair) for pair in product(lower, upper)):
+        return True
+    levels = [each for each, words in zip(names, said, strict=True) if words & _QUANTILES]
+    return not counted and any(_are_symmetric(*pair) for pair in combinations(levels, 2))
+
+
+def _are_ends(lower: object, upper: object) -> bool:
+    """Tell whether names are alike but for the end of an interval they are of: ci_low, ci_high."""
+    own, others = distinct([lower, upper])
+    if len(own) != 1 or len(others) != 1 or own[0] not in _LOWER or others[0] not in _UPPER:
+        return False
+    # Words by themselves may be those of members, such as low, mid and high.
+    return {*own, *others} <= _ENDS or not set(tokens(lower)).isdisjoint(tokens(upper))
+
+
+def _are_symmetric(first: object, second: object) -> bool:
+    """Tell whether names are of levels as far below one half as above it: Q2.5 and Q97.5."""
+    own, others = distinct([first, second])
+    numbers = [each for each in (*own, *others) if isinstance(each, int | float)]
+    return len(own) == len(others) == 1 and len(numbers) == 2 and sum(numbers) in (1, 100)
 
 
 def _name_of(values: Any) -> Any:

@@ -21,7 +21,12 @@ from propercal._data.inputs.reading import USUAL_NAMES, Names, check_scalar, is_
 from propercal._data.inputs.settings import check_names
 from propercal._data.inputs.texts import check_classes, check_columns
 from propercal._data.words.messages import bad_value, some_names, some_rows, warn
-from propercal._data.words.other_words import contradict, say_another_order, spelt_as_counted
+from propercal._data.words.other_words import (
+    are_negative_and_positive,
+    contradict,
+    say_another_order,
+    spelt_as_counted,
+)
 from propercal._data.words.short_names import bearers
 from propercal._data.words.tokens import (
     content,
@@ -277,11 +282,35 @@ class Naming:
         check_codes(self.codes, uniques, self.called)
         named = {key(each) for each in uniques} & {key(each) for each in self.columns}
         if all(is_number(each) for each in uniques) and not named:
+            self._check_event(uniques)
             found = self._numbered(uniques, held)
             counted = all(is_number(plain(each)) for each in self.columns)
             if found is not None and not counted and self._in_usual_order():
                 return found
         raise self._unmatched(f"the names {some_names(uniques)}")
+
+    def _check_event(self, uniques: Sequence[Any]) -> None:
+        """Raise where booleans say whether one of two classes occurred, and nothing says which.
+
+        In alphabetical order libraries list classes; in another one the caller does.
+        """
+        assert self.columns is not None  # noqa: S101
+        booleans = all(isinstance(each, bool) for each in uniques)
+        if (
+            not booleans
+            or self.n_classes > 2
+            or list(self.columns) != sorted(self.columns, key=str)
+        ):
+            return
+        if not are_negative_and_positive(*self.columns):
+            raise bad_value(
+                self.called.labels,
+                "booleans",
+                f"to know which of the columns of {self.called.proba}, "
+                f"{some_names(self.columns)}, True is of",
+                "pass the names of the classes, or the column of that class alone, or "
+                "labels=[False, True] if it is the second and labels=[True, False] if the first",
+            )
 
     def _unmatched(self, found: str) -> ValueError:
         assert self.columns is not None  # noqa: S101

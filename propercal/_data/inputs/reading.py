@@ -278,7 +278,9 @@ def _plain(argument: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             argument,
             f"values of type {values.dtype}",
             "numbers or names",
-            "convert them, or pass one field",
+            "make them a table, by pandas.DataFrame(...), or pass one field"
+            if values.dtype.names
+            else "convert them",
         )
     if not is_numpy(values) or values.dtype.kind != "O" or values.size == 0:
         return values
@@ -304,23 +306,29 @@ def _of_members(values: list[Any]) -> npt.NDArray[Any]:
     return found
 
 
-def not_real(values: Array, given: Callable[[Any], Iterable[int]] = list) -> tuple[str, str, str]:
+def not_real(
+    values: Array,
+    given: Callable[[Any], Iterable[int]] = list,
+    columns: Sequence[Any] | None = None,
+) -> tuple[str, str, str]:
     """Say what was found among values that are no real numbers, what was expected, what to do.
 
-    `given` tells the number that a row had in the caller's argument.
+    `given` tells the number that a row had in the caller's argument, and `columns` are names.
     """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
     if is_numpy(values) and values.dtype.kind == "O":
         values = np.atleast_1d(values)
-        places = np.argwhere(np.ones(values.shape, dtype=bool))
-        odd = next((p for p in places if not isinstance(values[tuple(p)], Real)), None)
+        real = np.array([isinstance(each, Real) for each in values.ravel()]).reshape(values.shape)
+        odd = next(iter(np.argwhere(~real)), None)
         if odd is not None:
             value, (row,) = values[tuple(odd)], given(odd[:1])
-            found += (
-                f", {value!r} at row {row}"
-                if len(repr(value)) < 60
-                else (f", a {type(value).__name__} at row {row}")
-            )
+            said = f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
+            found += f", {said} at row {row}"
+            elsewhere = values.ndim == 2 and real.all(axis=0).any()
+            if elsewhere and not is_missing(value):
+                name = int(odd[1]) if columns is None else columns[odd[1]]
+                found += f" in the column {name!r}"
+                fix = "leave it out if it is of no class, or convert it to floating point"
             if is_missing(value):
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):

@@ -101,7 +101,10 @@ def of_table(argument: str, values: Any) -> Held:
     check_no_index(argument, columns)
     if len(columns) == 1:
         return replace(_of_series(argument, table[columns[0]]), name=columns[0], table=True)
-    parts = [_of_series(argument, table[column]).values for column in columns]
+    parts = [_of_series(f"{argument}[{column!r}]", table[column]).values for column in columns]
+    if not all(part.dtype.kind in "biuf" for part in parts):
+        # Of numbers beside text, NumPy makes text.
+        parts = [np.asarray(part, dtype=object) for part in parts]
     stacked = np.column_stack(parts) if parts else np.empty((len(table), 0))
     numbered = list(columns) == [str(i) for i in range(len(columns))]
     return Held(read_array(argument, stacked), columns=named(columns), numbered=numbered)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
+from propercal._data.classes.as_predicted import check_no_predictions, warn_of_labels
 from propercal._data.classes.from_zero import (
     are_in_doubt,
     evidence_of_shift,
@@ -27,10 +28,13 @@ from propercal._data.classes.other_readings import (
     doubt_marks,
     some_rows_of,
 )
+from propercal._data.classes.ranks import doubt_first_choice, doubt_ranks
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._data.words.messages import held_warnings
+from propercal._data.words.of_choice import say_right, says_no_class
 from propercal._typing import Array
 
 Used = npt.NDArray[np.bool_] | None
@@ -48,14 +52,52 @@ def doubt(
     `values` are probabilities and their logarithms, and, of columns that are separate, those of
     what is left of 1.
     """
+    said = _doubt_columns(values, classes, used, held, names)
+    if have_index_of_one(held.labels, held.proba) and not said:
+        doubt_rows(values[1:], classes, used, held, names)
+
+
+def doubt_rows_of_chunk(
+    values: tuple[Array, Array, Array | None],
+    classes: Classes,
+    used: Used,
+    held: Aligned,
+    names: Names,
+) -> None:
+    """Say so if rows of a chunk are rather in another order.
+
+    What is said of its columns all chunks tell together.
+    """
+    if not have_index_of_one(held.labels, held.proba):
+        return
+    with held_warnings():
+        said = _doubt_columns(values, classes, used, held, names)
+    if not said:
+        doubt_rows(values[1:], classes, used, held, names)
+
+
+def _doubt_columns(
+    values: tuple[Array, Array, Array | None],
+    classes: Classes,
+    used: Used,
+    held: Aligned,
+    names: Names,
+) -> bool:
+    """Say so, and tell, if predictions are rather of other classes, or none."""
     prob, log_prob, log_rest = values
     by_place = classes.by_order or classes.listed
-    one_index = have_index_of_one(held.labels, held.proba)
-    if not (classes.in_doubt or by_place or classes.unsaid or one_index):
-        return
     rows = slice(None) if used is None else used
     said = False
-    if classes.in_doubt and log_rest is None:
+    single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
+    if log_rest is None and _may_be_ranks(classes, held, single=single):
+        assert classes.codes is not None  # noqa: S101
+        logs, codes = to_numpy(log_prob)[rows], classes.codes[rows]
+        said = (
+            doubt_first_choice(logs, codes, classes.names, names)
+            if single
+            else doubt_ranks(logs, codes, names)
+        )
+    if classes.in_doubt and log_rest is None and not said:
         zero = _has_zero_left_out(held.labels, used)
         said = _doubt_count(to_numpy(prob)[rows], classes, used, names, zero=zero)
     if by_place and not said:
@@ -63,13 +105,42 @@ def doubt(
         marks = len(shape) == 2 and shape[1] > 1
         doubted = Doubted(held.proba.columns, classes.listed, marks)
         said = _doubt_order(log_prob, log_rest, classes, used, doubted, names)
-    if classes.unsaid and log_rest is None and not held.proba.first:
+    unsaid = single and log_rest is None and _leaves_class(classes, held)
+    if unsaid and not (held.proba.first or said):
         assert classes.codes is not None  # noqa: S101  # as its caller has seen
         occurred = classes.codes[rows] == 1
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
-    if one_index and not said:
-        doubt_rows((log_prob, log_rest), classes, used, held, names)
+    return said or _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
+
+
+def _are_one_another(
+    prob: npt.NDArray[Any], classes: Classes, rows: Any, held: Aligned, names: Names
+) -> bool:
+    """Warn, and tell, where predictions are the labels, or labels the predictions."""
+    if classes.codes is None:
+        assert classes.indicator is not None  # noqa: S101
+        return warn_of_labels(classes.indicator[rows], prob, names)
+    label = classes.codes[rows]
+    occurred = label[:, None] == np.arange(prob.shape[1])
+    said = warn_of_labels(occurred, prob, names)
+    return said or check_no_predictions(prob, label, held.labels.name, names)
+
+
+def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:
+    """Tell whether no name says that columns are classes, or one column that of a class."""
+    if not single:
+        return classes.by_order or classes.listed or held.proba.numbered
+    return _leaves_class(classes, held) and not say_right(held.labels.name, *classes.names)
+
+
+def _leaves_class(classes: Classes, held: Aligned) -> bool:
+    """Tell whether no name says of which class one column is: of words the caller has to say one.
+
+    That may be the other one, as a list of columns may be in another order.
+    """
+    words = any(isinstance(each, str) for each in classes.names)
+    return classes.unsaid or (words and says_no_class(held.proba.name, *classes.names))
 
 
 def _has_zero_left_out(labels: Held, used: Used) -> bool:

@@ -9,7 +9,7 @@ with the index.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import log
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._data.classes.labels import Classes
-from propercal._data.classes.other_readings import FLOOR, evidence_of
+from propercal._data.classes.other_readings import FLOOR, beyond_chance, evidence_of
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.rows.indexes import some_of
@@ -65,25 +65,65 @@ def doubt_rows(
     `both` are the logarithms of predictions, and, of columns that are separate, those of what is
     left of 1; `sides` are labels, predictions, and weights or groups.
     """
+    values = [np.maximum(to_numpy(each), FLOOR) for each in both if each is not None]
+
+    def nats_of(rows: Order, labels: Order, tried: float) -> float:
+        if used is not None:
+            both_used = used[rows] & used[labels]
+            rows, labels = rows[both_used], labels[both_used]
+        own = _log_likelihood(values, classes, rows, rows)
+        return evidence_of(_log_likelihood(values, classes, rows, labels) - own, tried=tried)
+
+    warn_of_order(sides, len(both[0]), nats_of, called, "labels are")
+
+
+def doubt_outcomes(
+    members: Floats, outcome: Floats, sides: tuple[Held, Held, Held | None], called: Names
+) -> None:
+    """Warn as above of outcomes, by their distance from the mean of members (n, m).
+
+    Of a normal distribution of any one spread, n / 2 times the logarithm of the ratio of both sums
+    of squares is by how many nats outcomes are more probable in another order.
+    """
+    centre = members.mean(axis=1)
+
+    def nats_of(rows: Order, outcomes: Order, tried: float) -> float:
+        other, own = (np.abs(centre[rows] - outcome[each]) for each in (outcomes, rows))
+        fit = np.isfinite(other) & np.isfinite(own)
+        squares = float((own[fit] ** 2).sum()), float((other[fit] ** 2).sum())
+        if 0 in squares:
+            return 0.0
+        better, worse = int((other < own).sum()), int((other > own).sum())
+        total = len(own[fit]) / 2 * log(squares[0] / squares[1])
+        return beyond_chance(total, better, worse, tried=tried)
+
+    warn_of_order(sides, len(centre), nats_of, called, "outcomes are")
+
+
+def warn_of_order(
+    sides: tuple[Held, Held, Held | None],
+    n: int,
+    nats_of: Callable[[Order, Order, float], float],
+    called: Names,
+    what: str,
+) -> None:
+    """Warn where `nats_of` predictions and labels of some rows says that one index sorts them."""
     labels, proba, weight = sides
     held, other = (labels, called.proba) if _says(labels) else (proba, called.labels)
-    log_prob = both[0]
     orders = [*orders_of(held), *_order_of(weight, held, other, called)]
-    found = [each for each in orders if len(each.order) == len(log_prob)]
+    found = [each for each in orders if len(each.order) == n]
     if not found:
         return
-    values = [np.maximum(to_numpy(each), FLOOR) for each in both if each is not None]
-    gains = [(_gain(values, classes, used, each.order, held is proba), each) for each in found]
-    nats, best = max(
-        ((evidence_of(gain, tried=log(len(found))), each) for gain, each in gains),
-        key=lambda pair: pair[0],
-    )
+    in_place, tried = np.arange(n), log(len(found))
+    pairs = [(x.order, in_place) if held is proba else (in_place, x.order) for x in found]
+    evidence = [nats_of(rows, others, tried) for rows, others in pairs]
+    nats, best = max(zip(evidence, found, strict=True), key=lambda pair: pair[0])
     if nats:
         mine, its = called.proba, called.labels
         mine, its = (mine, its) if held is proba else (its, mine)
         warn(
             f"{mine} has the index {some_of(best.index)}, and {its} has none: rows were read side "
-            f"by side, though by {called.proba} labels are e^{nats:.0f} times as probable if "
+            f"by side, though by {called.proba} {what} e^{nats:.0f} times as probable if "
             f"{mine} is {best.what}. {best.how}."
         )
 
@@ -95,23 +135,6 @@ def _order_of(weight: Held | None, held: Held, other: str, called: Names) -> lis
     argument = called.labels if other == called.proba else called.proba
     how = f"Give {other} the index of its rows, be it that of {argument} or of {called.weight}"
     return [Sorted(np.argsort(weight.places), f"in the order of {called.weight}", how, held.rows)]
-
-
-def _gain(
-    values: list[Floats],
-    classes: Classes,
-    used: npt.NDArray[np.bool_] | None,
-    order: Order,
-    of_proba: bool,
-) -> Floats:
-    """Return by how much labels are more probable in another order, of rows that count in both."""
-    rows, other = (order, np.arange(len(order))) if of_proba else (np.arange(len(order)), order)
-    if used is not None:
-        both = used[rows] & used[other]
-        rows, other = rows[both], other[both]
-    return _log_likelihood(values, classes, rows, other) - _log_likelihood(
-        values, classes, rows, rows
-    )
 
 
 def _log_likelihood(values: list[Floats], classes: Classes, rows: Order, labels: Order) -> Floats:

@@ -22,8 +22,9 @@ from propercal._data.inputs.masks import check_masked, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
-from propercal._data.predictions.doubted import doubt
+from propercal._data.predictions.doubted import doubt, doubt_rows_of_chunk
 from propercal._data.predictions.links import check_link, chosen_link
+from propercal._data.predictions.logarithms import check_logits_by_values, check_logits_of_names
 from propercal._data.predictions.parts import (
     Parts,
     from_logits_of,
@@ -35,7 +36,6 @@ from propercal._data.predictions.probabilities import (
     check_one_column,
     read_columns,
     read_sums,
-    warn_of_probabilities,
     within_range,
 )
 from propercal._data.predictions.weights import normalised, weights_given
@@ -237,8 +237,9 @@ def validate(
     )
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
-    if smallest > 1 and (multilabel or classes.codes is not None):
-        doubt((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
+    if multilabel or classes.codes is not None:
+        look = doubt if smallest > 1 else doubt_rows_of_chunk
+        look((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
     return predictions if keep is None else _take(predictions, keep)
 
 
@@ -281,7 +282,8 @@ def _read_rows(
         classes = classes._replace(codes=None, indicator=marked)
     elif multilabel:
         classes = classes._replace(codes=None)
-    warn_of_probabilities(values, dtype, sigmoid, names)
+    check_logits_of_names(proba, values, sigmoid, names)
+    check_logits_by_values(values, dtype, classes, sigmoid, names)
     return classes, from_logits_of(values, multilabel), multilabel
 
 

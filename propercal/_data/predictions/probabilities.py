@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.inputs.held import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names, not_real, read_array
-from propercal._data.words.messages import bad_value, some_rows, warn
+from propercal._data.words.messages import bad_value, some_names, some_rows, warn
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
@@ -98,7 +99,7 @@ def _real(proba: Held, names: Names) -> Array:
     else:
         real = not namespace(values).isdtype(values.dtype, "complex floating")
     if not real:
-        raise bad_value(names.proba, *not_real(values, proba.given))
+        raise bad_value(names.proba, *not_real(values, proba.given, proba.columns))
     return values
 
 
@@ -106,24 +107,40 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names, proba: Hel
     xp = namespace(values)
     if what == "logits":
         odd = xp.isnan(values) | (values == xp.inf) | xp.all(values == -xp.inf, axis=1)[:, None]
-        expected, fix = "finite logits (−inf for a probability of 0)", "drop or repair these rows"
+        expected = "finite logits (−inf for a probability of 0)"
     else:
         most = rounding(dtype)
         if to_numpy((xp.min(values) >= -most) & (xp.max(values) <= 1 + most)):
             return
         odd = ~((values >= -most) & (values <= 1 + most))
         expected = "probabilities between 0 and 1"
-        fix = "drop or repair these rows; pass from_logits=True if these are logits"
     if xp.any(odd):
-        places = np.argwhere(to_numpy(odd))
-        row, column = (int(i) for i in places[0])
-        raise bad_value(
-            names.proba,
-            f"{float(to_numpy(values)[row, column])} at "
-            f"{some_rows(proba.given(np.unique(places[:, 0])))}",
-            expected,
-            fix,
-        )
+        marks, fix = to_numpy(odd), "drop or repair these rows"
+        row, column = (int(i) for i in np.argwhere(marks)[0])
+        rows = some_rows(proba.given(np.flatnonzero(marks.any(axis=1))))
+        found = f"{float(to_numpy(values)[row, column])} at {rows}"
+        if not marks.any(axis=0).all():
+            some = np.flatnonzero(marks.any(axis=0)).tolist()
+            found += f", in {_columns_said(some, proba)}"
+            which = "it out if it is" if len(some) == 1 else "them out if they are"
+            fix = f"leave {which} of no class; {fix}"
+        if what != "logits":
+            fix += f"; {_of_no_probabilities(values, names)}"
+        raise bad_value(names.proba, found, expected, fix)
+
+
+def _of_no_probabilities(values: Array, names: Names) -> str:
+    """Say what to do with logits, or with logarithms of probabilities, that one column may hold."""
+    fix = "pass from_logits=True if these are logits"
+    if values.shape[1] == 1 and to_numpy(namespace(values).max(values)) <= 0:
+        fix += f"; pass numpy.exp({names.proba}) if they are logarithms of probabilities"
+    return fix
+
+
+def _columns_said(some: Sequence[int], proba: Held) -> str:
+    """Name some columns, or number them where they have no names."""
+    named = list(some) if proba.columns is None else [proba.columns[i] for i in some]
+    return f"the column {named[0]!r}" if len(named) == 1 else f"the columns {some_names(named)}"
 
 
 def rounding(dtype: Any) -> float:
@@ -168,42 +185,6 @@ def check_one_column(prob: Array, classes: Classes, names: Names) -> None:
         )
 
 
-def warn_of_probabilities(values: Array, dtype: Any, sigmoid: bool, names: Names) -> None:
-    """Say so if what is said to be logits looks like probabilities."""
-    xp = namespace(values)
-    if not sigmoid and values.shape[1] > 1 and to_numpy(xp.max(values)) <= 0:
-        _warn_of_base(values, dtype, names)
-    if not to_numpy(xp.all((values >= 0) & (values <= 1))):
-        return
-    found = "rows between 0 and 1 that sum to 1"
-    # A single column has no sum to tell.
-    several = values.shape[1] > 1
-    sums_to_1 = several and to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= rounding(dtype)))
-    if not sums_to_1:
-        few = values.shape[0] < _MANY
-        if few or not sigmoid or to_numpy(xp.all(values == xp.round(values))):
-            return
-        found = "no value below 0 or above 1"
-    warn(
-        f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
-        "out if they are probabilities."
-    )
-
-
-def _warn_of_base(values: Array, dtype: Any, names: Names) -> None:
-    """Say so if logits are logarithms of probabilities to a base other than e."""
-    xp = namespace(values)
-    for base in (2, 10):
-        deviation = xp.abs(xp.sum(xp.exp(values * math.log(base)), axis=1) - 1)
-        if to_numpy(xp.max(deviation)) <= rounding(dtype):
-            warn(
-                f"{names.proba} has rows whose powers of {base} sum to 1: logarithms of "
-                f"probabilities to base {base}, it seems, though logits are natural logarithms. "
-                f"Multiply them by numpy.log({base})."
-            )
-            return
-
-
 def read_sums(
     prob: Array, dtype: Any, classes: Classes, smallest: int, names: Names, proba: Held
 ) -> tuple[bool, bool]:
@@ -223,6 +204,14 @@ def read_sums(
     if deviation.max() > _LARGEST_DEVIATION:
         if classes.indicator is not None:
             return False, True
+        beside = _beside_all(prob, sums, dtype)
+        if beside is not None:
+            raise bad_value(
+                names.proba,
+                f"{found}, and to 1 without {_columns_said([beside], proba)}",
+                "rows that sum to 1",
+                "pass the columns of classes alone",
+            )
         raise bad_value(
             names.proba,
             found,
@@ -235,6 +224,15 @@ def read_sums(
         "rounded probabilities."
     )
     return False, False
+
+
+def _beside_all(prob: Array, sums: npt.NDArray[Any], dtype: Any) -> int | None:
+    """Return the only column without which all rows sum to 1, such as the largest of each row."""
+    if prob.shape[1] < 3 or len(sums) < _MANY:
+        return None
+    deviation = np.abs(sums[:, None] - to_numpy(prob) - 1).max(axis=0)
+    found = np.flatnonzero(deviation <= rounding(dtype))
+    return int(found[0]) if len(found) == 1 else None
 
 
 def check_marks(

@@ -98,6 +98,7 @@ def read_weights(
 def _numbers(sample_weight: object, n: int, name: str, fix: str) -> Floats:
     held = hold(name, sample_weight)
     given = read_numpy(name, held.values)
+    given = given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else given
     if given.dtype.kind not in "biuf" or given.shape != (n,):
         raise bad_value(
             name,

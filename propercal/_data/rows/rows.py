@@ -1,11 +1,11 @@
 """The index of rows: which row of one argument is which of another, or an error.
 
 Rows are matched by the values of an index, whatever its dtype, and levels of an index by their
-names. A default range index says nothing, unless the other one has the same numbers in another
-order: then rows were shuffled before or after the one was made, and nobody but the caller knows
-which. So does a range that a table of pyarrow notes, which stays as it is where rows are moved; if
-it is no default one, rows of other numbers are refused as well. So they are where a default range
-has the name of the other index: it is the head of one, which no default has.
+names. A default range index says nothing, unless the other one has the same numbers, or those from
+1 on, in another order: then rows were shuffled before or after the one was made, and nobody but the
+caller knows which. So does a range that a table of pyarrow notes, which stays as it is where rows
+are moved; if it is no default one, rows of other numbers are refused as well. So they are where a
+default range has the name of the other index: it is the head of one, which no default has.
 """
 
 from __future__ import annotations
@@ -178,16 +178,24 @@ def check_not_shuffled(held: Held, other: Held, argument: str, other_argument: s
         numbers, others = row_numbers(mine), row_numbers(its)
         if numbers is None or others is None or np.array_equal(numbers, others):
             continue
-        if not np.array_equal(np.sort(numbers), np.sort(others)):
+        same = np.array_equal(np.sort(numbers), np.sort(others))
+        if not (same or _moves_from_1(held, mine, other, its)):
             continue
         raise bad_value(
             argument,
             f"rows of the index {some_of(mine)}",
             f"the order of {other_argument}, whose index is {some_of(its)}",
-            "call .sort_index() on the shuffled one if its rows are to be brought back into "
-            "order, or .reset_index(drop=True) if rows stand side by side as they are (xarray: "
-            ".sortby, .drop_vars)",
+            f"call {sorting(mine, its)} on the shuffled one if its rows are to be brought back "
+            "into order, or .reset_index(drop=True) if rows stand side by side as they are "
+            "(xarray: .sortby, .drop_vars)",
         )
+
+
+def _moves_from_1(held: Held, mine: Any, other: Held, its: Any) -> bool:
+    """Tell whether an index beside a default one moves numbers from 1 on, which R counts from."""
+    one, index = (held, mine) if other.counted else (other, its)
+    numbers = row_numbers(index) if held.counted or other.counted else None
+    return numbers is not None and index is one.rows and moves_numbers(numbers, start=1)
 
 
 def _are_called_alike(held: Held, other: Held) -> bool:
@@ -230,6 +238,17 @@ def _numbered(held: Held) -> Any:
     """Return the index of rows, also one that only numbers them; None for none."""
     index = held.noted if held.rows is None else held.rows
     return np.arange(n_rows(held)) if index is None and held.counted else index
+
+
+def sorting(*indexes: Any) -> str:
+    """Return the call that sorts rows by the numbers of an index, which text has in its digits."""
+    text = any(getattr(each, "inferred_type", None) == "string" for each in indexes)
+    return ".sort_index(key=lambda each: each.astype(float))" if text else ".sort_index()"
+
+
+def moves_numbers(numbers: Order, start: int = 0) -> bool:
+    """Tell whether these are so many numbers from `start` on, in another order."""
+    return not in_place(numbers - start) and in_place(np.sort(numbers) - start)
 
 
 def row_numbers(index: Any) -> Order | None:

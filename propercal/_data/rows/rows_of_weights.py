@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from propercal._data.inputs.held import Held
-from propercal._data.rows.indexes import in_place, some_of
-from propercal._data.rows.rows import n_rows, row_numbers, unmatched
+from propercal._data.rows.indexes import some_of
+from propercal._data.rows.rows import moves_numbers, n_rows, row_numbers, sorting, unmatched
 from propercal._data.words.messages import bad_value
 
 
@@ -26,12 +24,14 @@ def check_weight_not_shuffled(weight: Held, *others: Held, argument: str, beside
         each.counted or not each.rows is each.noted is None or each.others for each in others
     )
     numbers = None if says or weight.rows is None else row_numbers(weight.rows)
-    if numbers is None or in_place(numbers) or not in_place(np.sort(numbers)):
+    start = next((i for i in (0, 1) if numbers is not None and moves_numbers(numbers, i)), None)
+    if numbers is None or start is None:
         return
     raise bad_value(
         argument,
         f"rows of the index {some_of(weight.rows)}",
-        f"0 to {len(numbers) - 1} in order, or an index of {beside} too: rows were shuffled, and "
-        "nothing says whether those of the others were",
-        "call .sort_index() on it if they were not, or pass .to_numpy() of it if they were",
+        f"{start} to {len(numbers) - 1 + start} in order, or an index of {beside} too: rows were "
+        "shuffled, and nothing says whether those of the others were",
+        f"call {sorting(weight.rows)} on it if they were not, or pass .to_numpy() of it if they "
+        "were",
     )

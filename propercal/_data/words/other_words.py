@@ -15,6 +15,7 @@ from propercal._data.words.tokens import (
     Token,
     are_alike,
     ascending,
+    content,
     distinct,
     is_negation,
     numberings,
@@ -31,6 +32,8 @@ _CARDINALS, _ORDINALS, _ROMAN = (
         "_ i ii iii iv v vi vii viii ix x xi xii",
     )
 )
+#: Words of the class of what occurred.
+_OF_EVENTS = {"pos", "positive", "true", "yes"}
 #: Columns of which each is compared with each class.
 _MOST = 300
 
@@ -88,6 +91,14 @@ def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
     if initials_differ(columns, names) or initials_differ(names, columns):
         return True
     return _fit_others(columns, names)
+
+
+def are_negative_and_positive(first: Any, second: Any) -> bool:
+    """Tell whether names of two columns say that an event is that of the second: no and yes."""
+    numbered = [*numberings((first, second)), *spelt((first, second))]
+    if any(None not in each and ascending(each) and each[0] != each[1] for each in numbered):
+        return True
+    return _negated(first, second) == 0 or bool(_OF_EVENTS & set(content(second)))
 
 
 def _numbers(names: Sequence[Any]) -> Numbers | None:

@@ -1,0 +1,171 @@
+"""Logits that are none: probabilities, and logarithms of them, of which those of a softmax may do.
+
+A softmax of the logarithms of probabilities gives these back; a sigmoid of them, p / (1 + p), does
+not. Logarithms of probabilities are at most 0, as logits of rare events are. Two things tell them
+apart, where the caller does not call them so: many are near 0 and none is above, at which logits do
+not end; or labels are e⁷ times as probable by exp(x) as by 1 / (1 + exp(−x − b)), for whatever b,
+so that logits that are only too small stay logits. Of 2,000 sets of such logits (20 to 2000 rows,
+too sharp, too flat or too small, too) none is taken for logarithms, and of logarithms of
+probabilities most are, from 200 rows on if half of the probabilities exceed ½.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import namespace, to_numpy
+from propercal._data.classes.labels import Classes
+from propercal._data.classes.other_readings import LEAST
+from propercal._data.inputs.held import Held
+from propercal._data.inputs.reading import Names
+from propercal._data.predictions.probabilities import rounding
+from propercal._data.words.messages import bad_value, warn
+from propercal._data.words.of_choice import says_logarithm
+from propercal._typing import Array
+
+Floats = npt.NDArray[np.floating[Any]]
+
+#: Rows that are not all between 0 and 1, or in a narrow part of it, by chance.
+_MANY = 10
+#: Near 0 are logarithms of probabilities above 0.9. That twelve logits are, and none is as far
+#: above 0, happens once in 4000 times if both are as frequent, which those that vary more are.
+_NEAR, _NEAR_ROWS, _SPREAD = 0.1, 12, 0.2
+#: Of a shift of logits.
+_LARGEST_SHIFT = 50.0
+_CERTAIN = 1e-6
+
+
+def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
+    """Raise where columns of a sigmoid are called logarithms of probabilities, and may be that."""
+    called = [proba.name] if values.shape[1] == 1 else proba.columns
+    if not sigmoid or not called or not all(map(says_logarithm, called)):
+        return
+    if to_numpy(namespace(values).max(values)) > 0:
+        return
+    one = values.shape[1] == 1
+    raise bad_value(
+        names.proba,
+        f"logarithms of probabilities, as {'its name' if one else 'their names'} "
+        f"{', '.join(repr(each) for each in called[:3])} {'says' if one else 'say'}",
+        "logits, log(p / (1 − p)), where columns are read by a sigmoid",
+        f"pass numpy.exp({names.proba}) without from_logits, or rename "
+        f"{'it if it is a logit' if one else 'them if they are logits'}",
+    )
+
+
+def check_logits_by_values(
+    values: Array, dtype: Any, classes: Classes, sigmoid: bool, names: Names
+) -> None:
+    """Say so if what is said to be logits looks like probabilities or logarithms of them, or raise.
+
+    Rows of a softmax that are −log p are none by chance.
+    """
+    xp = namespace(values)
+    least, most = (float(to_numpy(of(values))) for of in (xp.min, xp.max))
+    if sigmoid and most <= 0:
+        _warn_of_logarithms(to_numpy(values), classes, names)
+    elif not sigmoid and most <= 0:
+        _warn_of_base(values, dtype, names)
+    elif not sigmoid and least >= 0:
+        _check_sign(values, dtype, names)
+    if least < 0 or most > 1:
+        return
+    found = "rows between 0 and 1 that sum to 1"
+    # A single column has no sum to tell.
+    several = values.shape[1] > 1
+    sums_to_1 = several and to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= rounding(dtype)))
+    if not sums_to_1:
+        few = values.shape[0] < _MANY
+        if few or not sigmoid or to_numpy(xp.all(values == xp.round(values))):
+            return
+        found = "no value below 0 or above 1"
+    warn(
+        f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
+        "out if they are probabilities."
+    )
+
+
+def _warn_of_base(values: Array, dtype: Any, names: Names) -> None:
+    """Say so if logits are logarithms of probabilities to a base other than e."""
+    for base in (2, 10):
+        if _sum_to_1(values * math.log(base), dtype):
+            warn(
+                f"{names.proba} has rows whose powers of {base} sum to 1: logarithms of "
+                f"probabilities to base {base}, it seems, though logits are natural logarithms. "
+                f"Multiply them by numpy.log({base})."
+            )
+            return
+
+
+def _check_sign(values: Array, dtype: Any, names: Names) -> None:
+    """Raise if logits are logarithms of probabilities with the other sign, such as losses."""
+    xp = namespace(values)
+    # Logits of a class that is certain are 0 beside large ones.
+    if to_numpy(xp.any(xp.min(values, axis=1) < _CERTAIN)):
+        return
+    for base, by in ((math.e, "-1"), (2, "-numpy.log(2)"), (10, "-numpy.log(10)")):
+        if _sum_to_1(values * -math.log(base), dtype):
+            raise bad_value(
+                names.proba,
+                f"rows whose powers of {'1/e' if base == math.e else f'1/{base}'} sum to 1, which "
+                "are −log p",
+                "logits, which rise with the probability p",
+                f"multiply them by {by}",
+            )
+
+
+def _sum_to_1(logs: Array, dtype: Any) -> bool:
+    xp = namespace(logs)
+    deviation = xp.abs(xp.sum(xp.exp(logs), axis=1) - 1)
+    return bool(to_numpy(xp.max(deviation)) <= rounding(dtype))
+
+
+def _warn_of_logarithms(values: Floats, classes: Classes, names: Names) -> None:
+    """Say so if columns of a sigmoid, none of which is above 0, are rather log p."""
+    near = int(np.count_nonzero((values > -_NEAR) & (values < 0)))
+    if near >= _NEAR_ROWS and values.std(where=np.isfinite(values)) >= _SPREAD:
+        though = f"no value above 0, and {near} between {-_NEAR} and 0, where logits do not end"
+    else:
+        nats = _evidence_of_logarithms(values, classes)
+        if nats < LEAST:
+            return
+        though = f"no value above 0, and labels are e^{nats:.0f} times as probable by exp(x)"
+    warn(
+        f"{names.proba} has {though}: logarithms of probabilities, it seems, though "
+        "from_logits=True says that they are logits, log(p / (1 − p)). If they are, take "
+        f"numpy.exp({names.proba}), and leave from_logits out."
+    )
+
+
+def _evidence_of_logarithms(values: Floats, classes: Classes) -> float:
+    """Return how many nats more probable labels are by exp(x) than by any shift of logits."""
+    if values.shape[1] == 1:
+        if classes.codes is None:
+            return 0.0
+        occurred = classes.codes[:, None] == 1
+    elif classes.indicator is None:
+        return 0.0
+    else:
+        occurred = classes.indicator
+    if len(values) < _MANY or len(occurred) != len(values) or not np.isfinite(values).all():
+        return 0.0
+    return sum(_gain(values[:, j], occurred[:, j]) for j in range(values.shape[1]))
+
+
+def _gain(x: Floats, occurred: npt.NDArray[np.bool_]) -> float:
+    from scipy.optimize import brentq
+    from scipy.special import expit, log_expit
+
+    n = int(occurred.sum())
+    if n in (0, len(x)):
+        # Some shift makes certain what all rows have in common.
+        return 0.0
+    wide = _LARGEST_SHIFT + float(np.abs(x).max())
+    shift = brentq(lambda b: float(expit(x + b).sum()) - n, -wide, wide)
+    prob = np.minimum(np.exp(x), 1 - math.exp(-10))
+    own = np.where(occurred, x, np.log1p(-prob))
+    return float((own - log_expit(np.where(occurred, x + shift, -x - shift))).sum())
