@@ -97,7 +97,7 @@ class PredictionFile:
         """The name of the column of each label; empty where that is not known."""
         return self.class_names if self.is_counted or self.labels is not None else ()
 
-    @property
-    def is_listed(self) -> bool:
-        """Whether the caller alone says of which class each column is, and no name of the file."""
-        return self.labels is not None and not isinstance(self.labels, Known)
+
+def is_listed(data: PredictionFile) -> bool:
+    """Tell whether the caller alone says of which class each column is, and no name of the file."""
+    return data.labels is not None and not isinstance(data.labels, Known)

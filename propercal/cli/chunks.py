@@ -24,7 +24,7 @@ from propercal._files.left_out_times import Times, times_left_out
 from propercal._files.listed_classes import with_classes
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
-from propercal._files.prediction_file import SCORE_KEYS
+from propercal._files.prediction_file import SCORE_KEYS, is_listed
 from propercal._files.quoted import fields
 from propercal._files.reading import holds_arrays
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
@@ -106,7 +106,7 @@ def _of_arrays(path: Path, options: argparse.Namespace, size: int) -> Iterator[C
         labels = labels_of(path)
     elif data.names_of_labels:
         labels = np.array(names)[labels] if labels.ndim == 1 else labels
-    counted = data.is_counted or data.is_listed
+    counted = data.is_counted or is_listed(data)
     ids = None if data.ids is None else pd.Index(data.ids)
     index = None if ids is None or not (times_of(ids) or fall(ids)) else ids
     with left_out(data) as others:
