@@ -44,7 +44,7 @@ def test_arrays_that_tell_rows_apart_in_another_order_are_refused(name: str, val
 
 def test_other_arrays_say_nothing_of_rows(tmp_path: Path) -> None:
     first = {"pred": FIRST.argmax(1), "rank": np.argsort(FIRST[:, 0]), "score": FIRST[:, 0], "features": FIRST, "fold": np.arange(N) % 5, "seed": np.arange(N)}
-    second = {"pred": SECOND.argmax(1), "rank": np.argsort(SECOND[:, 1]), "score": FIRST[::-1, 0], "features": SECOND, "fold": np.arange(N)[::-1] % 5, "seed": np.arange(N) + 1}
+    second = {"pred": SECOND.argmax(1), "rank": np.argsort(SECOND[:, 1]), "score": SECOND[:, 0], "features": SECOND, "fold": np.arange(N)[::-1] % 5, "seed": np.arange(N) + 1}
     a, b = arrays(tmp_path, "a.npz", FIRST, **first), arrays(tmp_path, "b.npz", SECOND, **second)
     np.testing.assert_array_equal(pair(a, b).models["b.npz"], SECOND)
 

@@ -78,7 +78,7 @@ def test_an_error_that_is_allowed_lets_pass_what_is_not_shown_to_be_larger() -> 
 
 def test_infinite_losses_are_more_than_any_error_that_is_allowed() -> None:
     y, p = np.array([0, 1] * 30), np.full(60, 0.5)
-    p[0] = 1.0
+    p[:2] = 1.0, 0.4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         text = message(y, p, max_calibration_error=100)

@@ -56,7 +56,7 @@ def test_more_names_than_columns() -> None:
 def test_logits_of_several_labels_are_said_to_be_of_sigmoids() -> None:
     several = np.eye(K)[Y_TRUE]
     several[2000:] = 1
-    logits = np.log(Y_PROBA)
+    logits = np.log(Y_PROBA) + 1.0
     wanted = propercal.decompose(several, logits, from_logits=True, **SETTINGS)
     arrays = lazy(several, logits, chunks=1000)
     check_same(propercal.decompose(*arrays, from_logits=True, link="sigmoid", **SETTINGS), wanted)
@@ -207,8 +207,8 @@ ERRORS: list[tuple[Callable[[], Any], dict[str, Any], str]] = [
     (lambda: (*lazy(Y_TRUE), dask.delayed(Y_PROBA)), {}, "y_proba = a Dask Delayed"),
     (lambda: (*lazy(Y_TRUE), da.ones((N, 2, 2))), {}, "y_proba = a Dask array of 3 dimensions"),
     (lambda: (*lazy(Y_TRUE), unknown(da.from_array(Y_PROBA.T, chunks=(-1, 3000))).T), {}, "y_proba = a Dask array whose number of columns is unknown"),
-    (broken, {}, "y_proba = nan at row 3:.*in partition 2"),
-    (broken, {"bandwidth": "auto"}, "y_proba = nan at row 1403:.*rows that the bandwidth is chosen from"),
+    (broken, {}, "y_proba = nan at row 3, in the column 1: .*in partition 2"),
+    (broken, {"bandwidth": "auto"}, "y_proba = nan at row 1403, in the column 1: .*rows that the bandwidth is chosen from"),
     (lambda: lazy(Y_TRUE[:1], Y_PROBA[:1]), {}, "y_proba = 1 rows"),
     (lambda: lazy(Y_TRUE[:1], Y_PROBA[:1]), {"bandwidth": "auto"}, "y_proba = 1 rows"),
     (lambda: lazy(np.array(["cat", "dog", None] * 1000), Y_PROBA), {}, "y_true = values of type NoneType"),

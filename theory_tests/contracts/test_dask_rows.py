@@ -89,6 +89,7 @@ def test_partitions_without_an_index_beside_rows_in_another_order_are_refused() 
 
 # ---------------------------------------------------------------- labels
 
+@pytest.mark.filterwarnings("ignore:.*is the most probable class in each of 120 rows")
 @pytest.mark.parametrize("kind", [int, float])
 def test_numbers_that_count_from_1_are_read_as_in_memory(kind: Any) -> None:
     labels = (CODES + 1).astype(kind)
@@ -191,6 +192,7 @@ def test_coordinates_in_memory_are_compared_beside_an_array() -> None:
         weighted(other, array(FAR), pd.Series(WEIGHT, IDS).iloc[MIXED])
 
 
+@pytest.mark.filterwarnings("ignore:.*is the most probable class in each of 120 rows")
 def test_an_index_in_memory_that_moves_rows_beside_an_array_of_dask_is_refused() -> None:
     moved = pd.Series(CODES).iloc[::-1]
     for labels, options in ((moved, {}), (CODES, {"sample_weight": moved + 1.0, "method": "debiased", "bandwidth": "auto"})):

@@ -10,8 +10,8 @@ import pytest
 
 from propercal import CalibrationSketch, decompose, paired_difference
 
-#: Of the few rows here hardly any is surprising, which has a warning of its own.
-pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome")
+#: Of the few rows here none is surprising, which has two warnings of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:(only [0-9]+|no) rows? had an outcome", "ignore:.*is the most probable class in each of 120 rows", "ignore:.*is 1 for what occurred and 0 for what did not")
 
 N = 120
 CODES = np.arange(N) % 2 + 1

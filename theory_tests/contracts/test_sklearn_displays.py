@@ -127,7 +127,7 @@ def fixtures() -> dict[str, Any]:
     return {"pyplot": plt, "data": iris, "data_binary": two, "iris_data": iris, "iris_data_binary": two}
 
 
-@pytest.mark.filterwarnings("ignore:no row had an outcome")
+@pytest.mark.filterwarnings("ignore:no row had an outcome", "ignore:.*is 1 for what occurred and 0 for what did not")
 @pytest.mark.parametrize(("function", "case"), OURS)
 def test_of_scikit_learn(function: Any, case: dict[str, Any]) -> None:
     known = fixtures()

@@ -229,11 +229,10 @@ def validate(
         label=like(np.zeros(n, dtype=np.int64) if classes.codes is None else classes.codes, prob),
         weight=weight,
         uniform=uniform,
-        rows=np.arange(n),
         multilabel=multilabel,
         dtype=dtype,
         names=names,
-        **_where(held),
+        **_where(held, n),
     )
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
@@ -251,10 +250,10 @@ def _aligned(
     return align(labels, proba, weight, layout=layout, called=names)
 
 
-def _where(held: Aligned) -> dict[str, Any]:
+def _where(held: Aligned, n: int) -> dict[str, Any]:
     """Say where rows stood, and what the caller calls them."""
     index = held.labels.rows if held.proba.rows is None else held.proba.rows
-    return {"places": held.proba.places, "index": index}
+    return {"rows": np.arange(n), "places": held.proba.places, "index": index}
 
 
 def _read_rows(
