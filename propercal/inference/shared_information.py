@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -146,9 +147,8 @@ def _from_others(prob: Floats, target: Floats) -> Floats:
     if prob.shape[1] == 2:
         # Between as many ranks a function of any scale can be seen.
         order = np.argsort(prob[:, 1], kind="stable")
-        place = np.linspace(0, 1, len(order))[:, None]
         found = np.empty_like(target)
-        found[order] = _best(_forms(place), target[order])
+        found[order] = _best(_forms_of_ranks(len(order)), target[order])
         return found
     # What classes have together is a sum of probabilities, not of their logarithms.
     at = np.concatenate([_unit(_contrasts(prob)), _unit(prob)], axis=1)
@@ -160,6 +160,12 @@ def _unit(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
     size = math.sqrt(float(np.sum(centred**2)) / len(centred))
     return np.asarray(centred / size if size > 0 else centred)
+
+
+@lru_cache(maxsize=1)
+def _forms_of_ranks(n: int) -> Sequence[tuple[Floats, Floats]]:
+    """Return those of evenly spaced places: the same for problems of the same rows."""
+    return _forms(np.linspace(0, 1, n)[:, None])
 
 
 def _forms(at: Floats) -> Sequence[tuple[Floats, Floats]]:
