@@ -31,7 +31,6 @@ from theory_tests.oracles.transcription import (
     problems,
 )
 
-
 # ---------------------------------------------------------------- samples
 # Labels are drawn without regard to predictions, which may be sorted, or those of no class.
 pytestmark = pytest.mark.filterwarnings(
