@@ -6,6 +6,7 @@ last, and only where nothing else is said.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -46,33 +47,20 @@ def doubt(
     used: Used,
     held: Aligned,
     names: Names,
+    *,
+    of_chunk: bool = False,
 ) -> None:
     """Say so if predictions do not go with how labels of rows that count were read.
 
     `values` are probabilities and their logarithms, and, of columns that are separate, those of
-    what is left of 1.
+    what is left of 1. Of columns of a chunk nothing is said: all chunks tell of these together.
     """
-    said = _doubt_columns(values, classes, used, held, names)
-    if have_index_of_one(held.labels, held.proba) and not said:
-        doubt_rows(values[1:], classes, used, held, names)
-
-
-def doubt_rows_of_chunk(
-    values: tuple[Array, Array, Array | None],
-    classes: Classes,
-    used: Used,
-    held: Aligned,
-    names: Names,
-) -> None:
-    """Say so if rows of a chunk are rather in another order.
-
-    What is said of its columns all chunks tell together.
-    """
-    if not have_index_of_one(held.labels, held.proba):
+    rows = have_index_of_one(held.labels, held.proba)
+    if of_chunk and not rows:
         return
-    with held_warnings():
+    with held_warnings() if of_chunk else nullcontext():
         said = _doubt_columns(values, classes, used, held, names)
-    if not said:
+    if rows and not said:
         doubt_rows(values[1:], classes, used, held, names)
 
 

@@ -22,7 +22,7 @@ from propercal._data.inputs.masks import check_masked, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
-from propercal._data.predictions.doubted import doubt, doubt_rows_of_chunk
+from propercal._data.predictions.doubted import doubt
 from propercal._data.predictions.links import check_link, chosen_link
 from propercal._data.predictions.logarithms import check_logits_by_values, check_logits_of_names
 from propercal._data.predictions.parts import (
@@ -237,8 +237,8 @@ def validate(
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
     if multilabel or classes.codes is not None:
-        look = doubt if smallest > 1 else doubt_rows_of_chunk
-        look((prob, log_prob, log_rest if multilabel else None), classes, used, held, names)
+        values_read = prob, log_prob, log_rest if multilabel else None
+        doubt(values_read, classes, used, held, names, of_chunk=smallest < 2)
     return predictions if keep is None else _take(predictions, keep)
 
 
