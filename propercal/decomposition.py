@@ -241,9 +241,10 @@ def decompose(
     of recalibrations, fitted by folds and averaged with the weights that predict other folds best,
     times what the kernel sees in their residuals, if that predicts other folds better. Its mean is
     the refinement plus E D_F(r, r̂), of second order in r̂ − r; V = ½ tr(∇²F Cov r̂) estimates the
-    variance part of that. What no family has and the kernel cannot resolve makes the calibration
-    error too small on average. Chance, and an error of V, may go either way. What the
-    recalibrations leave unexplained is looked for (``misfit_pvalue``). Without V the calibration
+    variance part of that; with the built-in recalibrations it is at most 1.5 mean D_F(g, r̂). What
+    no family has and the kernel cannot resolve makes the calibration error too small on average.
+    Chance, and an error of V, may go either way. What the recalibrations leave unexplained is
+    looked for (``misfit_pvalue``). Without V the calibration
     error is ``lower_bound``: whatever r is, its *expectation* is at most the truth, but for the
     effect of choosing a kernel (which is judged with the V of other folds, whose fits have seen the
     row's own label). At least 20 rows are needed, and a tensor that tracks no gradient.

@@ -83,7 +83,7 @@ class Decomposition(EstimatedTerms):
     missed : float or None
         Debiased method: by how much the calibration error may exceed its estimate, for what the
         recalibrations do not follow: an upper confidence limit of 95 % where that look finds
-        something at the level .1, else 0. Intervals are wider by it on the side of a larger
+        something at the level .2, else 0. Intervals are wider by it on the side of a larger
         calibration error.
     kernel_rows : int or None
         Debiased method: the rows that the kernel correction of every row is made from,

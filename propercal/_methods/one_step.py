@@ -37,6 +37,7 @@ from propercal._methods.cross_fitting import (
     cross_fit_rows,
     cross_fit_table,
     map_some,
+    weights_of,
 )
 from propercal._methods.fold_sums import FoldKernel, Sources, fold_kernel
 from propercal._methods.folds import assign_folds
@@ -48,6 +49,7 @@ from propercal._methods.signs import is_kept, reference, tilt_of
 from propercal._methods.table import Grouped, Table, group_rows, inner_losses, make_table
 from propercal._methods.table_sums import TableSums
 from propercal._methods.terms import OneStepRows
+from propercal._methods.variance import bounded
 from propercal._progress import steps
 from propercal._threads import one_blas_thread, one_openmp_thread
 from propercal._typing import Array
@@ -192,6 +194,12 @@ def _in_fold_order(
     """Estimate from fits, and look for what these leave unexplained."""
     stacks = fits.stacks(generators)
     found = _estimated(fits, stacks, generators, recipe)
+    if fits.first_is_identity:
+        prob, weight = fits.sources.points.prob, weights_of(fits.sources)
+        found = [
+            each._replace(rows=bounded(each.rows, generator, prob, weight))
+            for each, generator in zip(found, generators, strict=True)
+        ]
     looked = misfits(fits, stacks, generators)
     return [each._replace(misfit=misfit) for each, misfit in zip(found, looked, strict=True)]
 

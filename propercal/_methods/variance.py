@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from propercal._array import by_rows, namespace, sum_last
 from propercal._methods.correction import Corrected
+from propercal._methods.terms import OneStepRows
 from propercal._typing import Array
 from propercal.generators.base import BregmanGenerator, curvature_width
+
+#: By as much may V exceed what bounds it on average: the smaller of two noisy numbers is too small.
+_SLACK = 1.5
 
 
 def half_trace(generator: BregmanGenerator, corrected: Corrected) -> Array:
@@ -49,3 +54,28 @@ def half_spread(generator: BregmanGenerator, fits: Sequence[Array]) -> Array:
     width = curvature_width(generator, mean.shape[1])
     squares = xp.stack([by_rows(squared, b, mean, width=width) for b in fits])
     return 0.5 * xp.sum(squares, axis=0)
+
+
+def bounded(
+    rows: OneStepRows, generator: BregmanGenerator, prob: Array, weight: Array
+) -> OneStepRows:
+    r"""Scale V down to 1.5 times the mean of D_F(g, r̂) at predictions g (n, k), where it is above.
+
+    Spread is least around the mean, so that to second order
+
+    .. math:: \tfrac12 \E \lVert \hat r - \E \hat r \rVert^2 \le \E D_F(g, \hat r),
+
+    whatever r is. A jackknife of families that are chosen anew without each fold is above that
+    where there is nothing to choose them for.
+    """
+    xp = namespace(rows.loss)
+    moved = by_rows(generator.divergence, prob, rows.recalibrated)
+    most, spread = (float(xp.sum(weight * each)) for each in (moved, rows.correction))
+    most *= _SLACK
+    if not math.isfinite(most) or spread <= most:
+        return rows
+    correction = rows.correction * (most / spread)
+    less = rows.correction - correction
+    return rows._replace(
+        loss=rows.loss + less, correction=correction, base_loss=rows.base_loss + less
+    )

@@ -27,6 +27,7 @@ from propercal.recalibration.family import Family, TrainingSets
 from propercal.recalibration.points import Points
 from propercal.recalibration.ranks import gaps_between, largest_logs, members, shares, steps
 from propercal.recalibration.terms import ClassTerms, ContextTerms, MakeTerms, RankTerms
+from propercal.recalibration.tied_terms import TiedTerms
 
 #: How many of the largest probabilities a temperature may depend on.
 _LARGEST = 4
@@ -76,6 +77,8 @@ def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms
     # A strong and a weak version multiply the same.
     by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
     found: list[Callable[[TrainingSets], MakeTerms]] = [each.terms for each in by_kind.values()]
+    if 3 < n_classes <= _MOST_CONFUSED:
+        found.append(_of_pairs)
     if _MOST_CONFUSED < n_classes <= _MOST_COMPETING:
         found.append(_competing)
     return found
@@ -186,6 +189,19 @@ class LogSums(_BesideEquivariant):
         k = seen.n_classes
         others = np.array([[j for j in range(k) if j != i] for i in range(k)])
         return seen.once(LogSums, lambda: _LogSums(_scale(seen), others))
+
+
+def _of_pairs(seen: TrainingSets) -> MakeTerms:
+    """Return these terms with c_ij = c_ji: half as many, for classes that belong together."""
+    k = seen.n_classes
+    make_terms = LogSums(0.0).terms(seen)
+    first, second = np.triu_indices(k, 1)
+    ties = np.zeros((len(first), k, k))
+    pairs = np.arange(len(first))
+    ties[pairs, first, second] = ties[pairs, second, first] = 1.0
+    others = ~np.eye(k, dtype=bool)
+    tied = like(ties[:, others], seen.points.prob, seen.points.prob.dtype)
+    return lambda points: TiedTerms(make_terms(points), tied)
 
 
 def _competing(seen: TrainingSets) -> MakeTerms:

@@ -30,6 +30,7 @@ from propercal.recalibration.descent import descend
 from propercal.recalibration.points import interior
 from propercal.recalibration.stacking import stacking_weights
 from propercal.recalibration.terms import ClassTerms, ContextTerms, GroupTerms, RankTerms, SharedTerms
+from propercal.recalibration.tied_terms import TiedTerms
 from theory_tests.instances import generators, written
 
 K = 3
@@ -318,11 +319,12 @@ def some_terms(kind: str, rng: np.random.Generator, n: int) -> Any:
         "by group": GroupTerms(rng.standard_normal((2, K, n)), np.eye(K)[rng.integers(0, K, n)]),
         "in context": ContextTerms(rng.standard_normal((K, n)), rng.standard_normal((3, n))),
         "by rank": RankTerms(ranks[:2], rng.standard_normal((2, 3, n))),
+        "tied": TiedTerms(ClassTerms(rng.standard_normal((K, 2, n))), np.eye(4)[:, [0, 1, 2, 3, 1, 0]]),
     }
     return found[kind]
 
 
-@pytest.mark.parametrize("kind", ["shared", "by class", "by group", "in context", "by rank"])
+@pytest.mark.parametrize("kind", ["shared", "by class", "by group", "in context", "by rank", "tied"])
 @pytest.mark.parametrize("generator", [Log(), Brier(), Spherical()], ids=repr)
 def test_curvature_of_terms_is_the_second_derivative_of_the_divergence(kind: str, generator: Any) -> None:
     """D_F(p, q) of a small step from p along a score is half of what its curvature says."""
