@@ -89,8 +89,9 @@ class Contents(NamedTuple):
         said = self._look_for_zero(own)
         told_zeros = self.told_zeros or self._look_for_zeros(own)
         doubted = self.doubted
-        if not doubted and own.labels is None:
-            doubted = check_doubts(self.reading, own.n_classes, said=said)
+        if not doubted:
+            listed = own.labels is not None
+            doubted = check_doubts(self.reading, own.n_classes, said=said, listed=listed)
         return self._replace(doubted=doubted, told_zeros=told_zeros)
 
     def _look_for_zeros(self, own: Settings) -> bool:

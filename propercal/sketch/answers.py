@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from propercal.result import Decomposition
 from propercal.sketch.contents import Contents
-from propercal.sketch.first_class import check_absent
+from propercal.sketch.first_class import check_absent, check_doubts
 from propercal.sketch.result import Question, decomposition
 from propercal.sketch.settings import Own
 from propercal.sketch.state import Frame
@@ -17,6 +17,8 @@ def answer(
     state, notion, k = seen.summed(frame), own["notion"], own["n_classes"]
     if own["labels"] is None:
         check_absent(state, notion, k, seen.reading, from_logits=own["from_logits"])
+    else:
+        check_doubts(seen.reading, k, said=False, listed=True)
     return decomposition(
         state, asked, notion=notion, n_classes=k, confidence_level=confidence_level
     )

@@ -26,6 +26,7 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.masks import check_masked
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned, align
+from propercal._data.predictions.doubted import leaves_class
 from propercal._data.predictions.links import LINKS
 from propercal._data.predictions.parts import is_top, log1m
 from propercal._data.predictions.predictions import Predictions, validate
@@ -85,6 +86,7 @@ def read_rows(
     None is returned where there are no rows, or none of positive weight. `labels` are the classes
     that the caller lists.
     """
+    said = not labels is pos_label is None
     held = _by_number(_aligned(y_true, y_proba, sample_weight), reading)
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
@@ -123,7 +125,14 @@ def read_rows(
     known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     by_order = labels is None and _is_set_beside(held.labels, marked)
-    doubts = doubts_after(reading.doubts, rows, known=known, first=proba.first, by_order=by_order)
+    doubts = doubts_after(
+        reading.doubts,
+        rows,
+        known=known,
+        first=proba.first,
+        by_order=by_order,
+        listed=said and _are_listed(rows, proba),
+    )
     empty = ruled_out(reading.ruled_out, rows, columns, held.labels)
     settled = reading._replace(
         columns=columns, unnamed=unnamed, doubts=doubts, ruled_out=empty
@@ -134,9 +143,16 @@ def read_rows(
         names = names[n_made_up(rows.classes) :]
     settled = _with_names(settled, held, names, reading)
     if n_classes == 2:
-        own, said = Called.of(held.labels, proba, columns), not labels is pos_label is None
+        own = Called.of(held.labels, proba, columns)
         settled = settled._replace(called=reading.called.joined(own, names[-1], said))
     return rows, settled, None if weight is None else weight[rows.rows]
+
+
+def _are_listed(rows: Predictions, proba: Held) -> bool:
+    """Tell whether no name bears out which classes the caller lists, or says, of the columns."""
+    if 1 in (proba.values.ndim, *proba.values.shape[1:]):
+        return not proba.first and leaves_class(rows.classes, proba.name)
+    return rows.classes.listed
 
 
 def _of_another_class(name: Any, names: list[Any], reading: Convention) -> ValueError:

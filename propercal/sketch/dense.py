@@ -80,7 +80,7 @@ class DenseSketch:
             "classes": np.zeros(k, dtype=np.int64),
             "of_first": np.zeros(1),
         }
-        doubts = self._doubts()
+        doubts = Doubts.empty(k)
         if doubts is not None:
             arrays |= dict(zip(OF_DOUBTS, doubts.sums, strict=True))
         more = {"weights": np.zeros(cells), "squares": np.zeros(cells)} if self.weighted else {}
@@ -113,7 +113,7 @@ class DenseSketch:
         return self._laid_out(state, reading)
 
     def doubts_in(self, arrays: Mapping[str, Any]) -> Doubts | None:
-        """Return those of rows that were summed up; None where columns are known."""
+        """Return those of rows that were summed up; None of many classes."""
         sums = [np.asarray(arrays[name]) for name in OF_DOUBTS if name in arrays]
         return Doubts(*sums) if sums else None
 
@@ -147,17 +147,14 @@ class DenseSketch:
         seen = frozenset(np.flatnonzero(arrays["classes"]).tolist())
         of_all = Occurred(seen, float(arrays["of_first"][0]))
         reading = self._reading(arrays["settled"])._replace(occurred=of_all)
-        sketch._seen = Contents(state, reading)
-        if self.counted:
+        # What is doubted is said under the names of this holder.
+        sketch._seen = Contents(state, reading._replace(doubts=None))
+        said, k = False, sketch.n_classes
+        if self.counted and not reading.single(k):
             found = occurred(state, sketch.notion, of_all)
-            said = False
-            if not reading.single(sketch.n_classes):
-                said = check_for_zero(found, sketch.n_classes, reading.classes, None, self.called)
-            if reading.doubts is not None:
-                doubts = Doubts(*(arrays[name] for name in OF_DOUBTS))
-                check_doubts(
-                    reading._replace(doubts=doubts), sketch.n_classes, said=said, called=self.called
-                )
+            said = check_for_zero(found, k, reading.classes, None, self.called)
+        doubted = reading._replace(doubts=self.doubts_in(arrays))
+        check_doubts(doubted, k, said=said, listed=not self.counted, called=self.called)
         return sketch.result(method=method, confidence_level=confidence_level)
 
     def _table(self, arrays: Arrays, i: int) -> PointSums:
@@ -181,11 +178,8 @@ class DenseSketch:
         one_class, separate, several = (bool(each) for each in settled)
         names = self.sketch._seen.reading.classes
         settled = separate if one_class or separate else None
-        return Convention(names, settled, unnamed=several, doubts=self._doubts())
-
-    def _doubts(self) -> Doubts | None:
-        """Return those of no rows; None where the caller says what columns are of."""
-        return Doubts.empty(self.sketch.n_classes) if self.counted else None
+        doubts = Doubts.empty(self.sketch.n_classes) if self.counted else None
+        return Convention(names, settled, unnamed=several, doubts=doubts)
 
 
 def _seed(pairs: Pairs) -> int:

@@ -147,20 +147,29 @@ class Doubts:
         return beyond_chance(float(gain.sum()) / _UNITS, *counts, tried=tried)
 
     def check(
-        self, names: Sequence[Any], columns: Sequence[Any] | None, called: Names = USUAL_NAMES
+        self,
+        names: Sequence[Any],
+        columns: Sequence[Any] | None,
+        called: Names = USUAL_NAMES,
+        *,
+        listed: bool = False,
     ) -> bool:
-        """Warn, and tell, as memory does where another reading is more probable."""
+        """Warn, and tell, as memory does where another reading is more probable.
+
+        `listed` says that the caller lists the classes of columns.
+        """
         ranks = self._ranks()
         if ranks is not None and warn_of_ranks(ranks, called):
             return True
         occurring = np.flatnonzero(self.counts)
         k, counted = len(names), list(names) == list(range(len(names)))
+        counted = counted and not listed
         if counted and len(occurring) and occurring[0] > 0 and not are_numbered_from_0(columns):
             nats = self._nats(occurring, occurring - 1, 0.0)
             if warn_of_shift(nats, occurring.tolist(), k, called.labels, called.proba):
                 return True
         order, nats = self._other_order()
-        return warn_of_columns(nats, order, names, Doubted(columns), called)
+        return warn_of_columns(nats, order, names, Doubted(columns, listed), called)
 
     def _other_order(self, *, more: float = 0.0) -> tuple[Whole, float]:
         """Return the best order of columns, and by how many nats it is, 0 if that may be chance.
@@ -266,17 +275,24 @@ def joined(mine: Doubts | None, other: Doubts | None) -> Doubts | None:
 
 
 def doubts_after(
-    before: Doubts | None, rows: Predictions, *, known: bool, first: bool, by_order: bool = False
+    before: Doubts | None,
+    rows: Predictions,
+    *,
+    known: bool,
+    first: bool,
+    by_order: bool = False,
+    listed: bool = False,
 ) -> Doubts | None:
     """Return doubts after rows.
 
     `known` says that classes of columns are known, `first` that a single column is numbered 0 and
     may be the first of several. Of which class it is, labels that are listed or rows before say.
-    `by_order` says that labels have names that are those of the columns in the same places.
+    `by_order` says that labels have names that are those of the columns in the same places,
+    `listed` that the caller lists classes, or says one, that no name bears out.
     """
     classes = rows.classes
     by_order = not known and (by_order or classes.by_order)
-    if before is None and ((classes.unsaid and not first) or by_order):
+    if before is None and ((classes.unsaid and not first) or by_order or listed):
         before = Doubts.empty(rows.n_classes)
     if before is None:
         return None

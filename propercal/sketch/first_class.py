@@ -42,9 +42,17 @@ def check_zeros(columns: Given, ruled_out: frozenset[int], occurred: Collection[
 
 
 def check_doubts(
-    reading: Convention, n_classes: int, *, said: bool, called: Names = USUAL_NAMES
+    reading: Convention,
+    n_classes: int,
+    *,
+    said: bool,
+    listed: bool = False,
+    called: Names = USUAL_NAMES,
 ) -> bool:
-    """Warn, and tell, as memory does of the order of columns, unless something was said."""
+    """Warn, and tell, as memory does of the order of columns, unless something was said.
+
+    `listed` says that the caller lists the classes.
+    """
     if said or reading.doubts is None or reading.separate is True:
         return said
     names = reading.classes or reading.columns or list(range(n_classes))
@@ -54,7 +62,7 @@ def check_doubts(
             return False
         right = say_right(of_labels, *names)
         return reading.doubts.check_column(names, name, called, right=right)
-    return reading.doubts.check(names, reading.columns, called)
+    return reading.doubts.check(names, reading.columns, called, listed=listed)
 
 
 def check_for_zero(

@@ -151,3 +151,28 @@ def test_files_whose_columns_are_named_after_each_other_are_refused(tmp_path: Pa
         pd.DataFrame({"label": EVENT, name: SCORE}).to_csv(path, index=False)
     assert main(["compare", *map(str, paths), "--term", "risk"]) == 1
     assert "a class column 'rf', and 'lr' in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_columns_that_labels_order_beside_named_ones_are_looked_at(turned: bool) -> None:
+    """As those of one model are."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.5] * 3, 400)
+    code = np.array([rng.choice(3, p=each) for each in proba])
+    labels, table = np.array(list("abc"))[code], pd.DataFrame(proba, columns=list("abc"))
+    flat = proba**0.7 / (proba**0.7).sum(axis=1, keepdims=True)
+    right = ((proba - np.eye(3)[code]) ** 2).sum(axis=1).mean() - ((flat - np.eye(3)[code]) ** 2).sum(axis=1).mean()
+    options: dict[str, Any] = {"generator": "brier", "term": "risk", "labels": list("bac")}
+    listed = flat[:, [1, 0, 2]]
+
+    def difference(values: Any) -> float:
+        a, b = (values, table) if turned else (table, values)
+        found = paired_difference(labels, a, b, **options).difference
+        return float(-found if turned else found)
+
+    assert difference(listed) == pytest.approx(right, rel=1e-12)
+    which = "y_proba_a" if turned else "y_proba_b"
+    with pytest.warns(UserWarning, match=rf"^{which} has columns, read as those of the classes \['b', 'a', 'c'\], .* if it is \['a', 'b', 'c'\]"):
+        difference(flat)
+    with pytest.warns(UserWarning, match=r"^models\['b'\] has columns, read as those of the classes \['b', 'a', 'c'\]"):
+        compare_models(labels, {"a": table, "b": flat}, **options)

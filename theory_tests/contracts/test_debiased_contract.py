@@ -123,6 +123,7 @@ HARD: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
+@leans_on_the_kernel
 def test_very_unequal_weights_are_a_warning() -> None:
     """Two rows carry all: Kish's number of rows, (Σ w)² / Σ w², is 2."""
     y, p, options = HARD["two heavy rows"]

@@ -99,8 +99,13 @@ def test_the_warning_is_that_of_memory(stream: Stream) -> None:
     else:
         assert found == [each.replace("y_proba", "preds") if stream is in_a_metric else each for each in wanted]
     assert not said(lambda: stream(CODES, PROBA))
-    # What the caller lists is not doubted.
-    assert not said(lambda: stream(CODES, TURNED, labels=[0, 1, 2]))
+    # So is what is said of classes that the caller lists, but of partitions that list them too.
+    (listed,) = said(lambda: validate(CODES, TURNED, labels=[0, 1, 2]))
+    (found_of_listed,) = said(lambda: stream(CODES, TURNED, labels=[0, 1, 2]))
+    assert listed != wanted[0]
+    if stream in (in_a_sketch, in_merged_sketches):
+        assert found_of_listed == listed
+    assert not said(lambda: stream(CODES, PROBA, labels=[0, 1, 2]))
 
 
 @pytest.mark.parametrize("stream", OF_WORDS)
@@ -320,3 +325,20 @@ def test_doubts_that_rows_cannot_come_to_are_refused(change: Any, monkeypatch: p
             data = stream.to_bytes()
         with pytest.raises(ValueError, match="expected doubts that rows can come to"):
             kind.from_bytes(data)
+
+
+@pytest.mark.parametrize("stream", OF_WORDS)
+def test_a_class_that_the_caller_says_is_looked_at_as_in_memory(stream: Stream) -> None:
+    """Of words somebody has to say one, which may be the other one."""
+    rng = np.random.default_rng(3)
+    score = rng.beta(0.6, 0.8, 300)
+    labels = np.array(["no", "yes"])[(rng.random(300) < score).astype(int)]
+    wrong: list[dict[str, Any]] = [{"pos_label": "no"}, {"labels": ["yes", "no"]}]
+    right: list[dict[str, Any]] = [{"pos_label": "yes"}, {"labels": ["no", "yes"]}]
+    for options in wrong:
+        (wanted,) = said(partial(validate, labels, score, **options))
+        (found,) = said(partial(stream, labels, score, **options))
+        assert "read as the probability of 'no', though" in found
+        assert re.sub(r"e\^\d+", "", found) == re.sub(r"e\^\d+", "", wanted)
+    for options in right:
+        assert not said(partial(stream, labels, score, **options))

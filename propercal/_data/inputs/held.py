@@ -69,6 +69,8 @@ class Held:
     """What the axis of the columns is called."""
     turned: tuple[Any, ...] | None = None
     """Names of columns as the caller has them, where they were brought into another order."""
+    listed: bool = False
+    """Whether the caller lists the names of columns, and not their holder."""
 
     def __post_init__(self) -> None:
         """Leave out a name that is a missing value."""

@@ -87,12 +87,10 @@ def read_array(argument: str, values: object) -> Array:
         and hasattr(values, "compute")
         and not hasattr(type(values), "to_numpy")
     ):
-        raise bad_value(
-            argument,
-            f"a {type(values).__name__}",
-            "one array in memory",
-            "select one variable, and call .compute() if it is lazy",
-        )
+        fix = "select one variable, and call .compute() if it is lazy"
+        if hasattr(values, "data_vars"):
+            fix += "; if each variable is a class, pass .to_array('class'), with class_dim='class'"
+        raise bad_value(argument, f"a {type(values).__name__}", "one array in memory", fix)
     if hasattr(type(values), "dims") and not hasattr(type(values), "coords"):
         raise bad_value(
             argument,

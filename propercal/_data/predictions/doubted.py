@@ -6,6 +6,7 @@ last, and only where nothing else is said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
 from propercal._data.classes.as_predicted import check_no_predictions, warn_of_labels
+from propercal._data.classes.columns import keys
 from propercal._data.classes.from_zero import (
     are_in_doubt,
     evidence_of_shift,
@@ -73,7 +75,8 @@ def _doubt_columns(
 ) -> bool:
     """Say so, and tell, if predictions are rather of other classes, or none."""
     prob, log_prob, log_rest = values
-    by_place = classes.by_order or classes.listed
+    listed = classes.listed or held.proba.listed
+    by_place = classes.by_order or listed
     rows = slice(None) if used is None else used
     said = False
     single = 1 in (held.proba.values.ndim, *held.proba.values.shape[1:])
@@ -91,9 +94,10 @@ def _doubt_columns(
     if by_place and not said:
         shape = held.labels.values.shape
         marks = len(shape) == 2 and shape[1] > 1
-        doubted = Doubted(held.proba.columns, classes.listed, marks)
-        said = _doubt_order(log_prob, log_rest, classes, used, doubted, names)
-    unsaid = single and log_rest is None and _leaves_class(classes, held)
+        columns = None if held.proba.listed else held.proba.columns
+        doubted = Doubted(columns, listed, marks)
+        said = _doubt_order(log_prob, log_rest, classes, used, doubted, names, held.proba.turned)
+    unsaid = single and log_rest is None and leaves_class(classes, held.proba.name)
     if unsaid and not (held.proba.first or said):
         assert classes.codes is not None  # noqa: S101  # as its caller has seen
         occurred = classes.codes[rows] == 1
@@ -119,16 +123,18 @@ def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:
     """Tell whether no name says that columns are classes, or one column that of a class."""
     if not single:
         return classes.by_order or classes.listed or held.proba.numbered
-    return _leaves_class(classes, held) and not say_right(held.labels.name, *classes.names)
+    return leaves_class(classes, held.proba.name) and not say_right(
+        held.labels.name, *classes.names
+    )
 
 
-def _leaves_class(classes: Classes, held: Aligned) -> bool:
+def leaves_class(classes: Classes, name: Any) -> bool:
     """Tell whether no name says of which class one column is: of words the caller has to say one.
 
     That may be the other one, as a list of columns may be in another order.
     """
     words = any(isinstance(each, str) for each in classes.names)
-    return classes.unsaid or (words and says_no_class(held.proba.name, *classes.names))
+    return classes.unsaid or (words and says_no_class(name, *classes.names))
 
 
 def _has_zero_left_out(labels: Held, used: Used) -> bool:
@@ -161,8 +167,12 @@ def _doubt_order(
     used: Used,
     doubted: Doubted,
     names: Names,
+    turned: Sequence[Any] | None = None,
 ) -> bool:
-    """Warn, and tell, where columns are rather those of the classes in another order."""
+    """Warn, and tell, where columns are rather those of the classes in another order.
+
+    `turned` are the names of columns in the order in which the caller has them.
+    """
     marks = classes.indicator
     n, k = classes.n_samples, int(log_prob.shape[1])
     some = some_rows_of(n if used is None else int(used.sum()), k)
@@ -179,4 +189,8 @@ def _doubt_order(
         return doubt_marks(own - rest, marks, doubted, classes.names, names)
     assert classes.codes is not None  # noqa: S101
     label = classes.codes if some is None else classes.codes[some]
-    return doubt_columns(to_numpy(log_prob), label, doubted, classes.names, names)
+    logs, said = to_numpy(log_prob), tuple(classes.names)
+    if turned is not None and keys(turned) != keys(said):
+        order = np.array([keys(said).index(each) for each in keys(turned)])
+        logs, said, label = logs[:, order], tuple(turned), np.argsort(order)[label]
+    return doubt_columns(logs, label, doubted, said, names)

@@ -279,4 +279,4 @@ def _as_listed(held: Held, other: Held, labels: object) -> Held:
         map(str, keys(other.columns))
     ):
         return held
-    return replace(held, columns=listed)
+    return replace(held, columns=listed, listed=True)

@@ -120,6 +120,7 @@ def as_plan(
         link,
         ignore_index=ignore_index,
         listed=labels is not None,
+        positive=pos_label is not None,
         **folds,
     )
 
@@ -273,8 +274,11 @@ def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> Non
         named = None if columns is None else list(columns)
         called, several = Called(blocks.said[1].name), not blocks.single
         classes = list(plan.labels or ()) or None
-        reading = Convention(classes, None, named, several, called, doubts=whole.doubts)
-        check_doubts(reading, plan.n_classes, said=said)
+        # Partitions are given the classes that were found, too.
+        doubted = plan.by_order or plan.listed or plan.positive
+        doubts = whole.doubts if doubted else None
+        reading = Convention(classes, None, named, several, called, doubts=doubts)
+        check_doubts(reading, plan.n_classes, said=said, listed=plan.listed)
     if plan.listed or columns is None or True in whole.separate:
         return
     if not plan.from_logits:

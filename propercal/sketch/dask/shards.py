@@ -79,6 +79,8 @@ class Plan:
     ignore_index: Any = None
     listed: bool = False
     """Whether `labels` are those that the caller lists."""
+    positive: bool = False
+    """Whether the caller says of which class a single column is."""
     counted: bool = False
     """Whether labels are taken for numbers from 0 because nothing says what they are, or because
     those of rows that count are."""
@@ -150,8 +152,9 @@ class Shard(NamedTuple):
         sketches = plan.sketches()
         for sketch, arrays in zip(sketches, self.states, strict=True):
             reading = sketch._seen.reading
+            # What is doubted is said once, of all of them.
             reading = reading._replace(
-                occurred=self.occurred, doubts=self.doubts, ruled_out=self.ruled_out
+                occurred=self.occurred, doubts=None, ruled_out=self.ruled_out
             )
             sketch._restore(arrays, reading)
         return sketches
