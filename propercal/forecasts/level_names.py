@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from propercal._data.classes.members import name_quantiles
 from propercal._data.inputs.held import Held
-from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._data.words.tokens import numberings, tokens
 
 Floats = npt.NDArray[np.float64]
@@ -23,6 +23,8 @@ _POINT = re.compile(r"^(q|p|tau|quantile|percentile)_?(\d+)_(\d+)$", re.IGNORECA
 _QUANTILES = {"quantile", "quantiles", "percentile", "percentiles"}
 _OF_QUANTILES = _QUANTILES | {"q", "quant", "pct", "pctl", "perc"}
 _BESIDE_PER_CENT = {"p", "th", "st", "rd"}
+#: Rows in which members that are equally likely do not stand in one order.
+_FEWEST = 20
 
 
 def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
@@ -40,6 +42,27 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
             "members, which are equally likely",
             f"pass them as {argument.replace('ensemble', 'quantiles')}=..., with levels=[...] "
             "unless names say them, or rename them if they are members",
+        )
+
+
+def warn_of_one_order(values: Floats, argument: str, held: Held) -> None:
+    """Say so where members under words of their own stand in one order in each of many rows.
+
+    Members that are numbered may have been sorted.
+    """
+    names = held.columns or ()
+    if len(names) < 2 or len(values) < _FEWEST:
+        return
+    if any(None not in each for each in _numbers(names)):
+        return
+    steps = np.diff(values[:, np.argsort(values[0], kind="stable")], axis=1)
+    if (steps > 0).all():
+        quantiles = argument.replace("ensemble", "quantiles")
+        warn(
+            f"Columns {some_names(names)} of {argument} stand in one order in each of "
+            f"{len(values)} rows, as quantiles or scenarios do, and are taken for members, which "
+            f"are equally likely. Pass them as {quantiles}=..., with levels=[...], if they are "
+            "quantiles; number them if they are members that were sorted."
         )
 
 

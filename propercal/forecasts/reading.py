@@ -28,7 +28,12 @@ from propercal._data.predictions.other_rows import doubt_outcomes, have_index_of
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
-from propercal.forecasts.level_names import check_no_quantiles, named_levels, per_cent_beside
+from propercal.forecasts.level_names import (
+    check_no_quantiles,
+    named_levels,
+    per_cent_beside,
+    warn_of_one_order,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -165,6 +170,7 @@ def _read(
         members, cumulated = _of_quantiles(members, held.proba, levels, keep, argument)
     else:
         check_no_quantiles(members[keep], argument, held.proba)
+        warn_of_one_order(members[keep], argument, held.proba)
         members, cumulated = np.sort(members, axis=1), np.linspace(0.0, 1.0, members.shape[1] + 1)
     return Forecasts(
         members[keep],

@@ -175,7 +175,31 @@ def test_names_of_quantiles_are_none_of_members(names: str) -> None:
 @pytest.mark.parametrize("names", ["m1|m2|m3|m4|m5", "l1|l2|l3|l4|l5", "q|r|s|t|u", "m_0_1|m_0_2|m_0_3|m_1_1|m_1_2", "low|mid|high|a|b", "p1|p2|p3|p4|p5", "up|down|left|right|fit", "m_k|m_l|m_t|m_v|m_w", "q1|q2|q3|q4|q5"])
 def test_other_names_are_of_members(names: str) -> None:
     pd = pytest.importorskip("pandas")
-    assert same(crps_decomposition(Y, pd.DataFrame(Q, columns=names.split("|"))), crps_decomposition(Y, Q))
+    in_any_order = np.random.default_rng(0).permuted(Q, axis=1)
+    assert same(crps_decomposition(Y, pd.DataFrame(in_any_order, columns=names.split("|"))), crps_decomposition(Y, Q))
+
+
+@pytest.mark.parametrize("names", ["pessimistic|expected|optimistic", "low|mid|high", "bear|base|bull", "left|mid|right"])
+def test_members_in_one_order_are_doubted_unless_numbered(names: str) -> None:
+    """Of m equally likely ones n rows are in one order with a chance of m!^(1 − n)."""
+    pd = pytest.importorskip("pandas")
+    for order in ([0, 1, 2], [2, 0, 1]):
+        table = pd.DataFrame(Q[:, order], columns=names.split("|"))
+        with pytest.warns(UserWarning, match=r"^Columns \[.*\] of ensemble stand in one order in each of \d+ rows.*quantiles=\.\.\., with levels="):
+            found = crps_decomposition(Y, table)
+        assert same(found, crps_decomposition(Y, Q[:, :3]))
+        assert same(crps_decomposition(Y, table.set_axis(["m1", "m2", "m3"], axis=1)), found)
+    crps_decomposition(Y[:19], table[:19])
+    mixed = table.copy()
+    mixed.iloc[0] = mixed.iloc[0, ::-1].to_numpy()
+    crps_decomposition(Y, mixed)
+
+
+@pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr"])
+def test_what_is_said_of_a_forecast_is_no_member(name: str) -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=rf"^ensemble = a column named '{name}': expected columns of members alone; drop it"):
+        crps_decomposition(Y, pd.DataFrame(Q[:, :2], columns=["fit", name]))
 
 
 def test_levels_in_per_cent() -> None:

@@ -42,6 +42,8 @@ _OF_ROWS = _OF_SAMPLING | {
 }
 #: Words of what is computed of a distribution, beside statistics, which are no quantiles either.
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
+#: Words of what a statistic beside them is of: se.fit, prediction_sd.
+_OF_STATISTICS = {"standard", "fit", "fitted", "pred", "predicted", "prediction", "predictions"}
 #: Words of quantiles, and of the ends of intervals.
 _QUANTILES = {"q", "ql", "quantile", "quantiles", "percentile", "tau", "median"}
 _ENDS = {"lwr", "upr", "lcl", "ucl", "lci", "uci", "lb", "ub", "lbound", "ubound"}
@@ -55,7 +57,7 @@ _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 #: What names say that columns are not, and words that none of them consists of.
 _NONE_OF = {
     "activations": (LABELS | _OF_SAMPLING, set[str]()),
-    "members": (_OUTCOMES | _OF_ROWS, STATISTICS | _ORDER_STATISTICS),
+    "members": (_OUTCOMES | _OF_ROWS, STATISTICS | _ORDER_STATISTICS | {"error"}),
     "quantiles": (_OUTCOMES | _OF_ROWS, STATISTICS),
 }
 
@@ -151,7 +153,8 @@ def _is_another_thing(name: object, what: str) -> bool:
         return False
     names, words = _NONE_OF[what]
     said = set(content(name) or tokens(name)) - _OF_FORECASTS
-    return _bare(name) in names or bool(said and said <= words)
+    told = bool(said & words) and said <= words | _OF_STATISTICS
+    return _bare(name) in names or told
 
 
 def _bare(name: str) -> str:
