@@ -158,7 +158,9 @@ class Doubts:
 
         `listed` says that the caller lists the classes of columns.
         """
-        ranks = self._ranks()
+        # Sums tell the order of other columns beside that of the class alone, which may be listed
+        # wrongly.
+        ranks = None if listed else self._ranks()
         if ranks is not None and warn_of_ranks(ranks, called):
             return True
         occurring = np.flatnonzero(self.counts)
