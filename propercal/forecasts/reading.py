@@ -25,6 +25,7 @@ from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.reading import Names, not_real, read_numpy
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.other_rows import doubt_outcomes, have_index_of_one
+from propercal._data.predictions.unrelated import doubt_relation_of_outcomes
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
@@ -164,8 +165,9 @@ def _read(
     if len(keep) < 2:
         raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
     _warn_of_outcomes(members[keep], outcome[keep], argument, held.proba, names)
-    if have_index_of_one(held.labels, held.proba):
-        doubt_outcomes(members, outcome, held, names)
+    one_has_index = have_index_of_one(held.labels, held.proba)
+    if not (one_has_index and doubt_outcomes(members, outcome, held, names)):
+        doubt_relation_of_outcomes(members[keep], outcome[keep], names)
     if kind == QUANTILES:
         members, cumulated = _of_quantiles(members, held.proba, levels, keep, argument)
     else:

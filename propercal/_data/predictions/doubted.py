@@ -36,6 +36,7 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._data.predictions.unrelated import doubt_relation
 from propercal._data.words.messages import held_warnings
 from propercal._data.words.of_choice import say_right, says_no_class
 from propercal._typing import Array
@@ -63,7 +64,9 @@ def doubt(
     with held_warnings() if of_chunk else nullcontext():
         said = _doubt_columns(values, classes, used, held, names)
     if rows and not said:
-        doubt_rows(values[1:], classes, used, held, names)
+        said = doubt_rows(values[1:], classes, used, held, names)
+    if not (said or of_chunk):
+        _doubt_relation(values[1:], classes, used, names)
 
 
 def _doubt_columns(
@@ -104,6 +107,16 @@ def _doubt_columns(
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     return said or _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
+
+
+def _doubt_relation(
+    both: tuple[Array, Array | None], classes: Classes, used: Used, names: Names
+) -> None:
+    """Warn where predictions of one class a row tell nothing of the labels."""
+    log_prob, log_rest = both
+    if log_rest is None and classes.codes is not None:
+        rows = slice(None) if used is None else used
+        doubt_relation(to_numpy(log_prob)[rows], classes.codes[rows], names)
 
 
 def _are_one_another(

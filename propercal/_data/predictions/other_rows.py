@@ -59,8 +59,8 @@ def doubt_rows(
     used: npt.NDArray[np.bool_] | None,
     sides: tuple[Held, Held, Held | None],
     called: Names,
-) -> None:
-    """Warn where rows of which one side has an index are rather in the order of that.
+) -> bool:
+    """Warn, and tell, where rows of which one side has an index are rather in the order of that.
 
     `both` are the logarithms of predictions, and, of columns that are separate, those of what is
     left of 1; `sides` are labels, predictions, and weights or groups.
@@ -74,13 +74,13 @@ def doubt_rows(
         own = _log_likelihood(values, classes, rows, rows)
         return evidence_of(_log_likelihood(values, classes, rows, labels) - own, tried=tried)
 
-    warn_of_order(sides, len(both[0]), nats_of, called, "labels are")
+    return warn_of_order(sides, len(both[0]), nats_of, called, "labels are")
 
 
 def doubt_outcomes(
     members: Floats, outcome: Floats, sides: tuple[Held, Held, Held | None], called: Names
-) -> None:
-    """Warn as above of outcomes, by their distance from the mean of members (n, m).
+) -> bool:
+    """Warn, and tell, as above of outcomes, by their distance from the mean of members (n, m).
 
     Of a normal distribution of any one spread, n / 2 times the logarithm of the ratio of both sums
     of squares is by how many nats outcomes are more probable in another order.
@@ -97,7 +97,7 @@ def doubt_outcomes(
         total = len(own[fit]) / 2 * log(squares[0] / squares[1])
         return beyond_chance(total, better, worse, tried=tried)
 
-    warn_of_order(sides, len(centre), nats_of, called, "outcomes are")
+    return warn_of_order(sides, len(centre), nats_of, called, "outcomes are")
 
 
 def warn_of_order(
@@ -106,14 +106,15 @@ def warn_of_order(
     nats_of: Callable[[Order, Order, float], float],
     called: Names,
     what: str,
-) -> None:
-    """Warn where `nats_of` predictions and labels of some rows says that one index sorts them."""
+) -> bool:
+    """Warn, and tell, where `nats_of` predictions and labels of rows says that an index sorts them.
+    """
     labels, proba, weight = sides
     held, other = (labels, called.proba) if _says(labels) else (proba, called.labels)
     orders = [*orders_of(held), *_order_of(weight, held, other, called)]
     found = [each for each in orders if len(each.order) == n]
     if not found:
-        return
+        return False
     in_place, tried = np.arange(n), log(len(found))
     pairs = [(x.order, in_place) if held is proba else (in_place, x.order) for x in found]
     evidence = [nats_of(rows, others, tried) for rows, others in pairs]
@@ -126,6 +127,7 @@ def warn_of_order(
             f"by side, though by {called.proba} {what} e^{nats:.0f} times as probable if "
             f"{mine} is {best.what}. {best.how}."
         )
+    return bool(nats)
 
 
 def _order_of(weight: Held | None, held: Held, other: str, called: Names) -> list[Sorted]:

@@ -1,0 +1,78 @@
+r"""Predictions that tell nothing of the labels: of a model without use, or of other rows.
+
+Where both sides lost the names of their rows, and one of them its order, no name tells. But then
+labels are no more probable than those of other rows would be. With logarithms l of predictions, d
+their deviations from the mean of each column, and shares s of the labels, what own rows gain,
+
+.. math:: \sum_h d_{h y_h}, \qquad \text{has the variance} \quad
+    \frac{n}{n - 1} \sum_h \Big( \sum_i s_i d_{hi}^2 - \big( \sum_i s_i d_{hi} \big)^2 \Big)
+
+over all orders of the labels (Hoeffding, 1951), and a mean of 0. If predictions were calibrated it
+would be Σ p d. Where that is many standard deviations, and what is seen next to none, it is said.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.classes.other_readings import FLOOR
+from propercal._data.inputs.reading import Names
+from propercal._data.words.messages import warn
+
+Floats = npt.NDArray[np.floating[Any]]
+
+#: Standard deviations that calibrated predictions gain at least, and what is seen at most.
+_EXPECTED, _SEEN = 8.0, 2.0
+_NOISE = 1e-9
+
+
+def doubt_relation(log_prob: Floats, label: npt.NDArray[np.int64], called: Names) -> bool:
+    """Warn, and tell, where predictions (n, k) tell nothing of labels (n,)."""
+    seen, expected = gain_of_own_rows(log_prob, label)
+    return _warn(seen, expected, len(label), called, "labels are no more probable")
+
+
+def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Return what is seen, and what it would be if calibrated, in standard deviations."""
+    n = len(label)
+    logs = np.maximum(log_prob, FLOOR)
+    away = logs - logs.mean(axis=0)
+    share = np.bincount(label, minlength=logs.shape[1]) / n
+    mean = away @ share
+    variance = float(((away * away) @ share - mean * mean).sum()) * n / max(n - 1, 1)
+    if variance <= _NOISE * n:
+        return 0.0, 0.0
+    of_labels = float(np.take_along_axis(away, label[:, None], axis=1).sum())
+    return of_labels / sqrt(variance), float((np.exp(logs) * away).sum()) / sqrt(variance)
+
+
+def doubt_relation_of_outcomes(members: Floats, outcome: Floats, called: Names) -> bool:
+    """Warn, and tell, where the mean of members (n, m) tells nothing of outcomes (n,).
+
+    That is their covariance, which is the variance of the mean if forecasts are calibrated.
+    """
+    centre, n = members.mean(axis=1), len(outcome)
+    spread, total = float(centre.std()), float(outcome.std())
+    if spread * total <= _NOISE * float(np.abs(centre).max() * np.abs(outcome).max()):
+        return False
+    correlation = float(((centre - centre.mean()) * (outcome - outcome.mean())).mean())
+    seen, expected = correlation / (spread * total), spread / total
+    error = 1 / sqrt(n - 1)
+    return _warn(seen / error, expected / error, n, called, "outcomes are no nearer to forecasts")
+
+
+def _warn(seen: float, expected: float, n: int, called: Names, what: str) -> bool:
+    """Say so, and tell, if next to none is seen of many standard deviations."""
+    if expected < _EXPECTED or seen > _SEEN:
+        return False
+    warn(
+        f"{called.proba} tells nothing of {called.labels}, as far as {n} rows show: {what} than "
+        f"if those of all rows were shuffled, though they would be by {expected:.0f} standard "
+        f"deviations if {called.proba} were calibrated. Join both by an id if rows of one of them "
+        "stand in another order, or belong to other data."
+    )
+    return True

@@ -1,0 +1,88 @@
+"""Predictions that tell nothing of the labels, as those of other rows do, are doubted.
+
+Source: the moments of Σ a_{h π(h)} over all orders π (Hoeffding 1951, doi:10.1214/aoms/1177729698).
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from propercal import calibration_test, crps_decomposition, decompose, expected_calibration_error, paired_difference
+from propercal._data.predictions.unrelated import gain_of_own_rows
+
+OPTIONS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+MESSAGE = r"^{} tells nothing of y_true, as far as 200 rows show: .*Join both by an id"
+
+
+def sample(n: int = 200, k: int = 3, concentration: float = 0.5, seed: int = 0) -> tuple[Any, Any, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet([concentration] * k, n)
+    return (rng.random((n, 1)) > proba.cumsum(axis=1)[:, :-1]).sum(axis=1), proba, rng
+
+
+def test_its_moments_are_those_over_all_orders() -> None:
+    label, proba, _ = sample(6, 3, 2.0)
+    logs = np.log(proba)
+    sums = np.array([logs[range(6), list(order)].sum() for order in permutations(label)])
+    seen, expected = gain_of_own_rows(logs, label)
+    assert seen == pytest.approx((logs[range(6), label].sum() - sums.mean()) / sums.std(), rel=1e-9)
+    # The mean gain of labels that are drawn from the predictions, each with the shares of these.
+    assert expected == pytest.approx((proba * (logs - logs.mean(axis=0))).sum() / sums.std(), rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_labels_in_another_order_are_told_by_every_reader(k: int) -> None:
+    label, proba, rng = sample(k=k)
+    moved = rng.permutation(label)
+    right, wrong = (((proba - np.eye(k)[each]) ** 2).sum(axis=1).mean() for each in (label, moved))
+    assert decompose(label, proba, **OPTIONS).risk == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=MESSAGE.format("y_proba")):
+        assert decompose(moved, proba, **OPTIONS).risk == pytest.approx(wrong, rel=1e-12)
+    for call in (lambda: calibration_test(moved, proba, n_resamples=19), lambda: expected_calibration_error(moved, proba)):
+        with pytest.warns(UserWarning, match=MESSAGE.format("y_proba")):
+            call()
+    with pytest.warns(UserWarning, match=MESSAGE.format("y_proba_b")):
+        paired_difference(label, proba, rng.permutation(proba), generator="brier", term="risk")
+    with pytest.warns(UserWarning, match=MESSAGE.format("y_proba")):
+        decompose(moved, np.log(proba), from_logits=True, **OPTIONS)
+    if k == 2:
+        with pytest.warns(UserWarning, match=MESSAGE.format("y_proba")):
+            decompose(moved, proba[:, 1], **OPTIONS)
+    weight = np.concatenate([np.ones(200), np.zeros(200)])
+    with pytest.warns(UserWarning, match=MESSAGE.format("y_proba")):
+        decompose(np.concatenate([moved, label]), np.concatenate([proba, proba]), sample_weight=weight, **OPTIONS)
+
+
+def test_models_that_know_something_are_not_doubted_and_uncertain_ones_neither() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(30):
+            for concentration in (0.1, 0.5, 3.0):
+                label, proba, rng = sample(concentration=concentration, seed=seed)
+                for power in (0.3, 1.0, 3.0):
+                    other = np.maximum(proba, 1e-12) ** power
+                    gain_of = other / other.sum(axis=1, keepdims=True)
+                    seen, expected = gain_of_own_rows(np.log(gain_of), label)
+                    assert seen > 2 or expected < 8
+        # Of a model that hardly says anything shuffled rows cannot be told.
+        label, proba, rng = sample(concentration=200.0)
+        decompose(rng.permutation(label), proba, **OPTIONS)
+        # A constant prediction says as much of each row.
+        decompose(label, np.full((200, 3), 1 / 3), **OPTIONS)
+
+
+def test_outcomes_in_another_order_are_told() -> None:
+    rng = np.random.default_rng(1)
+    centre = rng.normal(size=200)
+    outcome, members = centre + 0.3 * rng.normal(size=200), centre[:, None] + 0.3 * rng.normal(size=(200, 5))
+    crps_decomposition(outcome, members)
+    for options in ({"ensemble": members}, {"quantiles": np.sort(members, axis=1), "levels": [0.1, 0.3, 0.5, 0.7, 0.9]}):
+        with pytest.warns(UserWarning, match=MESSAGE.format(next(iter(options)))):
+            crps_decomposition(rng.permutation(outcome), **options)  # type: ignore[arg-type]
+    # A forecast without skill that is calibrated says the same of each row.
+    crps_decomposition(rng.normal(size=200), rng.normal(size=(200, 5)))
