@@ -51,7 +51,7 @@ _BEGINS = re.compile(rf"(^|: )(?!labels)({_NAMES}) = ({_VALUE})?")
 _CALLED = re.compile(rf"\b({_NAMES})=({_VALUE})?")
 #: Names that are no words of English, but for those that a file gives to its columns.
 _WITH_UNDERSCORE = "|".join(name for name in (*FLAGS, *DATA) if "_" in name)
-_UNDERSCORED = re.compile(rf"(?<!['\"])\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\s*\()")
+_UNDERSCORED = re.compile(rf"(?<!['\"])(?<!--drop )\b({_WITH_UNDERSCORE})\b(?!['\"]|\s*[=(]\s*\()")
 #: Labels that count columns otherwise name them, in a file.
 _COUNTED = re.compile(r"Pass labels=list\(range\(.*\.$")
 #: What says which column is of which class; labels that count the columns of a table otherwise do.

@@ -75,6 +75,21 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"percentages(?: or counts, it seems\.|, though from_logits)",
+        (
+            "Predictions seem to be percentages or counts, and were read as if they were on the "
+            "scale of logits. Then every number here is wrong: divide them by what is certain."
+        ),
+    ),
+    (
+        r"tells nothing of \S+, as far as (?P<n>\d+) rows show",
+        (
+            "What happened has nothing to do with the predictions, as far as {n} rows show. The "
+            "model is of no use, or predictions and outcomes belong to different rows: then every "
+            "number here is wrong."
+        ),
+    ),
+    (
         r"stand in two orders: read as those of the classes",
         (
             "Columns of predictions seem to stand in one order in some of the data, and in another "

@@ -45,7 +45,7 @@ from propercal.sketch.class_order import (
 )
 from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_names
 from propercal.sketch.convention import Convention
-from propercal.sketch.doubts import doubts_after
+from propercal.sketch.doubts import Doubts, doubts_after
 from propercal.sketch.occurred import ruled_out
 
 
@@ -122,17 +122,9 @@ def read_rows(
     if not from_logits and reading.separate is not True:
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
-    known = n_columns < 2 or reading.names is not None
     unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     by_order = labels is None and _is_set_beside(held.labels, marked)
-    doubts = doubts_after(
-        reading.doubts,
-        rows,
-        known=known,
-        first=proba.first,
-        by_order=by_order,
-        listed=said and _are_listed(rows, proba),
-    )
+    doubts = _doubts_after(reading, rows, proba, said=said, by_order=by_order)
     empty = ruled_out(reading.ruled_out, rows, columns, held.labels)
     settled = reading._replace(
         columns=columns, unnamed=unnamed, doubts=doubts, ruled_out=empty
@@ -148,11 +140,21 @@ def read_rows(
     return rows, settled, None if weight is None else weight[rows.rows]
 
 
-def _are_listed(rows: Predictions, proba: Held) -> bool:
-    """Tell whether no name bears out which classes the caller lists, or says, of the columns."""
-    if 1 in (proba.values.ndim, *proba.values.shape[1:]):
-        return not proba.first and leaves_class(rows.classes, proba.name)
-    return rows.classes.listed
+def _doubts_after(
+    reading: Convention, rows: Predictions, proba: Held, *, said: bool, by_order: bool
+) -> Doubts | None:
+    """Return what is doubted after rows; `said` where the caller lists classes, or says one."""
+    single = 1 in (proba.values.ndim, *proba.values.shape[1:])
+    # No name bears out what the caller says.
+    unnamed = leaves_class(rows.classes, proba.name) if single else rows.classes.listed
+    return doubts_after(
+        reading.doubts,
+        rows,
+        known=single or reading.names is not None,
+        first=proba.first,
+        by_order=by_order,
+        listed=said and unnamed and not (single and proba.first),
+    )
 
 
 def _of_another_class(name: Any, names: list[Any], reading: Convention) -> ValueError:

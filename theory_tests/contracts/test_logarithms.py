@@ -111,3 +111,36 @@ def test_words() -> None:
     assert not any(map(says_no_class, ("fraud", "p_fraud", "positive", "p_yes")))
     assert say_right("is_correct")
     assert not say_right(None, "label", "fraud")
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("total", [100, 1000, 7.5])
+def test_rows_that_sum_to_one_number_are_shares(k: int, total: float) -> None:
+    """Percentages, votes of trees, counts of neighbours: no logits have such sums by chance."""
+    rng = np.random.default_rng(5)
+    proba = rng.dirichlet([2.0] * k, 60)
+    label = (rng.random((60, 1)) > proba.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    right = float(((proba - np.eye(k)[label]) ** 2).sum(axis=1).mean())
+    with pytest.warns(UserWarning, match=rf"no value below 0, and rows that sum to {total:g}, though from_logits=True.* divide them by {total:g}, and leave"):
+        risk(label, proba * total, from_logits=True, notion="canonical")
+    assert risk(label, proba, notion="canonical") == pytest.approx(right, rel=1e-12)
+    with pytest.raises(ValueError, match=r"(divide y_proba by 100 if these are percentages; )?pass from_logits=True if these are logits"):
+        risk(label, proba * total, notion="canonical")
+    # Logits none of which is below 0 sum to many numbers.
+    logits = np.log(proba) - np.log(proba).min() + 1
+    assert risk(label, logits, from_logits=True, notion="canonical") == pytest.approx(right, rel=1e-9)
+
+
+def test_percentages_of_one_column_are_told_by_labels() -> None:
+    rng = np.random.default_rng(6)
+    score = rng.beta(1, 2, 200)
+    occurred = (rng.random(200) < score).astype(int)
+    with pytest.warns(UserWarning, match=r"no value below 0 or above 100, and labels are e\^\d+ times as probable if they are percentages.* divide them by 100"):
+        risk(occurred, 100 * score, from_logits=True)
+    with pytest.raises(ValueError, match=r"divide y_proba by 100 if these are percentages; pass from_logits=True"):
+        risk(occurred, 100 * score)
+    # Logits of events that are mostly likely, as they are and too large.
+    logits = rng.uniform(0, 4, 200)
+    likely = (rng.random(200) < 1 / (1 + np.exp(-logits))).astype(int)
+    for scale in (1, 2, 5):
+        risk(likely, scale * logits, from_logits=True)

@@ -83,6 +83,6 @@ def test_outcomes_in_another_order_are_told() -> None:
     crps_decomposition(outcome, members)
     for options in ({"ensemble": members}, {"quantiles": np.sort(members, axis=1), "levels": [0.1, 0.3, 0.5, 0.7, 0.9]}):
         with pytest.warns(UserWarning, match=MESSAGE.format(next(iter(options)))):
-            crps_decomposition(rng.permutation(outcome), **options)  # type: ignore[arg-type]
+            crps_decomposition(rng.permutation(outcome), **options)
     # A forecast without skill that is calibrated says the same of each row.
     crps_decomposition(rng.normal(size=200), rng.normal(size=(200, 5)))

@@ -37,6 +37,8 @@ _NEAR, _NEAR_ROWS, _SPREAD = 0.1, 12, 0.2
 #: Of a shift of logits.
 _LARGEST_SHIFT = 50.0
 _CERTAIN = 1e-6
+#: What is certain, of percentages.
+_CENT = 100.0
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
@@ -70,8 +72,11 @@ def check_logits_by_values(
         _warn_of_logarithms(to_numpy(values), classes, names)
     elif not sigmoid and most <= 0:
         _warn_of_base(values, dtype, names)
+    elif sigmoid and least >= 0 and 1 < most <= _CENT:
+        _warn_of_percentages(to_numpy(values), classes, names)
     elif not sigmoid and least >= 0:
         _check_sign(values, dtype, names)
+        _warn_of_shares(to_numpy(values), dtype, names)
     if least < 0 or most > 1:
         return
     found = "rows between 0 and 1 that sum to 1"
@@ -118,6 +123,33 @@ def _check_sign(values: Array, dtype: Any, names: Names) -> None:
             )
 
 
+def _warn_of_shares(values: Floats, dtype: Any, names: Names) -> None:
+    """Say so if rows of logits, none of which is below 0, are shares: all sum to one number."""
+    sums = values.sum(axis=1)
+    total = float(sums.mean())
+    # One large number beside zeros says a class that is certain.
+    certain = (np.count_nonzero(values, axis=1) <= 1).all()
+    if len(sums) < _MANY or certain or total <= 1 + rounding(dtype):
+        return
+    if np.abs(sums - total).max() <= rounding(dtype) * total:
+        warn(
+            f"{names.proba} has no value below 0, and rows that sum to {total:.6g}, "
+            "though from_logits=True says that they are logits: percentages or counts, it seems. "
+            f"If they are, divide them by {total:.6g}, and leave from_logits out."
+        )
+
+
+def _warn_of_percentages(values: Floats, classes: Classes, names: Names) -> None:
+    """Say so if columns of a sigmoid, none of which is below 0, are rather percentages."""
+    nats = _evidence(values, np.log(np.maximum(values / _CENT, 1e-10)), classes)
+    if nats >= LEAST:
+        warn(
+            f"{names.proba} has no value below 0 or above 100, and labels are e^{nats:.0f} times "
+            "as probable if they are percentages, though from_logits=True says that they are "
+            "logits. If they are percentages, divide them by 100, and leave from_logits out."
+        )
+
+
 def _sum_to_1(logs: Array, dtype: Any) -> bool:
     xp = namespace(logs)
     deviation = xp.abs(xp.sum(xp.exp(logs), axis=1) - 1)
@@ -130,7 +162,7 @@ def _warn_of_logarithms(values: Floats, classes: Classes, names: Names) -> None:
     if near >= _NEAR_ROWS and values.std(where=np.isfinite(values)) >= _SPREAD:
         though = f"no value above 0, and {near} between {-_NEAR} and 0, where logits do not end"
     else:
-        nats = _evidence_of_logarithms(values, classes)
+        nats = _evidence(values, values, classes)
         if nats < LEAST:
             return
         though = f"no value above 0, and labels are e^{nats:.0f} times as probable by exp(x)"
@@ -141,8 +173,8 @@ def _warn_of_logarithms(values: Floats, classes: Classes, names: Names) -> None:
     )
 
 
-def _evidence_of_logarithms(values: Floats, classes: Classes) -> float:
-    """Return how many nats more probable labels are by exp(x) than by any shift of logits."""
+def _evidence(values: Floats, logs: Floats, classes: Classes) -> float:
+    """Return how many nats more probable labels are by exp(logs) than by any shift of logits."""
     if values.shape[1] == 1:
         if classes.codes is None:
             return 0.0
@@ -153,10 +185,10 @@ def _evidence_of_logarithms(values: Floats, classes: Classes) -> float:
         occurred = classes.indicator
     if len(values) < _MANY or len(occurred) != len(values) or not np.isfinite(values).all():
         return 0.0
-    return sum(_gain(values[:, j], occurred[:, j]) for j in range(values.shape[1]))
+    return sum(_gain(values[:, j], logs[:, j], occurred[:, j]) for j in range(values.shape[1]))
 
 
-def _gain(x: Floats, occurred: npt.NDArray[np.bool_]) -> float:
+def _gain(x: Floats, log_prob: Floats, occurred: npt.NDArray[np.bool_]) -> float:
     from scipy.optimize import brentq
     from scipy.special import expit, log_expit
 
@@ -166,6 +198,6 @@ def _gain(x: Floats, occurred: npt.NDArray[np.bool_]) -> float:
         return 0.0
     wide = _LARGEST_SHIFT + float(np.abs(x).max())
     shift = brentq(lambda b: float(expit(x + b).sum()) - n, -wide, wide)
-    prob = np.minimum(np.exp(x), 1 - math.exp(-10))
-    own = np.where(occurred, x, np.log1p(-prob))
+    prob = np.minimum(np.exp(log_prob), 1 - math.exp(-10))
+    own = np.where(occurred, log_prob, np.log1p(-prob))
     return float((own - log_expit(np.where(occurred, x + shift, -x - shift))).sum())

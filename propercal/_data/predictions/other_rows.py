@@ -107,8 +107,7 @@ def warn_of_order(
     called: Names,
     what: str,
 ) -> bool:
-    """Warn, and tell, where `nats_of` predictions and labels of rows says that an index sorts them.
-    """
+    """Warn, and tell, where `nats_of` predictions and labels says that an index sorts rows."""
     labels, proba, weight = sides
     held, other = (labels, called.proba) if _says(labels) else (proba, called.labels)
     orders = [*orders_of(held), *_order_of(weight, held, other, called)]
@@ -168,6 +167,7 @@ def _parts_of(held: Held) -> Iterator[tuple[str, str, Any]]:
     if index is not None and index.nlevels == 1:
         yield "its index", "Call .sort_index() on it", index
     elif index is not None:
+        yield "its index", "Call .sort_index() on it", index
         for i, name in enumerate(index.names):
             level = i if name is None else name
             how = f"Call .sort_index(level={level!r}) on it"
@@ -179,7 +179,9 @@ def _parts_of(held: Held) -> Iterator[tuple[str, str, Any]]:
 def _orders_of(index: Any, what: str, how: str) -> Iterator[tuple[Order, str, str]]:
     try:
         if not index.is_monotonic_increasing:
-            order = np.asarray(index.argsort(kind="stable"))
+            # Of several levels pandas has no stable sort.
+            several = index.nlevels > 1
+            order = np.asarray(index.argsort() if several else index.argsort(kind="stable"))
             yield order, what, how if index.is_unique else how.replace("()", '(kind="stable")')
     except (TypeError, ArithmeticError):
         # Values that have no order, as a Decimal NaN, or are not hashable.

@@ -132,7 +132,11 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names, proba: Hel
 def _of_no_probabilities(values: Array, names: Names) -> str:
     """Say what to do with logits, or with logarithms of probabilities, that one column may hold."""
     fix = "pass from_logits=True if these are logits"
-    if values.shape[1] == 1 and to_numpy(namespace(values).max(values)) <= 0:
+    xp = namespace(values)
+    least, most = (float(to_numpy(of(values))) for of in (xp.min, xp.max))
+    if least >= 0 and most <= 100:
+        fix = f"divide {names.proba} by 100 if these are percentages; {fix}"
+    if values.shape[1] == 1 and most <= 0:
         fix += f"; pass numpy.exp({names.proba}) if they are logarithms of probabilities"
     return fix
 
