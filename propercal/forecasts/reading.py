@@ -29,6 +29,7 @@ from propercal._data.predictions.unrelated import doubt_relation_of_outcomes
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
+from propercal.forecasts.codes import warn_of_codes
 from propercal.forecasts.level_names import (
     check_no_quantiles,
     named_levels,
@@ -162,6 +163,8 @@ def _read(
     keep = np.arange(n) if counted is None else to_numpy(counted)
     _check_finite(members[keep], argument, held.proba, keep)
     _check_finite(outcome[keep, None], names.labels, held.labels, keep)
+    warn_of_codes(members[keep], argument, held.proba, keep)
+    warn_of_codes(outcome[keep, None], names.labels, held.labels, keep)
     if len(keep) < 2:
         raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
     _warn_of_outcomes(members[keep], outcome[keep], argument, held.proba, names)

@@ -82,6 +82,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"^groups hold .* are made by what occurred",
+        (
+            "Groups were made by what happened. Within such a group every model is off, so that "
+            "nothing follows for calibration: take groups that were known before."
+        ),
+    ),
+    (
+        r"tells nothing of \S+, but the contrary, as far as (?P<n>\d+) rows show",
+        (
+            "What happened is the contrary of what was predicted, as far as {n} rows show. It is "
+            "likely that the predictions are those of another outcome than their name says."
+        ),
+    ),
+    (
         r"tells nothing of \S+, as far as (?P<n>\d+) rows show",
         (
             "What happened has nothing to do with the predictions, as far as {n} rows show. The "

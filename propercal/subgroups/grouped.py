@@ -31,6 +31,7 @@ from propercal.generators.registry import GeneratorLike, as_generators
 from propercal.inference.calibration_test import check_resamples
 from propercal.methods import Debiased, MethodLike, Risk, Settings, as_method, with_settings
 from propercal.result import Decomposition
+from propercal.subgroups.by_outcome import warn_of_outcomes
 from propercal.subgroups.membership import Membership, collected_beside, read_membership
 from propercal.subgroups.result import GroupDecomposition, Part
 from propercal.subgroups.worst import worst_group_test
@@ -194,6 +195,7 @@ def decompose_groups(
     layout = Layout(class_axis, class_dim, sample_dims)
     members = read_membership(groups, y_true, y_proba, sample_weight, predictions, layout, clusters)
     _check_sizes(members, predictions, chosen)
+    warn_of_outcomes(members, predictions)
     predictions = look_for_repetitions(predictions)
     asked = _Asked(predictions, reduction, chosen, generators, level)
     whole, *found = _all(members, asked)

@@ -378,3 +378,22 @@ def test_scores_has_the_same_isotonic_parts_at_a_threshold(threshold: float) -> 
     found = crps_decomposition(1 - event, (threshold < X).astype(float))
     assert found.calibration_error == pytest.approx(np.mean((share - event) ** 2 - (event - regressed) ** 2), rel=1e-9)
     assert found.refinement == pytest.approx(np.mean((event - regressed) ** 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("code", [-9999, -999, 9999, -888, -32768, 1e20, 9.96921e36, float(np.float32(9.969209968386869e36))])
+def test_codes_of_missing_values_are_told(code: float) -> None:
+    rng = np.random.default_rng(4)
+    outcome, members = 280 + rng.normal(size=40), 280 + rng.normal(size=(40, 5))
+    changed, of_members = outcome.copy(), members.copy()
+    changed[3], of_members[7, 2] = code, code
+    with pytest.warns(UserWarning, match=r"^y_true is .* at row 3, which usually stands for a missing value"):
+        crps_decomposition(changed, members)
+    with pytest.warns(UserWarning, match=r"^ensemble is .* at row 7, which usually stands for a missing value"):
+        crps_decomposition(outcome, of_members)
+    weight = np.ones(40)
+    weight[3] = 0
+    found = crps_decomposition(changed, members, sample_weight=weight)
+    assert found.risk == pytest.approx(crps_decomposition(np.delete(outcome, 3), np.delete(members, 3, axis=0)).risk, rel=1e-12)
+    # The same number among others like it is a number.
+    near = code + np.linspace(-100, 100, 41)
+    crps_decomposition(near, near[:, None] + rng.normal(size=(41, 5)))

@@ -86,3 +86,13 @@ def test_outcomes_in_another_order_are_told() -> None:
             crps_decomposition(rng.permutation(outcome), **options)
     # A forecast without skill that is calibrated says the same of each row.
     crps_decomposition(rng.normal(size=200), rng.normal(size=(200, 5)))
+
+
+@pytest.mark.parametrize("name", ["p_1", "model_1", "fold1", "class_1"])
+def test_a_column_that_says_the_contrary_of_its_name_is_told(name: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    label, proba, _ = sample(k=2)
+    right = float(((proba - np.eye(2)[label]) ** 2).sum(axis=1).mean())
+    assert decompose(label, pd.Series(proba[:, 1], name=name), **OPTIONS).risk == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"^y_proba tells nothing of y_true, but the contrary, as far as 200 rows show: labels are less probable"):
+        decompose(label, pd.Series(proba[:, 0], name=name), **OPTIONS)

@@ -33,7 +33,7 @@ _NOISE = 1e-9
 def doubt_relation(log_prob: Floats, label: npt.NDArray[np.int64], called: Names) -> bool:
     """Warn, and tell, where predictions (n, k) tell nothing of labels (n,)."""
     seen, expected = gain_of_own_rows(log_prob, label)
-    return _warn(seen, expected, len(label), called, "labels are no more probable")
+    return _warn(seen, expected, len(label), called, ("labels are", "probable"))
 
 
 def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> tuple[float, float]:
@@ -62,17 +62,24 @@ def doubt_relation_of_outcomes(members: Floats, outcome: Floats, called: Names) 
     correlation = float(((centre - centre.mean()) * (outcome - outcome.mean())).mean())
     seen, expected = correlation / (spread * total), spread / total
     error = 1 / sqrt(n - 1)
-    return _warn(seen / error, expected / error, n, called, "outcomes are no nearer to forecasts")
+    of_outcomes = "outcomes are", "near to forecasts"
+    return _warn(seen / error, expected / error, n, called, of_outcomes)
 
 
-def _warn(seen: float, expected: float, n: int, called: Names, what: str) -> bool:
-    """Say so, and tell, if next to none is seen of many standard deviations."""
+def _warn(seen: float, expected: float, n: int, called: Names, what: tuple[str, str]) -> bool:
+    """Say so, and tell, if next to none is seen of many standard deviations, or the contrary."""
     if expected < _EXPECTED or seen > _SEEN:
         return False
+    contrary, are, near = seen < -_SEEN, *what
+    fix = (
+        "Join both by an id if rows of one of them stand in another order, or belong to other data."
+    )
+    if contrary:
+        fix = "See whether either of them is of another class, or another sign, than its name says."
     warn(
-        f"{called.proba} tells nothing of {called.labels}, as far as {n} rows show: {what} than "
-        f"if those of all rows were shuffled, though they would be by {expected:.0f} standard "
-        f"deviations if {called.proba} were calibrated. Join both by an id if rows of one of them "
-        "stand in another order, or belong to other data."
+        f"{called.proba} tells nothing of {called.labels}{', but the contrary' * contrary}, as far "
+        f"as {n} rows show: {are} {'less' if contrary else 'no more'} {near} than if those of all "
+        f"rows were shuffled, though they would be more so by {expected:.0f} standard deviations "
+        f"if {called.proba} were calibrated. {fix}"
     )
     return True

@@ -1,0 +1,48 @@
+"""Numbers that stand for missing values in archives of forecasts and of what came true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._data.inputs.held import Held
+from propercal._data.words.messages import some_rows, warn
+
+#: Of stations and models, of integers of 16 and 32 bits, and netCDF's own: its fill value is a
+#: number of single precision.
+_CODES = np.array(
+    [
+        *(sign * (10.0**digits - 1) for digits in range(3, 8) for sign in (-1, 1)),
+        *(-(10.0**digits - 1) * 8 / 9 for digits in range(3, 6)),
+        *(-32768.0, 32767.0, -2147483648.0, 2147483647.0, -1e20, 1e20, -1e30, 1e30, 1e36),
+        float(np.float32(9.969209968386869e36)),
+        9.969209968386869e36,
+        9.96921e36,
+    ]
+)
+#: How many times the range of all other values such a number is away from them.
+_FAR = 3.0
+
+
+def warn_of_codes(
+    values: npt.NDArray[np.float64], argument: str, held: Held, rows: npt.NDArray[Any]
+) -> None:
+    """Say so where what usually stands for a missing value is far from all others (n, m)."""
+    are_codes = np.isin(values, _CODES)
+    if not are_codes.any():
+        return
+    others = values[~are_codes]
+    if others.size < 2:
+        return
+    low, high = float(others.min()), float(others.max())
+    away = np.maximum(low - values, values - high)
+    odd = are_codes & (away > _FAR * (high - low)) & (high > low)
+    if odd.any():
+        where = some_rows(held.given(rows[odd.any(axis=1)]))
+        warn(
+            f"{argument} is {values[odd][0]:g} at {where}, which usually stands for a missing "
+            f"value, and is far from all others ({low:.4g} to {high:.4g}). It is read as a number: "
+            "leave such rows out, or give them weight 0, if it does."
+        )
