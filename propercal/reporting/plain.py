@@ -82,6 +82,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"is called per cent, and labels are",
+        (
+            "Predictions are called percentages, and fit what happened far better as such, but "
+            "were read as probabilities. Then every number here is wrong: divide them by 100."
+        ),
+    ),
+    (
         r"^groups hold .* are made by what occurred",
         (
             "Groups were made by what happened. Within such a group every model is off, so that "

@@ -144,3 +144,17 @@ def test_percentages_of_one_column_are_told_by_labels() -> None:
     likely = (rng.random(200) < 1 / (1 + np.exp(-logits))).astype(int)
     for scale in (1, 2, 5):
         risk(likely, scale * logits, from_logits=True)
+
+
+@pytest.mark.parametrize("name", ["risk_pct", "percent", "risk_%", "p (percentage)"])
+def test_percentages_below_1_are_told_by_their_name_and_labels(name: str) -> None:
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    rng = np.random.default_rng(1)
+    rate = rng.uniform(0.0005, 0.009, 3000)
+    occurred = (rng.random(3000) < rate).astype(int)
+    right = float((2 * (rate - occurred) ** 2).mean())
+    with pytest.warns(UserWarning, match=r"^y_proba is called per cent, and labels are e\^\d+ times as probable .* divide it by 100"):
+        risk(occurred, pd.Series(100 * rate, name=name))
+    assert risk(occurred, pd.Series(rate, name=name)) == pytest.approx(right, rel=1e-12)
+    # Of another name they are merely too large.
+    risk(occurred, pd.Series(100 * rate, name="risk"))

@@ -29,6 +29,7 @@ from propercal._data.classes.other_readings import (
     doubt_class,
     doubt_columns,
     doubt_marks,
+    evidence,
     some_rows_of,
 )
 from propercal._data.classes.ranks import doubt_first_choice, doubt_ranks
@@ -37,8 +38,8 @@ from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
 from propercal._data.predictions.unrelated import doubt_relation
-from propercal._data.words.messages import held_warnings
-from propercal._data.words.of_choice import say_right, says_no_class
+from propercal._data.words.messages import held_warnings, warn
+from propercal._data.words.of_choice import say_right, says_no_class, says_percent
 from propercal._typing import Array
 
 Used = npt.NDArray[np.bool_] | None
@@ -106,6 +107,8 @@ def _doubt_columns(
         occurred = classes.codes[rows] == 1
         name = held.proba.name
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
+    if single and log_rest is None and not said and says_percent(held.proba.name):
+        said = _doubt_units(to_numpy(prob)[rows, 1], classes, rows, names)
     return said or _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
 
 
@@ -117,6 +120,20 @@ def _doubt_relation(
     if log_rest is None and classes.codes is not None:
         rows = slice(None) if used is None else used
         doubt_relation(to_numpy(log_prob)[rows], classes.codes[rows], names)
+
+
+def _doubt_units(prob: npt.NDArray[Any], classes: Classes, rows: Any, names: Names) -> bool:
+    """Warn, and tell, where a column that is called per cent is rather that than a probability."""
+    assert classes.codes is not None  # noqa: S101  # of one column
+    occurred = classes.codes[rows] == 1
+    own, other = (np.where(occurred, each, 1 - each) for each in (prob, prob / 100))
+    nats = evidence(own, other)
+    if nats:
+        warn(
+            f"{names.proba} is called per cent, and labels are e^{nats:.0f} times as probable if "
+            "its values are percentages, all of them below 1: divide it by 100 if they are."
+        )
+    return bool(nats)
 
 
 def _are_one_another(

@@ -20,6 +20,7 @@ _LOGARITHMS = {"logprob", "logprobs", "logproba", "logprobability", "logprobabil
 _LOGARITHMS |= {"lprob", "lprobs", "loglikelihood", "loglik"}
 _PROBABILITIES = {"p", "prob", "probs", "proba", "probas", "probability", "probabilities"}
 _PROBABILITIES |= {"likelihood"}
+_PERCENT = {"pct", "percent", "percentage", "perc", "pc"}
 
 
 def say_right(*names: Any) -> bool:
@@ -42,6 +43,11 @@ def says_predicted(name: Any) -> bool:
     said = set() if name is None else set(tokens(name))
     predicted = said & _PREDICTED or said == {"y", "hat"}
     return bool(predicted) and said <= _PREDICTED | _BESIDE | {"hat"}
+
+
+def says_percent(name: Any) -> bool:
+    """Tell whether a name is of percentages, such as risk_pct."""
+    return name is not None and ("%" in str(name) or not _PERCENT.isdisjoint(tokens(name)))
 
 
 def says_logarithm(name: Any) -> bool:
