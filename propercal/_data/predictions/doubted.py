@@ -118,8 +118,22 @@ def _doubt_relation(
     """Warn where predictions of one class a row tell nothing of the labels."""
     log_prob, log_rest = both
     if log_rest is None and classes.codes is not None:
-        rows = slice(None) if used is None else used
-        doubt_relation(to_numpy(log_prob)[rows], classes.codes[rows], names)
+        some = _some_rows(classes.n_samples, int(log_prob.shape[1]), used)
+        label = classes.codes if some is None else classes.codes[some]
+        doubt_relation(to_numpy(_taken(log_prob, some)), label, names)
+
+
+def _some_rows(n: int, k: int, used: Used) -> npt.NDArray[np.intp] | None:
+    """Return as many rows that count as tell enough of k columns; None for all of n."""
+    some = some_rows_of(n if used is None else int(used.sum()), k)
+    if used is None:
+        return some
+    of_all = np.flatnonzero(used)
+    return of_all if some is None else of_all[some]
+
+
+def _taken(values: Array, rows: npt.NDArray[np.intp] | None) -> Array:
+    return values if rows is None else namespace(values).take(values, like(rows, values), axis=0)
 
 
 def _doubt_units(prob: npt.NDArray[Any], classes: Classes, rows: Any, names: Names) -> bool:
@@ -204,14 +218,9 @@ def _doubt_order(
     `turned` are the names of columns in the order in which the caller has them.
     """
     marks = classes.indicator
-    n, k = classes.n_samples, int(log_prob.shape[1])
-    some = some_rows_of(n if used is None else int(used.sum()), k)
-    if some is not None or used is not None:
-        all_rows = np.arange(n) if used is None else np.flatnonzero(used)
-        some = all_rows if some is None else all_rows[some]
-        xp, at = namespace(log_prob), like(some, log_prob)
-        log_prob = xp.take(log_prob, at, axis=0)
-        log_rest = None if log_rest is None else xp.take(log_rest, at, axis=0)
+    some = _some_rows(classes.n_samples, int(log_prob.shape[1]), used)
+    log_prob = _taken(log_prob, some)
+    log_rest = None if log_rest is None else _taken(log_rest, some)
     if log_rest is not None:
         assert marks is not None  # noqa: S101
         own, rest = (np.maximum(to_numpy(each), FLOOR) for each in (log_prob, log_rest))
