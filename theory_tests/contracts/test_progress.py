@@ -192,7 +192,8 @@ import propercal._progress as progress
 progress._LONG, progress._FIRST_LOOK = 0.0, 0.0
 rng = np.random.default_rng(0)
 n = int(sys.argv[1])
-p, y = rng.dirichlet(np.ones(3), n), rng.integers(0, 3, n)
+p = rng.dirichlet(np.ones(3), n)
+y = (rng.random((n, 1)) > p.cumsum(axis=1)[:, :-1]).sum(axis=1)
 print("begun", flush=True)
 propercal.decompose(y, p, method="risk", bandwidth=0.02)
 """
