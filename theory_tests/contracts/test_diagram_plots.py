@@ -193,7 +193,7 @@ NAMED = {
     "scores": lambda: mcb_dsc_plot(Y, {HARD[0]: P, HARD[1]: P**2}),
     "triptych": lambda: triptych(Y, dict.fromkeys([*HARD, "d", "e", "f"], P))[2],
     "simplex": lambda: simplex_arrows(np.array(HARD)[Y3], P3, labels=HARD, bandwidth=0.1),
-    "forest": lambda: forest(decompose_groups(Y3, P3, groups=np.array(HARD)[Y3], method="risk", bandwidth=0.1, n_resamples=9)),
+    "forest": lambda: forest(decompose_groups(Y3, P3, groups=np.array(HARD)[np.roll(Y3, 1)], method="risk", bandwidth=0.1, n_resamples=9)),
 }
 
 

@@ -97,7 +97,7 @@ def test_groups_that_are_nearly_equal_are_told(one: str, other: str, words: str)
         with pytest.warns(UserWarning, match=f"groups has the groups .* which are .*{words}.*: read as two groups"):
             assert n_groups(groups) == n_groups(names) == 20
     with pytest.warns(UserWarning, match="read as two groups"):
-        assert len(decompose_groups(CODES, VALUES, groups=np.where(CODES == 0, one, other), generator="brier").groups) == 2
+        assert len(decompose_groups(CODES, VALUES, groups=np.where(np.arange(len(CODES)) < len(CODES) // 2, one, other), generator="brier").groups) == 2
     # Numbers as such are read so beside text.
     if one == "01":
         mixed = [1 if each == other else each for each in near.tolist()]
