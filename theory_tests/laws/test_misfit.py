@@ -176,16 +176,16 @@ def misfits_found(n: int, draws: int, amplitude: float) -> list[int]:
 
 @pytest.mark.slow
 def test_calibrated_predictions_are_rarely_doubted() -> None:
-    """A level of .1 would allow 6 of 60 samples. Directions overlap: 1 of 120 was seen for the log loss, 3 for Brier's."""
+    """A level of .2 would allow 12 of 60 samples. Directions overlap: 5 were seen for the log loss, 3 for Brier's."""
     assert max(misfits_found(300, 60, 0.0)) <= 5
 
 
 @pytest.mark.slow
 def test_an_oscillation_that_is_missed_in_part_is_mostly_noticed() -> None:
-    """The estimate is half of the truth. Of 40 samples 29 and 22 were noticed, at a level of .01 only 9 and 6."""
+    """The estimate is half of the truth. Of 40 samples 30 and 27 were noticed, at a level of .01 only 9 and 6."""
     log, brier = misfits_found(1000, 40, 0.6)
-    assert log >= 20
-    assert brier >= 14
+    assert log >= 25
+    assert brier >= 22
 
 
 def test_nothing_is_missed_where_recalibrations_follow() -> None:

@@ -15,13 +15,12 @@ from propercal._data.classes.labels import Classes
 from propercal._data.inputs.held import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names, not_real, read_array
 from propercal._data.words.messages import bad_value, some_names, some_rows, warn
+from propercal._data.words.of_choice import says_percent
 from propercal._typing import Array
 
 #: Rows whose sum is further from 1 than this are not probabilities; nearer ones are used with a
 #: warning, unless the dtype's own rounding explains them. So are sums of 0.9 and 1.1 as computed.
 _LARGEST_DEVIATION = 0.1 + 1e-6
-#: Units that labelled arrays may say, of which 100 are certain.
-_PERCENT = {"%", "percent", "per cent", "pct", "percentage"}
 #: Part of what is said of probabilities that are given as logits.
 AS_LOGITS = "though from_logits=True says that they are logits"
 #: Rows whose sums are not all near 1 by chance.
@@ -39,7 +38,7 @@ def read_columns(
 
     Rows that are not `used` are given the numbers of one that is.
     """
-    if proba.units is not None and proba.units.lower() in _PERCENT and not from_logits:
+    if says_percent(proba.units) and not from_logits:
         raise bad_value(
             names.proba,
             f"an array of units {proba.units!r}",

@@ -46,8 +46,10 @@ def says_predicted(name: Any) -> bool:
 
 
 def says_percent(name: Any) -> bool:
-    """Tell whether a name is of percentages, such as risk_pct."""
-    return name is not None and ("%" in str(name) or not _PERCENT.isdisjoint(tokens(name)))
+    """Tell whether a name, or units, are of percentages, such as risk_pct."""
+    said = () if name is None else tokens(name)
+    in_words = ("per", "cent") in pairwise(said)
+    return "%" in str(name) or in_words or not _PERCENT.isdisjoint(said)
 
 
 def says_logarithm(name: Any) -> bool:
