@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from propercal._array import like, namespace
+import numpy as np
+
+from propercal._array import like, namespace, to_numpy
 from propercal._typing import Array
 from propercal.recalibration.families import mixing
 from propercal.recalibration.family import TrainingSets
@@ -15,13 +17,18 @@ from propercal.recalibration.terms import some_points
 
 #: Labels by which the confusions at a level of the gap are drawn to those of all rows.
 _PRIOR = 10.0
+#: Levels of the gap: one for so many rows, but no fewer and no more than these. A jump within a
+#: level is missed, and few rows are confused at all where predictions are confident.
+_ROWS_OF_A_LEVEL = 500
+_LEVELS = (5, 20)
 
 
 def ranked_mixture(train: TrainingSets) -> RankedMixture:
     """Mix the first class, the second and the others, r_i = Σ_j g_j M_ji(g_2 / g_3).
 
     For labels that are those of the runner-up at times, the more often the clearer it is which
-    class that is: M has a value for each fifth of the rows. Other classes keep their ratios.
+    class that is: M has a value for each of 5 to 20 equal parts of the rows. Other classes keep
+    their ratios.
     """
     edges = train.reference.once(ranked_mixture, lambda: _edges(train.reference))
     parts = train.points.terms(_parts)
@@ -81,7 +88,8 @@ def _parts(points: Points) -> _Parts:
 
 def _edges(train: TrainingSets) -> Array:
     gap = train.points.terms(_parts).gap
-    return like(steps(train, gap), gap)
+    n_rows = to_numpy(train.counts).sum() / train.counts.shape[0]
+    return like(steps(train, gap, int(np.clip(n_rows / _ROWS_OF_A_LEVEL, *_LEVELS))), gap)
 
 
 def _by_level(parts: _Parts, edges: Array) -> Array:

@@ -10,8 +10,8 @@ from propercal._typing import Array
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.points import Points
 
-#: Shares of the rows below the steps of what depends on a level: the confidence, or a gap.
-_STEPS = (0.2, 0.4, 0.6, 0.8)
+#: Levels of what depends on the confidence, or on a gap, each with as many rows as the others.
+_LEVELS = 5
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,9 +44,10 @@ def shares(train: TrainingSets) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def steps(train: TrainingSets, level: Array) -> Floats:
-    """Return the levels (n,) of the points below which there are given shares of the rows."""
+def steps(train: TrainingSets, level: Array, levels: int = _LEVELS) -> Floats:
+    """Return the levels (n,) of the points below which there are equal shares of the rows."""
     values = to_numpy(level)
     order = np.argsort(values, kind="stable")
     before = np.cumsum(shares(train)[order])
-    return np.asarray(values[order][np.searchsorted(before, _STEPS).clip(max=len(order) - 1)])
+    below = np.arange(1, levels) / levels
+    return np.asarray(values[order][np.searchsorted(before, below).clip(max=len(order) - 1)])

@@ -12,6 +12,7 @@ import pytest
 
 from propercal._array import log_softmax
 from propercal.recalibration import adaptive, families, logit, top_class
+from propercal.recalibration import ranked_mixture as ranked
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.interacting import LeadingPairs, LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
@@ -143,6 +144,27 @@ def test_confusions_by_rank_are_found_from_the_labels_to_be_expected(monkeypatch
     found = TrainingSets(points, 1e5 * truth[None], True).fit(ranked_mixture)(points)[0]
     np.testing.assert_allclose(found, truth, atol=0.01)
     assert excess(truth, found) < 1e-3 * excess(truth, g)
+
+
+def test_a_jump_near_the_end_of_the_gaps_is_followed_from_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clearest twelfth of the runners-up takes a third of the first class, from rows that are nearly all sure of it."""
+    rng = np.random.default_rng(8)
+    z = 2 * rng.standard_normal((10_000, 6))
+    z[np.arange(10_000), rng.integers(6, size=10_000)] += 9 + 3 * rng.standard_normal(10_000)
+    g = np.exp(log_softmax(z))
+    ordered = np.sort(g, axis=1)
+    gap = np.log(ordered[:, -2] / ordered[:, -3])
+    truth = g.copy()
+    first, second = np.argsort(-g, axis=1)[:, :2].T
+    row = np.flatnonzero(gap > np.quantile(gap, 11 / 12))
+    moved = g[row, first[row]] / 3
+    truth[row, first[row]] -= moved
+    truth[row, second[row]] += moved
+    outcome = drawn(truth, rng)
+    by_rows = excess(truth, fitted(g, outcome, ranked_mixture))
+    monkeypatch.setattr(ranked, "_LEVELS", (5, 5))
+    assert by_rows < 0.5 * excess(truth, fitted(g, outcome, ranked_mixture))
+    assert by_rows < 0.25 * excess(truth, g)
 
 
 def test_classes_of_equal_rank_are_confused_alike() -> None:
