@@ -82,6 +82,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"all values of \S+ in \S+ of (?P<n>\d+) rows, by .*: other units, it seems",
+        (
+            "What came true is far from all that was forecast in nearly all of {n} rows, and near "
+            "to it on another scale. Bring both into one unit."
+        ),
+    ),
+    (
         r"odds of each class, it seems|times as probable if they are (?:odds|−log p)",
         (
             "Predictions seem to be odds, or losses, and were read as if they were logits. Then "
