@@ -20,9 +20,15 @@ _PER_CENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 #: Numbers of levels whose point is written as what can stand in a name: q_0_1, p97_5.
 _POINT = re.compile(r"^(q|p|tau|quantile|percentile)_?(\d+)_(\d+)$", re.IGNORECASE)
 #: Words of quantiles, and others that stand beside per cent.
-_QUANTILES = {"quantile", "quantiles", "percentile", "percentiles"}
+_QUANTILES = {
+    each + plural
+    for each in ("quantile", "percentile", "decile", "quintile", "quartile", "tercile")
+    for plural in ("", "s")
+}
 _OF_QUANTILES = _QUANTILES | {"q", "quant", "pct", "pctl", "perc"}
 _BESIDE_PER_CENT = {"p", "th", "st", "rd"}
+#: Letters of quartiles and deciles, and the number of the last of them.
+_PARTS = (("q", 3), ("d", 9))
 #: Rows in which members that are equally likely do not stand in one order.
 _FEWEST = 20
 
@@ -31,9 +37,10 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
     """Raise if names say that columns are quantiles, which are no equally likely members."""
     names = held.columns or ()
     along = _QUANTILES.intersection(tokens(held.along)) if values.shape[1] > 1 else ()
+    in_words = bool(names) and all(not _QUANTILES.isdisjoint(tokens(each)) for each in names)
     if len(names) < 2 and not along:
         return
-    said = along or named_levels(held) is not None or name_quantiles(names)
+    said = along or in_words or named_levels(held) is not None or name_quantiles(names)
     if said or any(_are_per_cent(each, names, values) for each in _numbers(names)):
         found = f"columns named {some_names(names)}" if names else f"values along {held.along!r}"
         raise bad_value(
@@ -48,22 +55,35 @@ def check_no_quantiles(values: Floats, argument: str, held: Held) -> None:
 def warn_of_one_order(values: Floats, argument: str, held: Held) -> None:
     """Say so where members under words of their own stand in one order in each of many rows.
 
-    Members that are numbered may have been sorted.
+    Members that are numbered may have been sorted, but for those that are called as the parts of a
+    distribution are: Q1 to Q3, D1 to D9.
     """
     names = held.columns or ()
     if len(names) < 2 or len(values) < _FEWEST:
         return
-    if any(None not in each for each in _numbers(names)):
+    parts = _number_parts(names)
+    if parts is None and any(None not in each for each in _numbers(names)):
         return
-    steps = np.diff(values[:, np.argsort(values[0], kind="stable")], axis=1)
-    if (steps > 0).all():
+    order = np.argsort(values[0], kind="stable") if parts is None else np.argsort(parts)
+    steps = np.diff(values[:, order], axis=1)
+    if (steps > 0).all() or (parts is not None and (steps >= 0).all() and (steps > 0).any()):
         quantiles = argument.replace("ensemble", "quantiles")
         warn(
             f"Columns {some_names(names)} of {argument} stand in one order in each of "
             f"{len(values)} rows, as quantiles or scenarios do, and are taken for members, which "
             f"are equally likely. Pass them as {quantiles}=..., with levels=[...], if they are "
-            "quantiles; number them if they are members that were sorted."
+            f"quantiles; {'number' if parts is None else 'rename'} them if they are members that "
+            "were sorted."
         )
+
+
+def _number_parts(names: Sequence[Any]) -> list[int] | None:
+    """Return the numbers of quartiles, Q1 to Q3, or deciles, D1 to D9; None of other names."""
+    found = [tokens(each) for each in names]
+    for letter, last in _PARTS:
+        if len(found) == last and set(found) == {(letter, i) for i in range(1, last + 1)}:
+            return [int(said[1]) for said in found]
+    return None
 
 
 def _are_per_cent(numbers: Sequence[float | None], names: Sequence[Any], values: Floats) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import to_numpy
-from propercal._data.classes.members import check_members, column_of_outcomes
+from propercal._data.classes.members import check_members
 from propercal._data.dependence.blocks import block_length, check_series
 from propercal._data.dependence.group_names import exact
 from propercal._data.dependence.groups import (
@@ -30,6 +30,7 @@ from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
 from propercal.forecasts.codes import warn_of_codes
+from propercal.forecasts.doubts import doubt_forecasts
 from propercal.forecasts.level_names import (
     check_no_quantiles,
     named_levels,
@@ -167,7 +168,7 @@ def _read(
     warn_of_codes(outcome[keep, None], names.labels, held.labels, keep)
     if len(keep) < 2:
         raise bad_value(names.labels, f"{len(keep)} row", "n ≥ 2", "collect more")
-    _warn_of_outcomes(members[keep], outcome[keep], argument, held.proba, names)
+    doubt_forecasts(members[keep], outcome[keep], argument, held.proba, names)
     one_has_index = have_index_of_one(held.labels, held.proba)
     if not (one_has_index and doubt_outcomes(members, outcome, held, names)):
         doubt_relation_of_outcomes(members[keep], outcome[keep], names)
@@ -263,19 +264,6 @@ def _check_finite(values: Floats, argument: str, held: Held, rows: npt.NDArray[A
             f"{row[~np.isfinite(row)][0]} at {some_rows(where)}",
             "finite numbers",
             "drop rows without an outcome or a forecast, or give them weight 0",
-        )
-
-
-def _warn_of_outcomes(
-    values: Floats, outcome: Floats, argument: str, held: Held, names: Names
-) -> None:
-    """Say which column is likely to be no forecast, as it is what came true in every row."""
-    place = column_of_outcomes(values, outcome)
-    if place >= 0:
-        name = held.columns[place] if held.columns is not None else place
-        warn(
-            f"Column {name!r} of {argument} is {names.labels} in every row, and is taken for a "
-            "forecast that came true each time: drop it if it holds what came true."
         )
 
 

@@ -380,23 +380,7 @@ class CalibrationMonitor(Result):
         bytes
             The same however the rows were divided into updates.
         """
-        seen = self._seen
-        # It has its own counts of classes.
-        *reading, _, doubts, ruled_out = seen.reading
-        return encode(
-            self._own,
-            self.generator,
-            seen.state,
-            reading,
-            doubts,
-            ruled_out,
-            seen.occurred,
-            seen.expected,
-            seen.times,
-            seen.last,
-            seen.first,
-            key,
-        )
+        return encode(self._own, self.generator, self._seen, key)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, generator: Any = None, key: bytes | None = None) -> Self:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from propercal.generators.base import BregmanGenerator
 from propercal.monitor.bets import Bets
+from propercal.monitor.contents import Contents
 from propercal.monitor.evidence import Evidence
 from propercal.monitor.gains import n_weights
 from propercal.monitor.learner import Learner, n_parameters
@@ -23,11 +24,10 @@ from propercal.monitor.times import written as written_times
 from propercal.sketch.column_names import Called
 from propercal.sketch.convention import Convention
 from propercal.sketch.digests import are_digests
-from propercal.sketch.doubts import Doubts
 from propercal.sketch.encoding import check_reading, opened, plain, sealed, unreadable
 from propercal.sketch.repetition import Known
 from propercal.sketch.settings import fixed_values, generator_of
-from propercal.sketch.written import read_doubts, read_ruled_out
+from propercal.sketch.written import read_doubts, read_relation, read_ruled_out
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -53,7 +53,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "n_kept": (int,),
 }
 #: What is written where there is some.
-_OPTIONAL = {"times", "last", "first", "ruled_out"}
+_OPTIONAL = {"times", "last", "first", "ruled_out", "relation"}
 
 
 class Written(NamedTuple):
@@ -71,21 +71,11 @@ class Written(NamedTuple):
     first: Known
 
 
-def encode(
-    own: Settings,
-    generator: BregmanGenerator,
-    state: State,
-    reading: list[Any],
-    doubts: Doubts | None,
-    ruled_out: frozenset[int] | None,
-    occurred: npt.NDArray[np.int64],
-    expected: float,
-    times: Times | None,
-    last: tuple[int, ...],
-    first: Known,
-    key: bytes | None,
-) -> bytes:
+def encode(own: Settings, generator: BregmanGenerator, seen: Contents, key: bytes | None) -> bytes:
     """Write a monitor, signed where there is a key."""
+    # It has its own counts of classes.
+    *reading, _, doubts, ruled_out, relation = seen.reading
+    state = seen.state
     settings = {
         **own._asdict(),
         "generator": repr(generator),
@@ -95,23 +85,25 @@ def encode(
         "doubts": None if doubts is None else doubts.written(),
         "n_kept": len(state.kept),
     }
-    of_rows = written_times(times)
+    of_rows = written_times(seen.times)
     if of_rows is not None:
         settings["times"] = of_rows
-    if last:
-        settings["last"] = list(last)
-    if first.rows:
-        settings["first"] = first.written()
+    if seen.last:
+        settings["last"] = list(seen.last)
+    if seen.first.rows:
+        settings["first"] = seen.first.written()
     if ruled_out:
         settings["ruled_out"] = sorted(ruled_out)
+    if relation is not None:
+        settings["relation"] = relation.written()
     learners = [each.learner for each in state.problems]
     arrays: Mapping[str, Any] = {
         **{name: [getattr(x, name) for x in state.problems] for name in _OF_EVIDENCE},
         **{name: [getattr(x, name) for x in learners] for name in _OF_LEARNERS},
         "taught": [(x.n_rows, x.block_end) for x in learners],
         "since": [x.since for x in state.problems],
-        "numbers": [state.n_rows, state.alarm, state.drift_alarm, *occurred],
-        "sums": [state.highest, expected, *state.sums],
+        "numbers": [state.n_rows, state.alarm, state.drift_alarm, *seen.occurred],
+        "sums": [state.highest, seen.expected, *state.sums],
         "kept": state.kept,
     }
     shapes = _shapes(own, len(state.kept))
@@ -135,17 +127,13 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
         times = read_times(settings.pop("times", None))
     except ValueError as error:
         raise unreadable(data, "times of the first and the last row") from error
-    last = settings.pop("last", [])
-    if not are_digests(last, MOST):
-        raise unreadable(data, "numbers of the last rows")
-    first = Known.restored(settings.pop("first", Known().written()))
-    if first is None:
-        raise unreadable(data, "numbers of the first rows")
+    last, first = _rows_known(data, settings)
     written, name, values, reading, n_kept, doubts = (
         settings.pop(each)
         for each in ("generator", "name", "values", "reading", "n_kept", "doubts")
     )
     ruled_out = settings.pop("ruled_out", [])
+    relation = read_relation(data, settings.pop("relation", []), settings["n_classes"])
     own = Settings.of(**settings)
     chosen = generator_of(generator, name, written, values, "monitor", own.n_classes)
     shapes = _shapes(own, n_kept)
@@ -164,12 +152,23 @@ def decode(data: object, generator: Any, key: bytes | None) -> Written:
     convention = convention._replace(
         doubts=read_doubts(data, doubts, settings),
         ruled_out=_ruled_out(data, ruled_out, own.n_classes, arrays["numbers"][0]),
+        relation=relation,
     )
     state = _state(arrays, own)
     expected = float(arrays["sums"][1])
     occurred = arrays["numbers"][3:]
-    rows = tuple(last), first
-    return Written(settings, chosen, state, convention, occurred, expected, times, *rows)
+    return Written(settings, chosen, state, convention, occurred, expected, times, last, first)
+
+
+def _rows_known(data: object, settings: dict[str, Any]) -> tuple[tuple[int, ...], Known]:
+    """Take what the last and the first rows are known by from settings, or raise."""
+    last = settings.pop("last", [])
+    if not are_digests(last, MOST):
+        raise unreadable(data, "numbers of the last rows")
+    first = Known.restored(settings.pop("first", Known().written()))
+    if first is None:
+        raise unreadable(data, "numbers of the first rows")
+    return tuple(last), first
 
 
 def _ruled_out(data: object, written: object, k: int, n_rows: int) -> frozenset[int] | None:

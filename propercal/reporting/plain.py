@@ -82,6 +82,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"all values of \S+ in \S+ of (?P<n>\d+) rows, by .*: other units, it seems",
+        (
+            "What came true is far from all that was forecast in nearly all of {n} rows, and near "
+            "to it on another scale. Bring both into one unit."
+        ),
+    ),
+    (
+        r"odds of each class, it seems|times as probable if they are (?:odds|−log p)",
+        (
+            "Predictions seem to be odds, or losses, and were read as if they were logits. Then "
+            "every number here is wrong: turn them into probabilities."
+        ),
+    ),
+    (
         r"is called per cent, and labels are",
         (
             "Predictions are called percentages, and fit what happened far better as such, but "
@@ -167,6 +181,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         (
             "Predictions are certain, and right in each row: they seem to be the outcomes "
             "themselves, of which nothing can be learnt."
+        ),
+    ),
+    (
+        r"is 0 or 1 in each of (?P<n>\d+) rows: classes that were decided on",
+        (
+            "All {n} predictions are certain: they seem to be decisions rather than probabilities, "
+            "and a model that decides is not calibrated. Give the probabilities behind them."
         ),
     ),
     (

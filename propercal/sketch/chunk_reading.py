@@ -47,6 +47,7 @@ from propercal.sketch.column_names import Called, as_bytes_hold, under_plain_nam
 from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import Doubts, doubts_after
 from propercal.sketch.occurred import ruled_out
+from propercal.sketch.relation import Relation, relation_of_both
 
 
 def _columns_in(shape: tuple[int, ...], n_classes: int) -> int:
@@ -117,17 +118,17 @@ def read_rows(
         names=Names(rows_before=labels is None and reading.names is not None),
     )
     names = list(rows.classes.names)
-    if reading.names is not None and names[-len(reading.names) :] != reading.names:
-        raise _of_another_class(proba.name, names, reading)
+    _check_class(proba.name, names, reading)
     if not from_logits and reading.separate is not True:
         _check_marks(rows)
     rows, separate = _one_by_one(rows, reading, from_logits or n_columns == 1)
-    unnamed = reading.unnamed or (n_columns > 1 and proba.columns is None)
     by_order = labels is None and _is_set_beside(held.labels, marked)
-    doubts = _doubts_after(reading, rows, proba, said=said, by_order=by_order)
-    empty = ruled_out(reading.ruled_out, rows, columns, held.labels)
     settled = reading._replace(
-        columns=columns, unnamed=unnamed, doubts=doubts, ruled_out=empty
+        columns=columns,
+        unnamed=reading.unnamed or (n_columns > 1 and proba.columns is None),
+        doubts=_doubts_after(reading, rows, proba, said=said, by_order=by_order),
+        ruled_out=ruled_out(reading.ruled_out, rows, columns, held.labels),
+        relation=relation_of_both(reading.relation, Relation.of(rows)),
     ).settled(separate)
     if settled is None:
         raise _logits_of_two_kinds() if from_logits else _two_kinds(rows)
@@ -157,11 +158,13 @@ def _doubts_after(
     )
 
 
-def _of_another_class(name: Any, names: list[Any], reading: Convention) -> ValueError:
-    """Build the error for a column of the first of two classes."""
+def _check_class(name: Any, names: list[Any], reading: Convention) -> None:
+    """Raise where one column is of the first of two classes, and those before of the second."""
+    if reading.names is None or names[-len(reading.names) :] == reading.names:
+        return
     before = not (reading.single(2) and reading.separate is None)
     last = (reading.names or [None])[-1]
-    return bad_value(
+    raise bad_value(
         "y_proba",
         f"a column named {name!r}, of the classes {names}",
         f"the probability of {last!r}, " + ("as in rows before" if before else "the last label"),

@@ -18,6 +18,7 @@ from propercal.sketch.column_names import Called
 from propercal.sketch.doubts import Doubts
 from propercal.sketch.doubts import joined as doubts_of_both
 from propercal.sketch.occurred import Occurred, ruled_out_by_both
+from propercal.sketch.relation import Relation, relation_of_both
 
 
 class Convention(NamedTuple):
@@ -40,6 +41,8 @@ class Convention(NamedTuple):
     """What predictions say of the order of columns, where no name decides it."""
     ruled_out: frozenset[int] | None = None
     """Columns that are 0 in all rows; None of no rows."""
+    relation: Relation | None = None
+    """Whether predictions tell anything of labels; None of no rows."""
 
     @property
     def classes(self) -> list[Any] | None:
@@ -98,14 +101,7 @@ def joined(
         )
     joined = mine.settled(other.separate)
     if joined is None:
-        kinds = "one class in each row", "columns that are separate problems"
-        raise bad_value(
-            by.argument,
-            f"{by.what} that read {kinds[bool(other.separate)]}",
-            f"{kinds[bool(mine.separate)]}",
-            "let the first update of both hold a row that marks several classes; where one class "
-            "occurs in each row, pass class numbers",
-        )
+        raise _of_two_kinds(mine, other, by)
     either = mine.columns if other.columns is None else other.columns
     listed = said and keys(mine.names or ()) == keys(either or ())
     unnamed = (mine.unnamed or other.unnamed) and not listed
@@ -127,9 +123,21 @@ def joined(
         occurred=mine.occurred.plus(other.occurred),
         doubts=doubts_of_both(mine.doubts, other.doubts),
         ruled_out=ruled_out_by_both(mine.ruled_out, other.ruled_out),
+        relation=relation_of_both(mine.relation, other.relation),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,
+    )
+
+
+def _of_two_kinds(mine: Convention, other: Convention, by: Joined) -> ValueError:
+    kinds = "one class in each row", "columns that are separate problems"
+    return bad_value(
+        by.argument,
+        f"{by.what} that read {kinds[bool(other.separate)]}",
+        f"{kinds[bool(mine.separate)]}",
+        "let the first update of both hold a row that marks several classes; where one class "
+        "occurs in each row, pass class numbers",
     )
 
 

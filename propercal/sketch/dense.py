@@ -29,6 +29,7 @@ from propercal.sketch.convention import Convention
 from propercal.sketch.doubts import PARTS, Doubts
 from propercal.sketch.first_class import check_doubts, check_for_zero
 from propercal.sketch.occurred import Occurred, occurred
+from propercal.sketch.relation import Relation, shapes
 from propercal.sketch.rows import Pairs, state_of_rows
 from propercal.sketch.state import State
 from propercal.sketch.tables import PointSums
@@ -42,6 +43,8 @@ _OUTERMOST = int(grid_numbers(np.array([-LOG_FLOOR]))[0])
 N_BINS = 2 * _OUTERMOST + 1
 #: Sums that say whether columns are in another order.
 OF_DOUBTS = PARTS
+#: How names of sums begin that say whether predictions tell anything of labels.
+_OF_RELATION = "relation_"
 #: What is no sum: the least, or the largest, number of all counts.
 LEAST, LARGEST = ("low", "bounds"), ("high", "settled")
 
@@ -80,6 +83,7 @@ class DenseSketch:
             "classes": np.zeros(k, dtype=np.int64),
             "of_first": np.zeros(1),
         }
+        arrays |= _named(Relation.empty(k))
         doubts = Doubts.empty(k)
         if doubts is not None:
             arrays |= dict(zip(OF_DOUBTS, doubts.sums, strict=True))
@@ -135,6 +139,8 @@ class DenseSketch:
         arrays["of_first"][0] = reading.occurred.of_first
         if reading.doubts is not None:
             arrays |= dict(zip(OF_DOUBTS, reading.doubts.sums, strict=True))
+        if reading.relation is not None:
+            arrays |= _named(reading.relation)
         return arrays
 
     @ignore_underflow
@@ -153,7 +159,8 @@ class DenseSketch:
         if self.counted and not reading.single(k):
             found = occurred(state, sketch.notion, of_all)
             said = check_for_zero(found, k, reading.classes, None, self.called)
-        doubted = reading._replace(doubts=self.doubts_in(arrays))
+        sums = {name: arrays[f"{_OF_RELATION}{name}"] for name in shapes(k)}
+        doubted = reading._replace(doubts=self.doubts_in(arrays), relation=Relation(sums))
         check_doubts(doubted, k, said=said, listed=not self.counted, called=self.called)
         return sketch.result(method=method, confidence_level=confidence_level)
 
@@ -180,6 +187,10 @@ class DenseSketch:
         settled = separate if one_class or separate else None
         doubts = Doubts.empty(self.sketch.n_classes) if self.counted else None
         return Convention(names, settled, unnamed=several, doubts=doubts)
+
+
+def _named(relation: Relation) -> Arrays:
+    return {f"{_OF_RELATION}{name}": each for name, each in relation.sums.items()}
 
 
 def _seed(pairs: Pairs) -> int:

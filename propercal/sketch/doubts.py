@@ -46,7 +46,7 @@ MOST_CLASSES = 100
 #: In one nat.
 _UNITS = 1 << 20
 #: In one nat, of logarithms that are multiplied. Sums of so many rows are exact in floating point.
-_COARSE, _ROWS = 1 << 12, 1 << 20
+COARSE, _ROWS = 1 << 12, 1 << 20
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
 
@@ -100,7 +100,7 @@ class Doubts:
             sums[occurring] = np.add.reduceat(values.astype(np.int64), starts, axis=0)
         fit, better, worse = new
         counts = np.bincount(label, minlength=k)
-        return self.plus(Doubts(fit, better, worse, counts, _products(log_prob)))
+        return self.plus(Doubts(fit, better, worse, counts, products_of(log_prob)))
 
     def plus(self, other: Doubts | None) -> Doubts:
         """Return those of the rows of both."""
@@ -125,8 +125,8 @@ class Doubts:
     def _columns(self, some: Whole) -> Columns:
         """Return what all rows say of some columns."""
         n = max(1, int(self.counts.sum()))
-        mean = self.products[0, some] / _COARSE / n
-        products = self.products[1:][np.ix_(some, some)] / _COARSE**2 / n
+        mean = self.products[0, some] / COARSE / n
+        products = self.products[1:][np.ix_(some, some)] / COARSE**2 / n
         sums = self.fit.sum(axis=0)[some] / _UNITS
         return Columns(self.counts[some], sums, products - np.outer(mean, mean))
 
@@ -260,12 +260,12 @@ class Doubts:
         return cls(*sums)
 
 
-def _products(log_prob: npt.NDArray[Any]) -> Whole:
-    """(k + 1, k) of rows, of logarithms and of their products."""
+def products_of(log_prob: npt.NDArray[Any]) -> Whole:
+    """(k + 1, k) of rows, of logarithms and of their products, in units of 2⁻¹²."""
     k = log_prob.shape[1]
     found = np.zeros((k + 1, k), dtype=np.int64)
     for start in range(0, len(log_prob), _ROWS):
-        coarse = np.floor(log_prob[start : start + _ROWS] * _COARSE).astype(np.float64)
+        coarse = np.floor(log_prob[start : start + _ROWS] * COARSE).astype(np.float64)
         found[0] += coarse.sum(axis=0).astype(np.int64)
         found[1:] += (coarse.T @ coarse).astype(np.int64)
     return found

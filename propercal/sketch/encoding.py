@@ -46,6 +46,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "occurred": (list,),
     "doubts": (list, type(None)),
     "ruled_out": (list, type(None)),
+    "relation": (list,),
     "origins": (list,),
     "known": (list,),
     "n_points": (int,),
@@ -93,6 +94,7 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
     if isinstance(settings, dict):
         settings.setdefault("origins", [])
         settings.setdefault("ruled_out", [])
+        settings.setdefault("relation", [])
         settings.setdefault("known", [[], [], [], [0]])
     _check_kinds(data, settings)
     return settings, numbers

@@ -49,12 +49,19 @@ def check_doubts(
     listed: bool = False,
     called: Names = USUAL_NAMES,
 ) -> bool:
-    """Warn, and tell, as memory does of the order of columns, unless something was said.
+    """Warn, and tell, as memory does of predictions beside labels, unless something was said.
 
     `listed` says that the caller lists the classes.
     """
-    if said or reading.doubts is None or reading.separate is True:
-        return said
+    if said or _check_order(reading, n_classes, called, listed=listed):
+        return True
+    return reading.relation is not None and reading.relation.check(called)
+
+
+def _check_order(reading: Convention, n_classes: int, called: Names, *, listed: bool) -> bool:
+    """Warn, and tell, as memory does of the order of columns."""
+    if reading.doubts is None or reading.separate is True:
+        return False
     names = reading.classes or reading.columns or list(range(n_classes))
     if reading.single(n_classes):
         name, of_labels = reading.called

@@ -16,6 +16,7 @@ from propercal.sketch.encoding import decode, encode, unpack, unreadable
 from propercal.sketch.grid import check_grid, frame_of
 from propercal.sketch.occurred import Occurred, are_numbers_of_classes
 from propercal.sketch.origins import Origins, are_origins, origin_of
+from propercal.sketch.relation import Relation
 from propercal.sketch.repetition import Known
 from propercal.sketch.settings import Own, check_folds, generator_of
 from propercal.sketch.state import Frame
@@ -23,17 +24,8 @@ from propercal.sketch.verification import Sizes, check_arrays, check_memory, sha
 
 #: What is said of a sketch beside its arguments.
 _OF_ROWS = (
-    *(
-        "generator",
-        "name",
-        "values",
-        "reading",
-        "occurred",
-        "doubts",
-        "ruled_out",
-        "origins",
-        "known",
-    ),
+    *("generator", "name", "values"),
+    *("reading", "occurred", "doubts", "ruled_out", "relation", "origins", "known"),
 )
 
 
@@ -53,13 +45,14 @@ class Written(NamedTuple):
 
 def write(own: Own, seen: Contents, frame: Frame, key: bytes | None) -> bytes:
     """Return a sketch of these settings as bytes, signed where there is a key."""
-    *reading, occurred, doubts, ruled_out = seen.reading
+    *reading, occurred, doubts, ruled_out, relation = seen.reading
     settings = {
         **own,
         "reading": reading,
         "occurred": occurred.written(),
         "doubts": None if doubts is None else doubts.written(),
         "ruled_out": None if ruled_out is None else sorted(ruled_out),
+        "relation": [] if relation is None else relation.written(),
         "origins": list(seen.origins),
         "known": seen.known.written(),
     }
@@ -83,6 +76,19 @@ def read_ruled_out(data: object, written: Any, n_classes: int) -> frozenset[int]
     return frozenset(written)
 
 
+def read_relation(data: object, written: Any, n_classes: int) -> Relation | None:
+    """Return what was written of how predictions and labels agree, or raise.
+
+    That is nothing of no rows, and by an earlier version.
+    """
+    if written == []:
+        return None
+    relation = Relation.restored(written, n_classes)
+    if relation is None:
+        raise unreadable(data, "sums of predictions and labels that rows can come to")
+    return relation
+
+
 def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """Read what was written, or raise if it cannot be that of a sketch.
 
@@ -90,7 +96,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts, ruled_out, origins, traces = map(
+    written, name, values, reading, seen, doubts, ruled_out, relation, origins, traces = map(
         settings.pop, _OF_ROWS
     )
     if not are_origins(origins):
@@ -121,6 +127,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         occurred,
         read_doubts(data, doubts, settings),
         read_ruled_out(data, ruled_out, settings["n_classes"]),
+        read_relation(data, relation, settings["n_classes"]),
     )
     came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
     return Written(settings, chosen, frame, arrays, convention, came_by, known)

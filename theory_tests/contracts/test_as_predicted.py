@@ -1,7 +1,8 @@
-"""Predictions that are the labels, and labels that are the predictions: a warning, or a refusal by name."""
+"""Predictions that are the labels or decisions, and labels that are the predictions: a warning, or a refusal by name."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth":
 LABEL, PROBA = drawn(3)
 TOP = PROBA.argmax(axis=1)
 ITSELF = r"^{} is 1 for what occurred and 0 for what did not in each of 120 rows: y_true itself, it seems"
+DECIDED = r"^{} is 0 or 1 in each of {} rows: classes that were decided on, it seems"
 PREDICTED = r"^y_true is the most probable class in each of 120 rows, which happens with probability e\^-\d+ if y_proba is calibrated"
 
 
@@ -33,10 +35,35 @@ def test_labels_as_predictions(form: str) -> None:
     }[form]
     with pytest.warns(UserWarning, match=ITSELF.format("y_proba")):
         assert risk(y_true, y_proba, **options) == 0
-    # One row of another class is predictions of classes, of which nothing is said.
+    # With one row of another class they are decisions, of which each wrong one costs 2 (the mean of two problems: 1).
     wrong = y_proba.copy()
-    wrong[:1] = 1 - wrong[:1] if wrong.ndim == 1 or form == "marks" else wrong[:1, ::-1]
-    assert risk(y_true, wrong, **options) > 0
+    wrong[:1] = 1 - wrong[:1] if wrong.ndim == 1 or form == "marks" else wrong[:1, [1, 2, 0]]
+    with pytest.warns(UserWarning, match=DECIDED.format("y_proba", 120)):
+        assert risk(y_true, wrong, **options) == pytest.approx(2 / 120, rel=1e-12)
+
+
+def test_decisions_as_probabilities() -> None:
+    """Source: the Brier score of the decision for a class is twice the share of wrong ones."""
+    decided = np.eye(3)[TOP]
+    wrong = float((TOP != LABEL).mean())
+    with pytest.warns(UserWarning, match=DECIDED.format("y_proba", 120)):
+        assert risk(LABEL, decided) == pytest.approx(2 * wrong, rel=1e-12)
+    for call in (
+        lambda: expected_calibration_error(LABEL, decided, n_resamples=9),
+        lambda: risk(LABEL == 1, (TOP == 1) * 1),
+        lambda: risk(LABEL, decided.astype(np.float32)),
+        lambda: risk(np.concatenate([LABEL, LABEL]), np.concatenate([decided, PROBA]), sample_weight=np.repeat([1.0, 0.0], 120)),
+    ):
+        with pytest.warns(UserWarning, match=DECIDED.format("y_proba", 120)):
+            call()
+    # Sigmoids that round to 0 or 1 in nearly all rows, a constant, and a few rows are no decisions.
+    sure = decided.copy()
+    sure[0] = [0.98, 0.01, 0.01]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        risk(LABEL, sure)
+        risk(LABEL == 1, np.zeros(120))
+        risk(LABEL[:40], decided[:40])
 
 
 def test_labels_among_models() -> None:

@@ -77,8 +77,10 @@ def test_outcomes_among_the_members_are_told() -> None:
         crps_decomposition(Y, np.c_[X, Y])
     with pytest.warns(UserWarning, match="Column 'y' of ensemble is y_true in every row"):
         crps_decomposition(Y, pd.DataFrame(X).assign(y=Y))
-    # Perfect forecasts, and outcomes of few values.
-    assert crps_decomposition(Y, np.tile(Y[:, None], 3)).risk == 0
+    for perfect in (np.tile(Y[:, None], 3), Y[:, None]):
+        with pytest.warns(UserWarning, match="^ensemble is y_true in each of 60 rows: what came true, it seems"):
+            assert crps_decomposition(Y, perfect).risk == 0
+    # Outcomes of few values.
     event = (Y > 0).astype(float)
     crps_decomposition(event, np.c_[event, 1 - event])
 
@@ -193,6 +195,53 @@ def test_members_in_one_order_are_doubted_unless_numbered(names: str) -> None:
     mixed = table.copy()
     mixed.iloc[0] = mixed.iloc[0, ::-1].to_numpy()
     crps_decomposition(Y, mixed)
+
+
+@pytest.mark.parametrize(("letter", "last"), [("D", 9), ("Q", 3), ("q", 3)])
+def test_deciles_and_quartiles_are_doubted_as_members(letter: str, last: int) -> None:
+    """Members may have such names, but stand in this order in all of 60 rows with a chance of last!^-60."""
+    pd = pytest.importorskip("pandas")
+    levels = np.arange(1, last + 1) / (last + 1)
+    values = Y[:, None] + np.random.default_rng(0).normal(size=(60, 1)) + 3 * (levels - 0.5)
+    table = pd.DataFrame(values, columns=[f"{letter}{i}" for i in range(1, last + 1)])
+    for columns in (table.columns, table.columns[::-1]):
+        with pytest.warns(UserWarning, match=rf"^Columns \['{letter}\d.*\] of ensemble stand in one order in each of 60 rows.*rename them if they are members"):
+            crps_decomposition(Y, table[columns])
+    # As advised, and in any order.
+    assert same(crps_decomposition(Y, quantiles=table, levels=levels), crps_decomposition(Y, quantiles=values, levels=levels))
+    mixed = pd.DataFrame(np.random.default_rng(1).permuted(values, axis=1), columns=table.columns)
+    assert same(crps_decomposition(Y, mixed), crps_decomposition(Y, table.set_axis([f"m{i}" for i in range(last)], axis=1)))
+
+
+@pytest.mark.parametrize("word", ["decile", "quartile", "Quantile", "percentile", "tercile"])
+def test_words_of_quantiles_are_none_of_members(word: str) -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=QUANTILES_ALONE):
+        crps_decomposition(Y, pd.DataFrame(X, columns=[f"{word}_{i}" for i in range(1, 6)]))
+
+
+def test_other_units_are_told() -> None:
+    """Source: kelvin = degrees Celsius + 273.15; pascal = 100 · hectopascal."""
+    for outcome, members, side in ((Y + 273.15, X, "above"), (Y, X + 273.15, "below"), (100 * (Y + 1013), X + 1013, "above")):
+        with pytest.warns(UserWarning, match=rf"^y_true is {side} all values of ensemble in 100% of 60 rows.*other units, it seems"):
+            crps_decomposition(outcome, members)
+    with pytest.warns(UserWarning, match=r"^y_true is above all values of quantiles"):
+        crps_decomposition(Y + 273.15, quantiles=Q, levels=LEVELS)
+    with pytest.warns(UserWarning, match=r"^y_true is below all values of ensemble_b"):
+        crps_difference(Y, X, X + 273.15)
+    # Biased forecasts, and those of which outcomes are many standard deviations away.
+    assert same(crps_decomposition(Y + 3, X + 3))
+    crps_decomposition(Y + 6 * Y.std(), X)
+    crps_decomposition(Y, X[:, :1] - 2)
+
+
+def test_probabilities_of_classes_are_told() -> None:
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.ones(3), 60)
+    with pytest.warns(UserWarning, match="^ensemble has rows between 0 and 1 that sum to 1: probabilities of classes, it seems"):
+        crps_decomposition(rng.integers(0, 3, 60).astype(float), proba)
+    # Members that are shares of one thing each, and equal weights.
+    crps_decomposition(rng.uniform(size=60), rng.uniform(size=(60, 3)))
 
 
 @pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr"])

@@ -158,3 +158,55 @@ def test_percentages_below_1_are_told_by_their_name_and_labels(name: str) -> Non
     assert risk(occurred, pd.Series(rate, name=name)) == pytest.approx(right, rel=1e-12)
     # Of another name they are merely too large.
     risk(occurred, pd.Series(100 * rate, name="risk"))
+
+
+def uniform(low: float = 0.02, high: float = 0.98, n: int = 400) -> tuple[Any, Any, float]:
+    rng = np.random.default_rng(7)
+    proba = rng.uniform(low, high, n)
+    occurred = (rng.random(n) < proba).astype(int)
+    return occurred, proba, float((2 * (proba - occurred) ** 2).mean())
+
+
+@pytest.mark.filterwarnings("ignore:y_proba is one column of no value below")
+def test_odds_and_minus_log_p_of_one_column_are_told_by_labels() -> None:
+    occurred, proba, right = uniform()
+    odds, loss = proba / (1 - proba), -np.log(proba)
+    with pytest.warns(UserWarning, match=r"no value below 0.*, and labels are e\^\d+ times as probable if they are odds, p / \(1 − p\), though from_logits=True.*pass y_proba / \(1 \+ y_proba\), and leave"):
+        risk(occurred, odds, from_logits=True)
+    assert risk(occurred, odds / (1 + odds)) == pytest.approx(right, rel=1e-12)
+    with pytest.warns(UserWarning, match=r"no value below 0.*, and labels are e\^\d+ times as probable if they are −log p, though from_logits=True.*pass numpy\.exp\(-y_proba\), and leave"):
+        risk(occurred, loss, from_logits=True)
+    assert risk(occurred, np.exp(-loss)) == pytest.approx(right, rel=1e-12)
+    # Separate columns are told by all of them.
+    marks, columns = np.stack([occurred, 1 - occurred, occurred], axis=1), np.stack([odds, 1 / odds, odds], axis=1)
+    with pytest.warns(UserWarning, match=r"if they are odds"):
+        risk(marks, columns, from_logits=True, notion="classwise")
+
+
+def test_logits_above_0_are_no_odds() -> None:
+    """Such as those of an answer that is right: as they are, too large, too small, or moved."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            logits = rng.uniform(0, 5, 400) if seed % 2 else rng.exponential(2, 400)
+            likely = (rng.random(400) < 1 / (1 + np.exp(-logits))).astype(int)
+            for scale, shift in ((1, 0), (3, 0), (0.3, 0), (1, 2)):
+                validate(likely, scale * logits + shift, from_logits=True)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_odds_and_scores_of_one_against_the_rest_in_a_softmax(k: int) -> None:
+    rng = np.random.default_rng(8)
+    proba = rng.dirichlet([2.0] * k, 60)
+    label = (rng.random((60, 1)) > proba.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    right = float(((proba - np.eye(k)[label]) ** 2).sum(axis=1).mean())
+    odds = proba / (1 - proba)
+    with pytest.warns(UserWarning, match=r"rows whose x / \(1 \+ x\) sum to 1, though from_logits=True.*pass y_proba / \(1 \+ y_proba\), and leave"):
+        risk(label, odds, from_logits=True)
+    assert risk(label, odds / (1 + odds)) == pytest.approx(right, rel=1e-12)
+    scores = proba * rng.uniform(0.5, 1, (60, 1))
+    with pytest.warns(UserWarning, match=r"no value below 0 or above 1, though from_logits=True.* if they are probabilities, and divide each row by its sum\."):
+        risk(label, scores, from_logits=True)
+    assert risk(label, scores / scores.sum(axis=1, keepdims=True)) == pytest.approx(right, rel=1e-9)
+    risk(label, np.log(proba), from_logits=True)

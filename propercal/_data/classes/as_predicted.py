@@ -1,13 +1,14 @@
-"""Labels that are the predictions, or predictions that are the labels.
+"""Labels that are the predictions, predictions that are the labels, or decisions for classes.
 
 Classes that were predicted are the most probable ones in all rows, which labels of many rows are
 not: of calibrated predictions their probability is the product of the largest ones. Labels as
-predictions are certain, and right in each row.
+predictions are certain, and right in each row. Classes that a model decided on are certain in each
+row, and no probabilities. All are told by counts, which add up over the chunks of a stream.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,54 +18,111 @@ from propercal._data.words.messages import bad_value, warn
 from propercal._data.words.of_choice import says_predicted
 
 Floats = npt.NDArray[np.floating[Any]]
+Whole = npt.NDArray[np.int64]
 
 #: Rows that are not all as predicted by chance, where names say so; where none does; and then the
 #: logarithm of their probability.
 _FEW, _MANY, _IMPROBABLE = 20, 100, -20.0
-#: Rows of certain and right predictions that are more than an example.
+#: Rows of certain predictions that are more than an example.
 _CERTAIN = 50
+#: In one nat.
+_UNITS = 1 << 20
+_TINY = 1e-300
 
 
-def check_no_predictions(
-    prob: Floats, label: npt.NDArray[np.int64], name: Any, called: Names
-) -> bool:
-    """Raise where labels of this name are predictions, or warn, and tell, where they seem to be."""
-    n, rows = len(label), np.arange(len(label))
-    top = prob.max(axis=1)
-    if n < _FEW or (label == label[0]).all() or (prob[rows, label] < top).any():
-        return False
-    if ((prob == top[:, None]).sum(axis=1) > 1).any():
-        # Of several that are as probable, each is none of a prediction.
-        return False
-    if says_predicted(name):
-        raise bad_value(
-            called.labels,
-            f"labels named {name!r}, which are of the most probable class in each of {n} rows",
-            "what occurred, not what was predicted",
-            "pass the classes that occurred, or rename them if they are these",
+class Agreement(NamedTuple):
+    """How often predictions are certain, and labels as they were predicted."""
+
+    n: int
+    """Rows."""
+    certain: int
+    """Those whose predictions are all 0 or 1."""
+    right: int
+    """Those of them whose predictions are what occurred."""
+    likely: int
+    """Rows of one class each, which is the only most probable one."""
+    log_top: int
+    """The sum of the logarithms of the largest probabilities, in units of 2⁻²⁰."""
+    occurred: Whole
+    """(k,) how often each class occurred."""
+    decided: Whole
+    """(k,) how often predictions that are certain say that it does."""
+
+    @classmethod
+    def of(
+        cls, prob: Floats, log_prob: Floats, occurred: npt.NDArray[np.bool_], *, one_class: bool
+    ) -> Agreement:
+        """Return that of rows (n, k); `one_class` says that each is of one."""
+        n = len(prob)
+        # Logarithms tell from 0 what rounds to it, as logits do that are large.
+        are_certain = ((log_prob == -np.inf) | (prob == 1)).all(axis=1)
+        some = prob[are_certain]
+        right = int((some == occurred[are_certain]).all(axis=1).sum())
+        decided = some.sum(axis=0).astype(np.int64)
+        likely = log_top = 0
+        if one_class and n:
+            top = prob.max(axis=1)
+            own = np.where(occurred, prob, 0.0).sum(axis=1)
+            # Of several that are as probable, each is none of a prediction.
+            likely = int(((own >= top) & ((prob == top[:, None]).sum(axis=1) == 1)).sum())
+            logs = np.log(np.maximum(top, _TINY))
+            log_top = int(np.floor(logs * _UNITS).astype(np.int64).sum())
+        counts = occurred.sum(axis=0).astype(np.int64)
+        return cls(n, int(are_certain.sum()), right, likely, log_top, counts, decided)
+
+    def check(self, name: Any, called: Names) -> bool:
+        """Raise where labels of this name are predictions, or warn, and tell, of one of three."""
+        return (
+            self._are_labels(called)
+            or self._are_predicted(name, called)
+            or self._are_decided(called)
         )
-    nats = float(np.log(top).sum())
-    if n < _MANY or nats > _IMPROBABLE:
-        return False
-    warn(
-        f"{called.labels} is the most probable class in each of {n} rows, which happens with "
-        f"probability e^{nats:.0f} if {called.proba} is calibrated: the classes that were "
-        "predicted, it seems, or rows that a model was fitted to. Pass the classes that occurred."
-    )
-    return True
 
+    def _are_labels(self, called: Names) -> bool:
+        """Say, and tell, that predictions are what occurred."""
+        found = _CERTAIN <= self.n == self.right and np.count_nonzero(self.occurred) > 1
+        if found:
+            warn(
+                f"{called.proba} is 1 for what occurred and 0 for what did not in each of {self.n} "
+                f"rows: {called.labels} itself, it seems, of which nothing can be learnt. Pass the "
+                "probabilities that were predicted."
+            )
+        return bool(found)
 
-def warn_of_labels(occurred: npt.NDArray[np.bool_], prob: Floats, called: Names) -> bool:
-    """Say, and tell, that predictions (n, k) are what occurred."""
-    found = (
-        len(prob) >= _CERTAIN
-        and bool((prob == occurred).all())
-        and bool(occurred.any(axis=0).sum() > 1)
-    )
-    if found:
-        warn(
-            f"{called.proba} is 1 for what occurred and 0 for what did not in each of {len(prob)} "
-            f"rows: {called.labels} itself, it seems, of which nothing can be learnt. Pass the "
-            "probabilities that were predicted."
-        )
-    return found
+    def check_name(self, name: Any, called: Names) -> None:
+        """Raise where labels of this name are predictions."""
+        if _FEW <= self.n == self.likely > self.occurred.max() and says_predicted(name):
+            raise bad_value(
+                called.labels,
+                f"labels named {name!r}, which are of the most probable class in each of {self.n} "
+                "rows",
+                "what occurred, not what was predicted",
+                "pass the classes that occurred, or rename them if they are these",
+            )
+
+    def _are_predicted(self, name: Any, called: Names) -> bool:
+        """Raise where labels of this name are predictions, or warn, and tell, where they may be."""
+        self.check_name(name, called)
+        nats = self.log_top / _UNITS
+        found = _MANY <= self.n == self.likely > self.occurred.max() and nats <= _IMPROBABLE
+        if found:
+            warn(
+                f"{called.labels} is the most probable class in each of {self.n} rows, which "
+                f"happens with probability e^{nats:.0f} if {called.proba} is calibrated: the "
+                "classes that were predicted, it seems, or rows that a model was fitted to. Pass "
+                "the classes that occurred."
+            )
+        return bool(found)
+
+    def _are_decided(self, called: Names) -> bool:
+        """Say, and tell, that predictions are decisions, of which several were made."""
+        several = ((self.decided > 0) & (self.decided < self.n)).any()
+        found = _CERTAIN <= self.n == self.certain and bool(several)
+        if found:
+            warn(
+                f"{called.proba} is 0 or 1 in each of {self.n} rows: classes that were decided on, "
+                "it seems, and read as the probabilities of a model that is certain each time. "
+                "Pass the probabilities behind them, such as predict_proba(X), unless the model "
+                "gives none but these."
+            )
+        return found

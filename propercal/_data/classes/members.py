@@ -51,6 +51,8 @@ _LOWER = {"lo", "low", "lower", "l", "lb", "lwr", "lcl", "lci", "lbound"}
 _UPPER = {"hi", "high", "upper", "u", "ub", "upr", "ucl", "uci", "ubound", "up"}
 #: So many columns may be named by letters, of which l and u are two.
 _LETTERS = 10
+#: Values of an outcome that are not all foretold by chance.
+_DIFFERENT = 10
 #: Words of a forecast as a whole.
 _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 
@@ -167,5 +169,10 @@ def column_of_outcomes(members: npt.NDArray[np.float64], outcome: npt.NDArray[np
     Few rows, or few values, may be foretold, and a forecast without a spread is one column.
     """
     equal = np.flatnonzero((members == outcome[:, None]).all(axis=0))
-    told = members.shape[1] > 1 and len(equal) == 1 and len(np.unique(outcome)) >= 10
+    told = members.shape[1] > 1 and len(equal) == 1 and not few_outcomes(outcome)
     return int(equal[0]) if told else -1
+
+
+def few_outcomes(outcome: npt.NDArray[np.float64]) -> bool:
+    """Tell whether outcomes have so few values that they may be foretold."""
+    return len(np.unique(outcome)) < _DIFFERENT

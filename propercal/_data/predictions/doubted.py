@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import like, namespace, to_numpy
-from propercal._data.classes.as_predicted import check_no_predictions, warn_of_labels
+from propercal._data.classes.as_predicted import Agreement
 from propercal._data.classes.columns import keys
 from propercal._data.classes.from_zero import (
     are_in_doubt,
@@ -39,7 +39,12 @@ from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
 from propercal._data.predictions.unrelated import doubt_relation
 from propercal._data.words.messages import held_warnings, warn
-from propercal._data.words.of_choice import say_right, says_no_class, says_percent
+from propercal._data.words.of_choice import (
+    say_right,
+    says_no_class,
+    says_percent,
+    says_predicted,
+)
 from propercal._typing import Array
 
 Used = npt.NDArray[np.bool_] | None
@@ -60,6 +65,9 @@ def doubt(
     what is left of 1. Of columns of a chunk nothing is said: all chunks tell of these together.
     """
     rows = have_index_of_one(held.labels, held.proba)
+    if of_chunk and says_predicted(held.labels.name):
+        counted = slice(None) if used is None else used
+        _agreement(values, classes, counted).check_name(held.labels.name, names)
     if of_chunk and not rows:
         return
     with held_warnings() if of_chunk else nullcontext():
@@ -109,7 +117,7 @@ def _doubt_columns(
         said = doubt_class(to_numpy(prob)[rows, 1], occurred, classes.names, name, names) or said
     if single and log_rest is None and not said and says_percent(held.proba.name):
         said = _doubt_units(to_numpy(prob)[rows, 1], classes, rows, names)
-    return said or _are_one_another(to_numpy(prob)[rows], classes, rows, held, names)
+    return said or _agreement(values, classes, rows).check(held.labels.name, names)
 
 
 def _doubt_relation(
@@ -150,17 +158,14 @@ def _doubt_units(prob: npt.NDArray[Any], classes: Classes, rows: Any, names: Nam
     return bool(nats)
 
 
-def _are_one_another(
-    prob: npt.NDArray[Any], classes: Classes, rows: Any, held: Aligned, names: Names
-) -> bool:
-    """Warn, and tell, where predictions are the labels, or labels the predictions."""
+def _agreement(values: tuple[Array, Array, Array | None], classes: Classes, rows: Any) -> Agreement:
+    """Return whether predictions of rows are the labels or decisions, or labels the predictions."""
+    prob, log_prob = (to_numpy(each)[rows] for each in values[:2])
     if classes.codes is None:
         assert classes.indicator is not None  # noqa: S101
-        return warn_of_labels(classes.indicator[rows], prob, names)
-    label = classes.codes[rows]
-    occurred = label[:, None] == np.arange(prob.shape[1])
-    said = warn_of_labels(occurred, prob, names)
-    return said or check_no_predictions(prob, label, held.labels.name, names)
+        return Agreement.of(prob, log_prob, classes.indicator[rows], one_class=False)
+    occurred = classes.codes[rows][:, None] == np.arange(prob.shape[1])
+    return Agreement.of(prob, log_prob, occurred, one_class=True)
 
 
 def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:

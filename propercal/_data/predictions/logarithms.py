@@ -1,4 +1,4 @@
-"""Logits that are none: probabilities, and logarithms of them, of which those of a softmax may do.
+"""Logits that are none: probabilities, odds, and logarithms of them, which a softmax may be given.
 
 A softmax of the logarithms of probabilities gives these back; a sigmoid of them, p / (1 + p), does
 not. Logarithms of probabilities are at most 0, as logits of rare events are. Two things tell them
@@ -39,6 +39,9 @@ _LARGEST_SHIFT = 50.0
 _CERTAIN = 1e-6
 #: What is certain, of percentages.
 _CENT = 100.0
+_TINY = 1e-10
+#: Of a factor of logits, by its logarithm.
+_SCALES = -10.0, 3.0
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
@@ -72,11 +75,12 @@ def check_logits_by_values(
         _warn_of_logarithms(to_numpy(values), classes, names)
     elif not sigmoid and most <= 0:
         _warn_of_base(values, dtype, names)
-    elif sigmoid and least >= 0 and 1 < most <= _CENT:
-        _warn_of_percentages(to_numpy(values), classes, names)
+    elif sigmoid and least >= 0 and most > 1:
+        _warn_of_readings(to_numpy(values), classes, names)
     elif not sigmoid and least >= 0:
         _check_sign(values, dtype, names)
         _warn_of_shares(to_numpy(values), dtype, names)
+        _warn_of_odds(to_numpy(values), dtype, names)
     if least < 0 or most > 1:
         return
     found = "rows between 0 and 1 that sum to 1"
@@ -84,13 +88,13 @@ def check_logits_by_values(
     several = values.shape[1] > 1
     sums_to_1 = several and to_numpy(xp.all(xp.abs(xp.sum(values, axis=1) - 1) <= rounding(dtype)))
     if not sums_to_1:
-        few = values.shape[0] < _MANY
-        if few or not sigmoid or to_numpy(xp.all(values == xp.round(values))):
+        if values.shape[0] < _MANY or to_numpy(xp.all(values == xp.round(values))):
             return
         found = "no value below 0 or above 1"
+    divided = "" if sigmoid or sums_to_1 else ", and divide each row by its sum"
     warn(
         f"{names.proba} has {found}, though from_logits=True says that they are logits: leave it "
-        "out if they are probabilities."
+        f"out if they are probabilities{divided}."
     )
 
 
@@ -139,15 +143,42 @@ def _warn_of_shares(values: Floats, dtype: Any, names: Names) -> None:
         )
 
 
-def _warn_of_percentages(values: Floats, classes: Classes, names: Names) -> None:
-    """Say so if columns of a sigmoid, none of which is below 0, are rather percentages."""
-    nats = _evidence(values, np.log(np.maximum(values / _CENT, 1e-10)), classes)
-    if nats >= LEAST:
+def _warn_of_odds(values: Floats, dtype: Any, names: Names) -> None:
+    """Say so if rows of logits, none of which is below 0, are odds p / (1 − p) of each class."""
+    if len(values) >= _MANY and _sum_to_1(_log_of_odds(values), dtype):
         warn(
-            f"{names.proba} has no value below 0 or above 100, and labels are e^{nats:.0f} times "
-            "as probable if they are percentages, though from_logits=True says that they are "
-            "logits. If they are percentages, divide them by 100, and leave from_logits out."
+            f"{names.proba} has no value below 0, and rows whose x / (1 + x) sum to 1, "
+            "though from_logits=True says that they are logits: odds of each class, it seems. If "
+            f"they are, pass {names.proba} / (1 + {names.proba}), and leave from_logits out."
         )
+
+
+def _warn_of_readings(values: Floats, classes: Classes, names: Names) -> None:
+    """Say so if columns of a sigmoid, none of which is below 0, are rather on another scale."""
+    proba = names.proba
+    readings = [
+        ("odds, p / (1 − p)", f"pass {proba} / (1 + {proba})", _log_of_odds(values), True),
+        ("−log p", f"pass numpy.exp(-{proba})", -values, False),
+    ]
+    if values.max() <= _CENT:
+        logs = np.log(np.maximum(values / _CENT, _TINY))
+        readings.append(("percentages", "divide them by 100", logs, False))
+    found = [
+        (_evidence(values, logs, classes, scaled=scaled), what, fix)
+        for what, fix, logs, scaled in readings
+    ]
+    nats, what, fix = max(found)
+    if nats >= LEAST:
+        above = f" or above {_CENT:g}" if values.max() <= _CENT else ""
+        warn(
+            f"{proba} has no value below 0{above}, and labels are e^{nats:.0f} times as probable "
+            f"if they are {what}, though from_logits=True says that they are logits. If they are "
+            f"{what}, {fix}, and leave from_logits out."
+        )
+
+
+def _log_of_odds(values: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(values, _TINY)) - np.log1p(values))
 
 
 def _sum_to_1(logs: Array, dtype: Any) -> bool:
@@ -173,8 +204,11 @@ def _warn_of_logarithms(values: Floats, classes: Classes, names: Names) -> None:
     )
 
 
-def _evidence(values: Floats, logs: Floats, classes: Classes) -> float:
-    """Return how many nats more probable labels are by exp(logs) than by any shift of logits."""
+def _evidence(values: Floats, logs: Floats, classes: Classes, *, scaled: bool = False) -> float:
+    """Return how many nats more probable labels are by exp(logs) than by any shift of logits.
+
+    Or by any shift of any multiple of them, where they are to be `scaled`.
+    """
     if values.shape[1] == 1:
         if classes.codes is None:
             return 0.0
@@ -185,19 +219,33 @@ def _evidence(values: Floats, logs: Floats, classes: Classes) -> float:
         occurred = classes.indicator
     if len(values) < _MANY or len(occurred) != len(values) or not np.isfinite(values).all():
         return 0.0
-    return sum(_gain(values[:, j], logs[:, j], occurred[:, j]) for j in range(values.shape[1]))
+    return sum(
+        _gain(values[:, j], logs[:, j], occurred[:, j], scaled=scaled)
+        for j in range(values.shape[1])
+    )
 
 
-def _gain(x: Floats, log_prob: Floats, occurred: npt.NDArray[np.bool_]) -> float:
+def _gain(x: Floats, log_prob: Floats, occurred: npt.NDArray[np.bool_], *, scaled: bool) -> float:
+    from scipy.optimize import minimize_scalar
+
+    if int(occurred.sum()) in (0, len(x)):
+        # Some shift makes certain what all rows have in common.
+        return 0.0
+    prob = np.minimum(np.exp(log_prob), 1 - math.exp(-10))
+    own = float(np.where(occurred, log_prob, np.log1p(-prob)).sum())
+    if not scaled:
+        return own - _fit(x, occurred)
+    found = minimize_scalar(
+        lambda log_scale: -_fit(math.exp(log_scale) * x, occurred), bounds=_SCALES, method="bounded"
+    )
+    return own + float(found.fun)
+
+
+def _fit(x: Floats, occurred: npt.NDArray[np.bool_]) -> float:
+    """Return the logarithm of the probability of labels by the best shift of logits."""
     from scipy.optimize import brentq
     from scipy.special import expit, log_expit
 
-    n = int(occurred.sum())
-    if n in (0, len(x)):
-        # Some shift makes certain what all rows have in common.
-        return 0.0
-    wide = _LARGEST_SHIFT + float(np.abs(x).max())
+    n, wide = int(occurred.sum()), _LARGEST_SHIFT + float(np.abs(x).max())
     shift = brentq(lambda b: float(expit(x + b).sum()) - n, -wide, wide)
-    prob = np.minimum(np.exp(log_prob), 1 - math.exp(-10))
-    own = np.where(occurred, log_prob, np.log1p(-prob))
-    return float((own - log_expit(np.where(occurred, x + shift, -x - shift))).sum())
+    return float(log_expit(np.where(occurred, x + shift, -x - shift)).sum())

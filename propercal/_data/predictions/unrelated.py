@@ -9,12 +9,13 @@ their deviations from the mean of each column, and shares s of the labels, what 
 
 over all orders of the labels (Hoeffding, 1951), and a mean of 0. If predictions were calibrated it
 would be Σ p d. Where that is many standard deviations, and what is seen next to none, it is said.
+All follows from sums over rows, so that it is asked of the chunks of a stream together too.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,24 +31,47 @@ _EXPECTED, _SEEN = 8.0, 2.0
 _NOISE = 1e-9
 
 
+class Gain(NamedTuple):
+    """What own rows gain, in standard deviations of all orders of the labels."""
+
+    seen: float
+    expected: float
+    """If predictions were calibrated."""
+
+    @classmethod
+    def of_sums(
+        cls, n: int, share: Floats, of_labels: float, of_proba: float, moments: tuple[Floats, float]
+    ) -> Gain:
+        """Return that of Σ d of the labels, and Σ p d, of n rows.
+
+        `moments` are the sums over rows of d² of each column, and of the square of Σ s d.
+        """
+        squares, square_of_mean = moments
+        variance = float(squares @ share - square_of_mean) * n / max(n - 1, 1)
+        if variance <= _NOISE * n:
+            return cls(0.0, 0.0)
+        return cls(of_labels / sqrt(variance), of_proba / sqrt(variance))
+
+    def doubt(self, n: int, called: Names) -> bool:
+        """Warn, and tell, where predictions of n rows tell nothing of the labels."""
+        return _warn(*self, n, called, ("labels are", "probable"))
+
+
 def doubt_relation(log_prob: Floats, label: npt.NDArray[np.int64], called: Names) -> bool:
     """Warn, and tell, where predictions (n, k) tell nothing of labels (n,)."""
-    seen, expected = gain_of_own_rows(log_prob, label)
-    return _warn(seen, expected, len(label), called, ("labels are", "probable"))
+    return gain_of_own_rows(log_prob, label).doubt(len(label), called)
 
 
-def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """Return what is seen, and what it would be if calibrated, in standard deviations."""
+def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> Gain:
+    """Return what own rows gain, of all rows at once."""
     n = len(label)
     logs = np.maximum(log_prob, FLOOR)
     away = logs - logs.mean(axis=0)
     share = np.bincount(label, minlength=logs.shape[1]) / n
     mean = away @ share
-    variance = float(((away * away) @ share - mean * mean).sum()) * n / max(n - 1, 1)
-    if variance <= _NOISE * n:
-        return 0.0, 0.0
     of_labels = float(np.take_along_axis(away, label[:, None], axis=1).sum())
-    return of_labels / sqrt(variance), float((np.exp(logs) * away).sum()) / sqrt(variance)
+    moments = (away * away).sum(axis=0), float(mean @ mean)
+    return Gain.of_sums(n, share, of_labels, float((np.exp(logs) * away).sum()), moments)
 
 
 def doubt_relation_of_outcomes(members: Floats, outcome: Floats, called: Names) -> bool:

@@ -270,15 +270,16 @@ def _check_absent(state: State, whole: Shard, blocks: Blocks, plan: Plan) -> Non
     said = False
     if plan.counted and not (blocks.single or blocks.lists_0 or 0 in whole.labels.others):
         said = check_for_zero(found, plan.n_classes, plan.labels, columns)
-    if True not in whole.separate:
-        named = None if columns is None else list(columns)
-        called, several = Called(blocks.said[1].name), not blocks.single
-        classes = list(plan.labels or ()) or None
-        # Partitions are given the classes that were found, too.
-        doubted = plan.by_order or plan.listed or plan.positive
-        doubts = whole.doubts if doubted else None
-        reading = Convention(classes, None, named, several, called, doubts=doubts)
-        check_doubts(reading, plan.n_classes, said=said, listed=plan.listed)
+    named = None if columns is None else list(columns)
+    called, several = Called(blocks.said[1].name), not blocks.single
+    classes = list(plan.labels or ()) or None
+    # Partitions are given the classes that were found, too.
+    doubted = plan.by_order or plan.listed or plan.positive
+    doubts = whole.doubts if doubted and True not in whole.separate else None
+    reading = Convention(
+        classes, None, named, several, called, doubts=doubts, relation=whole.relation
+    )
+    check_doubts(reading, plan.n_classes, said=said, listed=plan.listed)
     if plan.listed or columns is None or True in whole.separate:
         return
     if not plan.from_logits:

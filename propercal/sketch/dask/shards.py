@@ -37,6 +37,7 @@ from propercal.sketch.dask.counted_labels import Counted
 from propercal.sketch.dask.row_order import Numbered, numbered_rows
 from propercal.sketch.doubts import Doubts, joined
 from propercal.sketch.occurred import Occurred, ruled_out_by_both
+from propercal.sketch.relation import Relation, relation_of_both
 from propercal.sketch.repetition import Repeated
 from propercal.sketch.state import State
 from propercal.sketch.together import update_together
@@ -144,6 +145,8 @@ class Shard(NamedTuple):
     """Whether columns are in another order."""
     ruled_out: frozenset[int] | None = None
     """Columns that are 0 in all rows; None of no rows."""
+    relation: Relation | None = None
+    """Whether predictions tell anything of labels; None of no rows."""
     repeated: Repeated = Repeated()
     """Partitions that came again."""
 
@@ -223,7 +226,7 @@ def summarise(plan: Plan, partition: int, block: Sequence[object]) -> Shard:
     separate = frozenset[bool]() if kind is None else frozenset({kind})
     states = [sketch._state.arrays() for sketch in sketches]
     read = sketches[0]._seen.reading
-    about = numbered_rows(block), counted, read.occurred, read.doubts, read.ruled_out
+    about = numbered_rows(block), counted, read.occurred, read.doubts, read.ruled_out, read.relation
     repeated = Repeated(frozenset(sketches[0]._seen.known.updates))
     return Shard(states, Notes(own, len(own)), separate, *about, repeated)
 
@@ -241,8 +244,10 @@ def join(plan: Plan, shards: Sequence[Shard]) -> Shard:
     occurred = reduce(Occurred.plus, (shard.occurred for shard in shards))
     doubts = reduce(joined, (shard.doubts for shard in shards))
     ruled_out = reduce(ruled_out_by_both, (shard.ruled_out for shard in shards))
+    relation = reduce(relation_of_both, (shard.relation for shard in shards))
     repeated = reduce(Repeated.plus, (shard.repeated for shard in shards))
-    return Shard(states, notes, separate, numbered, labels, occurred, doubts, ruled_out, repeated)
+    about = numbered, labels, occurred, doubts, ruled_out, relation
+    return Shard(states, notes, separate, *about, repeated)
 
 
 def names_in(most: int, ignore_index: Any, partition: int, block: Sequence[object]) -> list[Any]:

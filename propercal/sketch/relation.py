@@ -1,0 +1,161 @@
+"""Whether the predictions of a stream tell anything of its labels, and are probabilities at all.
+
+Each chunk by itself may be too small to tell. What it says adds up, in whole numbers, whose sums do
+not depend on how rows came: how far predictions and labels agree
+(:mod:`propercal._data.classes.as_predicted`), and the sums of which it follows what own rows gain
+(:mod:`propercal._data.predictions.unrelated`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from propercal._array import no_gradient, to_numpy
+from propercal._data.classes.as_predicted import Agreement
+from propercal._data.classes.other_readings import FLOOR
+from propercal._data.inputs.reading import USUAL_NAMES, Names
+from propercal._data.predictions.predictions import Predictions
+from propercal._data.predictions.unrelated import Gain
+from propercal.sketch.doubts import COARSE, MOST_CLASSES, products_of
+
+Whole = npt.NDArray[np.int64]
+
+#: In one, of probabilities, and of what is multiplied by them.
+_UNITS = 1 << 20
+#: Of what is written, so that sums of two fit into a machine word.
+_LARGEST = 1 << 62
+
+
+def shapes(k: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each sum."""
+    few = {} if k > MOST_CLASSES else {"logs": (k + 1, k)}
+    return {"agreement": (5,), "labels": (k,), "decided": (k,), "gains": (3,), "mass": (k,), **few}
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """Sums over rows of k classes, which add up."""
+
+    sums: Mapping[str, Whole]
+    """
+    - "agreement": rows; those that are certain, and right; those of the most probable class; and
+      the logarithm of its probability.
+    - "labels", "decided": how often each class occurred, and how often predictions were sure of it.
+    - "gains": rows of one class each; their log p, in units of 2⁻¹²; and p log p of all columns.
+    - "mass": the sum of p, in units of 2⁻²⁰.
+    - "logs": of log p, and of products of two, in units of 2⁻¹²; not of many classes.
+    """
+
+    @classmethod
+    def empty(cls, k: int) -> Relation:
+        """Return that of no rows."""
+        return cls({name: np.zeros(shape, dtype=np.int64) for name, shape in shapes(k).items()})
+
+    @classmethod
+    def of(cls, rows: Predictions) -> Relation:
+        """Return that of rows."""
+        found, k = dict(cls.empty(rows.n_classes).sums), rows.n_classes
+        one_class = rows.classes.codes is not None and not rows.multilabel
+        with no_gradient(rows.prob):
+            prob, log_prob = to_numpy(rows.prob), to_numpy(rows.log_prob)
+            marks = [to_numpy(rows.occurred(i)) for i in range(k)] if not one_class else []
+            label = to_numpy(rows.label).astype(np.intp)
+        occurred = label[:, None] == np.arange(k) if one_class else np.stack(marks, axis=1) > 0
+        told = Agreement.of(prob, log_prob, occurred, one_class=one_class)
+        found["agreement"] = np.array(told[:5], dtype=np.int64)
+        found["labels"], found["decided"] = told.occurred, told.decided
+        if one_class and "logs" in found:
+            logs = np.maximum(log_prob, FLOOR)
+            coarse = np.floor(logs * COARSE)
+            own = coarse[np.arange(len(label)), label].astype(np.int64).sum()
+            of_all = _in_units(np.exp(logs) * (coarse / COARSE)).sum()
+            found["gains"] = np.array([len(label), own, of_all], dtype=np.int64)
+            found["mass"] = _in_units(np.exp(logs)).sum(axis=0)
+            found["logs"] = products_of(logs)
+        return cls(found)
+
+    def plus(self, other: Relation) -> Relation:
+        """Return that of the rows of both."""
+        return Relation({name: each + other.sums[name] for name, each in self.sums.items()})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Relation):
+            return False
+        return all(np.array_equal(each, other.sums[name]) for name, each in self.sums.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def gain(self) -> Gain:
+        """What own rows gain."""
+        n, own, of_all = (int(each) for each in self.sums["gains"])
+        if n == 0:
+            return Gain(0.0, 0.0)
+        share, logs = self.sums["labels"] / n, self.sums["logs"] / COARSE
+        mean, products = logs[0] / n, logs[1:] / COARSE - np.outer(logs[0], logs[0]) / n
+        of_labels = own / COARSE - n * float(share @ mean)
+        of_proba = (of_all - float(self.sums["mass"] @ mean)) / _UNITS
+        moments = np.diag(products), float(share @ products @ share)
+        return Gain.of_sums(n, share, of_labels, of_proba, moments)
+
+    def check(self, called: Names = USUAL_NAMES) -> bool:
+        """Warn, and tell, as memory does, but for labels that are called predictions."""
+        n, certain, right, likely, log_top = (int(each) for each in self.sums["agreement"])
+        counts = self.sums["labels"], self.sums["decided"]
+        told = Agreement(n, certain, right, likely, log_top, *counts)
+        if told.check(None, called):
+            return True
+        # All rows are of one class each.
+        return int(self.sums["gains"][0]) == n and self.gain.doubt(n, called)
+
+    def written(self) -> list[list[int]]:
+        """Return what :meth:`restored` reads."""
+        return [each.ravel().tolist() for each in self.sums.values()]
+
+    @classmethod
+    def restored(cls, written: Sequence[Any], k: int) -> Relation | None:
+        """Return what was written, None if it is not that of any rows of k classes."""
+        empty = cls.empty(k)
+        if type(written) is not list or len(written) != len(empty.sums):
+            return None
+        found = {}
+        for (name, zeros), each in zip(empty.sums.items(), written, strict=True):
+            if type(each) is not list or len(each) != zeros.size:
+                return None
+            if not all(type(x) is int and abs(x) < _LARGEST for x in each):
+                return None
+            found[name] = np.array(each, dtype=np.int64).reshape(zeros.shape)
+        relation = cls(found)
+        return relation if relation._is_possible() else None
+
+    def _is_possible(self) -> bool:
+        """Tell whether rows can come to these sums."""
+        n, certain, right, likely, log_top = (int(each) for each in self.sums["agreement"])
+        of_one_class, own, of_all = (int(each) for each in self.sums["gains"])
+        counts = np.stack([self.sums["labels"], self.sums["decided"]])
+        sound = 0 <= right <= certain <= n and 0 <= likely <= n and log_top <= 0
+        sound = sound and 0 <= of_one_class <= n and own <= 0 and of_all <= 0
+        sound = sound and bool(((counts >= 0) & (counts <= [[n], [certain]])).all())
+        sound = sound and bool((self.sums["mass"] >= 0).all())
+        logs = self.sums.get("logs")
+        if logs is None or not sound:
+            return sound
+        return bool(
+            (logs[0] <= 0).all() and (logs[1:] >= 0).all() and (logs[1:] == logs[1:].T).all()
+        )
+
+
+def relation_of_both(mine: Relation | None, other: Relation | None) -> Relation | None:
+    """Return that of two streams, of which either may have no rows."""
+    if mine is None or other is None:
+        return other if mine is None else mine
+    return mine.plus(other)
+
+
+def _in_units(values: npt.NDArray[Any]) -> Whole:
+    return np.asarray(np.rint(values * _UNITS), dtype=np.int64)
