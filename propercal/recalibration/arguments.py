@@ -167,11 +167,13 @@ def read_new(X: object, fitted: Any) -> tuple[Predictions, int]:
     elif n == 0 and values.ndim in (1, 2):
         values = like(_two_rows(values.shape, fitted.columns_.from_logits), values, values.dtype)
     any_label = np.arange(max(n, 2), dtype=np.int64) % 2
-    from_logits = fitted.columns_.from_logits
-    # Labels that are made up say nothing of the order of columns.
-    known = Known(range(max(2, (*values.shape, 1)[1])))
     predictions = validate(
-        any_label, values, from_logits=from_logits, labels=known, names=names_said()
+        any_label,
+        values,
+        from_logits=fitted.columns_.from_logits,
+        labels=Known(range(max(2, (*values.shape, 1)[1]))),
+        made_up=True,
+        names=names_said(),
     )
     if predictions.n_classes != len(classes):
         raise bad_value(

@@ -260,14 +260,19 @@ class Doubts:
         return cls(*sums)
 
 
-def products_of(log_prob: npt.NDArray[Any]) -> Whole:
-    """(k + 1, k) of rows, of logarithms and of their products, in units of 2⁻¹²."""
+def products_of(log_prob: npt.NDArray[Any], others: npt.NDArray[Any] | None = None) -> Whole:
+    """(k + 1, k) sums of logarithms, in units of 2⁻¹², and of their products; or of `others`.
+
+    Then products are those of each logarithm with each of the others, whole numbers.
+    """
     k = log_prob.shape[1]
     found = np.zeros((k + 1, k), dtype=np.int64)
     for start in range(0, len(log_prob), _ROWS):
-        coarse = np.floor(log_prob[start : start + _ROWS] * COARSE).astype(np.float64)
-        found[0] += coarse.sum(axis=0).astype(np.int64)
-        found[1:] += (coarse.T @ coarse).astype(np.int64)
+        block = slice(start, start + _ROWS)
+        coarse = np.floor(log_prob[block] * COARSE).astype(np.float64)
+        by = coarse if others is None else others[block]
+        found[0] += by.sum(axis=0).astype(np.int64)
+        found[1:] += (coarse.T @ by).astype(np.int64)
     return found
 
 

@@ -26,15 +26,15 @@ from propercal.sketch.doubts import COARSE, MOST_CLASSES, products_of
 Whole = npt.NDArray[np.int64]
 
 #: In one, of probabilities, and of what is multiplied by them.
-_UNITS = 1 << 20
+_UNITS = 1 << 16
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
 
 
 def shapes(k: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each sum."""
-    few = {} if k > MOST_CLASSES else {"logs": (k + 1, k)}
-    return {"agreement": (5,), "labels": (k,), "decided": (k,), "gains": (3,), "mass": (k,), **few}
+    few = {} if k > MOST_CLASSES else {"proba": (k + 1, k), "logs": (k + 1, k)}
+    return {"agreement": (5,), "labels": (k,), "decided": (k,), "own": (2,), **few}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,9 @@ class Relation:
     - "agreement": rows; those that are certain, and right; those of the most probable class; and
       the logarithm of its probability.
     - "labels", "decided": how often each class occurred, and how often predictions were sure of it.
-    - "gains": rows of one class each; their log p, in units of 2⁻¹²; and p log p of all columns.
-    - "mass": the sum of p, in units of 2⁻²⁰.
+    - "own": rows of one class each; and their log p, in units of 2⁻¹².
+    - "proba": p of each class, in units of 2⁻¹⁶, and log p of each by p of each, in units of 2⁻²⁸;
+      not of many classes.
     - "logs": of log p, and of products of two, in units of 2⁻¹²; not of many classes.
     """
 
@@ -71,11 +72,9 @@ class Relation:
         found["labels"], found["decided"] = told.occurred, told.decided
         if one_class and "logs" in found:
             logs = np.maximum(log_prob, FLOOR)
-            coarse = np.floor(logs * COARSE)
-            own = coarse[np.arange(len(label)), label].astype(np.int64).sum()
-            of_all = _in_units(np.exp(logs) * (coarse / COARSE)).sum()
-            found["gains"] = np.array([len(label), own, of_all], dtype=np.int64)
-            found["mass"] = _in_units(np.exp(logs)).sum(axis=0)
+            own = np.floor(logs[np.arange(len(label)), label] * COARSE).astype(np.int64).sum()
+            found["own"] = np.array([len(label), own], dtype=np.int64)
+            found["proba"] = products_of(logs, np.rint(np.exp(logs) * _UNITS))
             found["logs"] = products_of(logs)
         return cls(found)
 
@@ -93,13 +92,14 @@ class Relation:
     @property
     def gain(self) -> Gain:
         """What own rows gain."""
-        n, own, of_all = (int(each) for each in self.sums["gains"])
+        n, own = (int(each) for each in self.sums["own"])
         if n == 0:
             return Gain(0.0, 0.0)
         share, logs = self.sums["labels"] / n, self.sums["logs"] / COARSE
         mean, products = logs[0] / n, logs[1:] / COARSE - np.outer(logs[0], logs[0]) / n
         of_labels = own / COARSE - n * float(share @ mean)
-        of_proba = (of_all - float(self.sums["mass"] @ mean)) / _UNITS
+        mass, of_logs = np.split(self.sums["proba"] / _UNITS, [1])
+        of_proba = of_logs / COARSE - mean[:, None] * mass, mass[0]
         moments = np.diag(products), float(share @ products @ share)
         return Gain.of_sums(n, share, of_labels, of_proba, moments)
 
@@ -111,7 +111,7 @@ class Relation:
         if told.check(None, called):
             return True
         # All rows are of one class each.
-        return int(self.sums["gains"][0]) == n and self.gain.doubt(n, called)
+        return int(self.sums["own"][0]) == n and self.gain.doubt(n, called)
 
     def written(self) -> list[list[int]]:
         """Return what :meth:`restored` reads."""
@@ -136,17 +136,21 @@ class Relation:
     def _is_possible(self) -> bool:
         """Tell whether rows can come to these sums."""
         n, certain, right, likely, log_top = (int(each) for each in self.sums["agreement"])
-        of_one_class, own, of_all = (int(each) for each in self.sums["gains"])
+        of_one_class, own = (int(each) for each in self.sums["own"])
         counts = np.stack([self.sums["labels"], self.sums["decided"]])
         sound = 0 <= right <= certain <= n and 0 <= likely <= n and log_top <= 0
-        sound = sound and 0 <= of_one_class <= n and own <= 0 and of_all <= 0
+        sound = sound and 0 <= of_one_class <= n and own <= 0
         sound = sound and bool(((counts >= 0) & (counts <= [[n], [certain]])).all())
-        sound = sound and bool((self.sums["mass"] >= 0).all())
         logs = self.sums.get("logs")
         if logs is None or not sound:
             return sound
+        mass, of_logs = np.split(self.sums["proba"], [1])
         return bool(
-            (logs[0] <= 0).all() and (logs[1:] >= 0).all() and (logs[1:] == logs[1:].T).all()
+            (mass >= 0).all()
+            and (of_logs <= 0).all()
+            and (logs[0] <= 0).all()
+            and (logs[1:] >= 0).all()
+            and (logs[1:] == logs[1:].T).all()
         )
 
 
@@ -155,7 +159,3 @@ def relation_of_both(mine: Relation | None, other: Relation | None) -> Relation 
     if mine is None or other is None:
         return other if mine is None else mine
     return mine.plus(other)
-
-
-def _in_units(values: npt.NDArray[Any]) -> Whole:
-    return np.asarray(np.rint(values * _UNITS), dtype=np.int64)

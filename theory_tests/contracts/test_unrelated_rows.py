@@ -14,6 +14,7 @@ import pytest
 
 from propercal import calibration_test, crps_decomposition, decompose, expected_calibration_error, paired_difference
 from propercal._data.predictions.unrelated import gain_of_own_rows
+from propercal.recalibration import TemperatureScaling
 
 OPTIONS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 MESSAGE = r"^{} tells nothing of y_true, as far as 200 rows show: .*Join both by an id"
@@ -31,8 +32,42 @@ def test_its_moments_are_those_over_all_orders() -> None:
     sums = np.array([logs[range(6), list(order)].sum() for order in permutations(label)])
     seen, expected = gain_of_own_rows(logs, label)
     assert seen == pytest.approx((logs[range(6), label].sum() - sums.mean()) / sums.std(), rel=1e-9)
-    # The mean gain of labels that are drawn from the predictions, each with the shares of these.
-    assert expected == pytest.approx((proba * (logs - logs.mean(axis=0))).sum() / sums.std(), rel=1e-9)
+    # The mean gain of labels whose rows occur in proportion to the predictions of their class.
+    away = logs - logs.mean(axis=0)
+    of_class = [np.average(away, axis=0, weights=proba[:, j]) for j in range(3)]
+    overall = np.mean([of_class[j] for j in label], axis=0)
+    gain = sum(of_class[i][i] - overall[i] for i in label)
+    assert expected == pytest.approx(gain / sums.std(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "shift", "slope", "many"), [(200, 4, 0.7, 0), (600, 4, 0.7, 0), (600, 3, 1.0, 60), (2000, 5, 0.7, 60)]
+)
+def test_models_of_other_shares_of_the_classes_are_not_doubted(n: int, shift: float, slope: float, many: int) -> None:
+    """As of training with balanced classes: few positives decide, who may be ranked by chance."""
+    doubted, enough = 0, 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        score = slope * rng.normal(size=n)
+        label = (rng.random(n) < 1 / (1 + np.exp(shift - score))).astype(int)
+        logs = -np.log1p(np.exp(np.stack([score, -score], axis=1)))
+        seen, expected = gain_of_own_rows(logs, label)
+        doubted += seen <= 2 and expected >= 8
+        # Of classes as frequent as predicted so many rows tell.
+        even = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+        seen, expected = gain_of_own_rows(logs, even)
+        enough += expected >= 8
+    assert doubted == 0
+    assert enough >= many
+
+
+def test_what_a_recalibrator_is_applied_to_has_no_labels_to_be_doubted() -> None:
+    label, proba, _ = sample(400)
+    fitted = TemperatureScaling().fit(proba[:200], label[:200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in (proba[200:], np.eye(3)[label[200:]] * 0.97 + 0.01, proba[200:201]):
+            assert fitted.predict_proba(rows).shape == rows.shape
 
 
 @pytest.mark.parametrize("k", [2, 3, 10])

@@ -181,6 +181,7 @@ def validate(
     sample_dims: Hashable | Sequence[Hashable] | None = None,
     one_class: bool = False,
     keep_weightless: bool = False,
+    made_up: bool = False,
     smallest: int = 2,
     names: Names = USUAL_NAMES,
 ) -> Predictions:
@@ -188,6 +189,7 @@ def validate(
 
     `one_class` says that rows mark one class each, so that there is no sigmoid of several columns;
     `keep_weightless` keeps rows of weight 0, which then count as targets but not as sources;
+    `made_up` says that labels are those of no rows, and tell nothing of predictions;
     `smallest` is the least number of rows; `names` is what errors call the arguments.
     """
     check_flag("from_logits", from_logits)
@@ -236,7 +238,7 @@ def validate(
     )
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
-    if multilabel or classes.codes is not None:
+    if (multilabel or classes.codes is not None) and not made_up:
         values_read = prob, log_prob, log_rest if multilabel else None
         doubt(values_read, classes, used, held, names, of_chunk=smallest < 2)
     return predictions if keep is None else _take(predictions, keep)

@@ -7,9 +7,14 @@ their deviations from the mean of each column, and shares s of the labels, what 
 .. math:: \sum_h d_{h y_h}, \qquad \text{has the variance} \quad
     \frac{n}{n - 1} \sum_h \Big( \sum_i s_i d_{hi}^2 - \big( \sum_i s_i d_{hi} \big)^2 \Big)
 
-over all orders of the labels (Hoeffding, 1951), and a mean of 0. If predictions were calibrated it
-would be Σ p d. Where that is many standard deviations, and what is seen next to none, it is said.
-All follows from sums over rows, so that it is asked of the chunks of a stream together too.
+over all orders of the labels (Hoeffding, 1951), and a mean of 0. If predictions were right but for
+how frequent classes are, rows of class j would occur in proportion to p_j, and it would be
+
+.. math:: n \sum_i s_i \Big( A_{ii} - \sum_j s_j A_{ij} \Big), \qquad
+    A_{ij} = \frac{\sum_h p_{hj} d_{hi}}{\sum_h p_{hj}} .
+
+Where that is many standard deviations, and what is seen next to none, it is said. All follows from
+sums over rows, so that it is asked of the chunks of a stream together too.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ Floats = npt.NDArray[np.floating[Any]]
 #: Standard deviations that calibrated predictions gain at least, and what is seen at most.
 _EXPECTED, _SEEN = 8.0, 2.0
 _NOISE = 1e-9
+_TINY = 1e-300
 
 
 class Gain(NamedTuple):
@@ -36,21 +42,29 @@ class Gain(NamedTuple):
 
     seen: float
     expected: float
-    """If predictions were calibrated."""
+    """If predictions were calibrated but for how frequent classes are."""
 
     @classmethod
     def of_sums(
-        cls, n: int, share: Floats, of_labels: float, of_proba: float, moments: tuple[Floats, float]
+        cls,
+        n: int,
+        share: Floats,
+        of_labels: float,
+        of_proba: tuple[Floats, Floats],
+        moments: tuple[Floats, float],
     ) -> Gain:
-        """Return that of Σ d of the labels, and Σ p d, of n rows.
+        """Return that of Σ d of the labels of n rows.
 
-        `moments` are the sums over rows of d² of each column, and of the square of Σ s d.
+        `of_proba` are the sums over rows of p_j d_i, (k, k), and of p_j, `moments` those of d² and
+        of the square of Σ s d.
         """
         squares, square_of_mean = moments
         variance = float(squares @ share - square_of_mean) * n / max(n - 1, 1)
         if variance <= _NOISE * n:
             return cls(0.0, 0.0)
-        return cls(of_labels / sqrt(variance), of_proba / sqrt(variance))
+        mean = of_proba[0] / np.maximum(of_proba[1], _TINY)
+        expected = n * float(share @ (np.diag(mean) - mean @ share))
+        return cls(of_labels / sqrt(variance), expected / sqrt(variance))
 
     def doubt(self, n: int, called: Names) -> bool:
         """Warn, and tell, where predictions of n rows tell nothing of the labels."""
@@ -71,7 +85,9 @@ def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> Gain:
     mean = away @ share
     of_labels = float(np.take_along_axis(away, label[:, None], axis=1).sum())
     moments = (away * away).sum(axis=0), float(mean @ mean)
-    return Gain.of_sums(n, share, of_labels, float((np.exp(logs) * away).sum()), moments)
+    prob = np.exp(logs)
+    of_proba = away.T @ prob, prob.sum(axis=0)
+    return Gain.of_sums(n, share, of_labels, of_proba, moments)
 
 
 def doubt_relation_of_outcomes(members: Floats, outcome: Floats, called: Names) -> bool:
