@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,11 @@ def _families(n_classes: int) -> list[_Interacting]:
     k = n_classes
     if k < 3:
         return []
-    families: list[_Interacting] = [VaryingTemperature(0.5, by_class=False), Ranks(0.5)]
+    families: list[_Interacting] = [
+        VaryingTemperature(0.5, by_class=False),
+        VaryingTemperature(0.5, by_class=False, fine=True),
+        Ranks(0.5),
+    ]
     if 3 * k <= MOST_COEFFICIENTS:
         families.append(ShiftsByConfidence(1.0))
     if k <= _MOST_CONTEXT:
@@ -74,9 +78,11 @@ def _families(n_classes: int) -> list[_Interacting]:
 
 def interacting_terms(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms]]:
     """Return what these families multiply by coefficients."""
-    # A strong and a weak version multiply the same.
-    by_kind = {(type(each), getattr(each, "by_class", None)): each for each in _families(n_classes)}
-    found: list[Callable[[TrainingSets], MakeTerms]] = [each.terms for each in by_kind.values()]
+    # A strong and a weak version multiply the same, and fine steps much the same as few.
+    by_kind: dict[Any, Callable[[TrainingSets], MakeTerms]] = {}
+    for each in _families(n_classes):
+        by_kind.setdefault((type(each), getattr(each, "by_class", None)), each.terms)
+    found = list(by_kind.values())
     if 3 < n_classes <= _MOST_CONFUSED:
         found.append(_of_pairs)
     if _MOST_CONFUSED < n_classes <= _MOST_COMPETING:
@@ -90,18 +96,22 @@ class VaryingTemperature:
 
     The function is linear in the largest probabilities, steps of the largest, and, `by_class`, in
     every g_j, tanh of the centred log g_j, and of their differences, and which of two is larger.
+    Fine steps are those of the two largest.
     """
 
     ridge: float
     by_class: bool = True
+    fine: bool = False
 
     def terms(self, seen: TrainingSets) -> MakeTerms:
         """Return what the coefficients multiply, in units of what was seen."""
-        return seen.once((VaryingTemperature, self.by_class), lambda: self._terms(seen))
+        kind = VaryingTemperature, self.by_class, self.fine
+        return seen.once(kind, lambda: self._terms(seen))
 
     def _terms(self, seen: TrainingSets) -> _Context:
-        top = namespace(seen.points.prob).max(seen.points.prob, axis=1)
-        return _Context(_scale(seen), like(steps(seen, top), top), self.by_class)
+        largest = largest_logs(seen.points, 2 if self.fine else 1)
+        at = [like(steps(seen, each, fine=self.fine), largest) for each in largest]
+        return _Context(_scale(seen), namespace(largest).stack(at), self.by_class)
 
     def __call__(self, train: TrainingSets) -> Scores:
         """Fit the function, drawn to temperature scaling."""
@@ -117,6 +127,7 @@ class VaryingTemperature:
 class _Context:
     scale: float
     steps: Array
+    """(1 or 2, levels)."""
     by_class: bool
 
     def __call__(self, points: Points) -> ContextTerms:
@@ -124,8 +135,11 @@ class _Context:
         g, log_g = points.prob_by_class, points.log_by_class
         k = g.shape[0]
         largest = xp.flip(xp.sort(g, axis=0), axis=0)[: min(_LARGEST, k), :]
-        above = xp.astype(largest[:1, :] > self.steps[:, None], g.dtype)
-        parts = [xp.ones_like(g[:1, :]), largest, above]
+        above = [
+            xp.astype(each[None, :] > at[:, None], g.dtype)
+            for each, at in zip(largest_logs(points, 2), self.steps, strict=False)
+        ]
+        parts = [xp.ones_like(g[:1, :]), largest, *above]
         if self.by_class:
             c = (log_g - xp.mean(log_g, axis=0, keepdims=True)) / self.scale
             parts += [xp.tanh(c), (g - 1 / k) * k**0.5]

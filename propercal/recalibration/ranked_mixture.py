@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from propercal._array import like, namespace, to_numpy
+from propercal._array import like, namespace
 from propercal._typing import Array
 from propercal.recalibration.families import mixing
 from propercal.recalibration.family import TrainingSets
@@ -17,10 +15,6 @@ from propercal.recalibration.terms import some_points
 
 #: Labels by which the confusions at a level of the gap are drawn to those of all rows.
 _PRIOR = 10.0
-#: Levels of the gap: one for so many rows, but no fewer and no more than these. A jump within a
-#: level is missed, and few rows are confused at all where predictions are confident.
-_ROWS_OF_A_LEVEL = 500
-_LEVELS = (5, 20)
 
 
 def ranked_mixture(train: TrainingSets) -> RankedMixture:
@@ -88,8 +82,7 @@ def _parts(points: Points) -> _Parts:
 
 def _edges(train: TrainingSets) -> Array:
     gap = train.points.terms(_parts).gap
-    n_rows = to_numpy(train.counts).sum() / train.counts.shape[0]
-    return like(steps(train, gap, int(np.clip(n_rows / _ROWS_OF_A_LEVEL, *_LEVELS))), gap)
+    return like(steps(train, gap, fine=True), gap)
 
 
 def _by_level(parts: _Parts, edges: Array) -> Array:

@@ -10,8 +10,12 @@ from propercal._typing import Array
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.points import Points
 
-#: Levels of what depends on the confidence, or on a gap, each with as many rows as the others.
-_LEVELS = 5
+#: Levels of what depends on the confidence, or on a gap.
+_FEW = 5
+#: Where they are fine: one for so many rows, but no more than these.
+_ROWS_OF_A_LEVEL, _MANY = 300, 20
+#: Values that differ by rounding are one: in another order of classes sums are rounded otherwise.
+_TIE = 1e-6
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,10 +48,16 @@ def shares(train: TrainingSets) -> Floats:
     return np.asarray(weight / weight.sum())
 
 
-def steps(train: TrainingSets, level: Array, levels: int = _LEVELS) -> Floats:
-    """Return the levels (n,) of the points below which there are equal shares of the rows."""
+def steps(train: TrainingSets, level: Array, *, fine: bool = False) -> Floats:
+    """Return the levels (n,) of the points below which there are equal shares of the rows.
+
+    A jump between two of them is missed; where they are fine, there are more of many rows.
+    """
     values = to_numpy(level)
     order = np.argsort(values, kind="stable")
     before = np.cumsum(shares(train)[order])
-    below = np.arange(1, levels) / levels
-    return np.asarray(values[order][np.searchsorted(before, below).clip(max=len(order) - 1)])
+    n_rows = float(to_numpy(train.counts).sum()) / train.counts.shape[0]
+    n_levels = int(np.clip(n_rows / _ROWS_OF_A_LEVEL, _FEW, _MANY)) if fine else _FEW
+    below = np.arange(1, n_levels) / n_levels
+    edges = values[order][np.searchsorted(before, below).clip(max=len(order) - 1)]
+    return np.asarray(edges + _TIE * (1 + np.abs(edges)))

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from propercal._array import log_softmax
-from propercal.recalibration import adaptive, families, logit, top_class
-from propercal.recalibration import ranked_mixture as ranked
+from propercal.recalibration import adaptive, families, logit, ranks, top_class
 from propercal.recalibration.built_in import families_for
 from propercal.recalibration.family import TrainingSets
 from propercal.recalibration.interacting import LeadingPairs, LogSums, Ranks, ShiftsByConfidence, VaryingTemperature
@@ -70,6 +69,11 @@ def unsure(g: Any) -> Any:
     return (1.5 - 2.4 * np.sort(g, axis=1)[:, -2:-1]) * np.log(g)
 
 
+def jump(g: Any) -> Any:
+    """Over-confident but where the second class is improbable."""
+    return np.where(np.sort(g, axis=1)[:, -2:-1] < 0.12, 1.6, 0.6) * np.log(g)
+
+
 def rare(g: Any) -> Any:
     """Later classes are over-rated where no class is likely."""
     return np.log(g) - np.where(g.max(axis=1, keepdims=True) < 0.6, 1.2, 0.0) * np.arange(g.shape[1])
@@ -80,6 +84,7 @@ def rare(g: Any) -> Any:
     [
         (VaryingTemperature(0.5), regional, 0.3),
         (VaryingTemperature(0.5, by_class=False), unsure, 0.2),
+        (VaryingTemperature(0.5, by_class=False, fine=True), jump, 0.35),
         (LogSums(1.0), confused, 0.7),
         (LeadingPairs(0.5), confused, 0.2),
         (Ranks(0.5), runner_up, 0.65),
@@ -162,7 +167,7 @@ def test_a_jump_near_the_end_of_the_gaps_is_followed_from_many_rows(monkeypatch:
     truth[row, second[row]] += moved
     outcome = drawn(truth, rng)
     by_rows = excess(truth, fitted(g, outcome, ranked_mixture))
-    monkeypatch.setattr(ranked, "_LEVELS", (5, 5))
+    monkeypatch.setattr(ranks, "_MANY", 5)
     assert by_rows < 0.5 * excess(truth, fitted(g, outcome, ranked_mixture))
     assert by_rows < 0.25 * excess(truth, g)
 
