@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from propercal._array import device, like, namespace, to_numpy
 from propercal._typing import Array
-from propercal.recalibration.families import Scores, vector
+from propercal.recalibration.families import Scores, equivariant, vector
 from propercal.recalibration.family import Recalibration, TrainingSets
 from propercal.recalibration.points import Points, pooled, standing
 from propercal.recalibration.terms import DifferenceTerms, MakeTerms
@@ -27,11 +27,11 @@ _FREE = 0.05
 _THRESHOLD = 1.5
 #: Waves that do not are drawn to 0 by the inverse of this variance.
 _NONE = 1e-4
-#: A value that this share of the rows has is an atom.
+#: A prediction that this share of the rows has is an atom.
 _ATOM = 0.01
 #: But no fewer rows than this.
 _FEWEST = 5.0
-#: Log-odds that agree in these decimals are equal.
+#: What agrees in these decimals is equal.
 _DIGITS = 9
 #: Rows, as the rest of the fit expects them, that are added to an atom.
 _PRIOR = 5.0
@@ -156,18 +156,21 @@ def _occurring(points: Points, counts: Array) -> tuple[Floats, Floats]:
 
 
 def atoms(train: TrainingSets) -> Recalibration:
-    """Vector scaling of two classes, but for values that many rows have: these have own means.
+    """Fit simple scores, but for predictions that many rows share, which have own means.
 
-    A default for missing inputs is such a value: what happens there tells nothing of its
-    neighbours, so that vector scaling is fitted without it.
+    A default for missing inputs is such a prediction: what happens there tells nothing of its
+    neighbours, so that vector scaling of two classes, or equivariant scores of more, are fitted
+    without it.
     """
     whole = train.reference
-    values, each = _occurring(whole.points, whole.counts)
-    shared = _Atoms(values[each >= max(_ATOM * each.sum(), _FEWEST)])
+    simple = vector if train.n_classes == 2 else equivariant
+    shared = whole.once(atoms, lambda: _shared(whole))
+    if len(shared.keys) == 0:
+        return train.fit(simple)
     xp = namespace(train.counts)
     there = shared.one_hot(train.points)
     alone = 1 - xp.sum(there, axis=1)
-    base = TrainingSets(train.points, train.counts * alone[:, None], train.uniform).fit(vector)
+    base = TrainingSets(train.points, train.counts * alone[:, None], train.uniform).fit(simple)
     expected = base(train.points)
     # At an atom all points are one, whose expectation is that of any of them.
     seen = xp.matmul(there.T, train.counts)
@@ -182,13 +185,26 @@ def atoms(train: TrainingSets) -> Recalibration:
     return recalibration
 
 
+def _shared(whole: TrainingSets) -> _Atoms:
+    weight = to_numpy(namespace(whole.counts).sum(whole.counts, axis=(0, 2)))
+    keys, place = np.unique(_keys(whole.points), return_inverse=True)
+    each = np.bincount(place, weight)
+    return _Atoms(keys[each >= max(_ATOM * each.sum(), _FEWEST)])
+
+
+def _keys(points: Points) -> Floats:
+    """(n,) numbers that agree where all probabilities do."""
+    return (to_numpy(points.log_prob) @ np.sqrt(np.arange(2, points.prob.shape[1] + 2))).round(
+        _DIGITS
+    )
+
+
 @dataclass(frozen=True)
 class _Atoms:
-    """Log-odds that many rows have, ascending."""
+    """Predictions that many rows have."""
 
-    log_odds: Floats
+    keys: Floats
 
     def one_hot(self, points: Points) -> Array:
         """(n, a) whether a point has each of the values."""
-        own = _log_odds(points).round(_DIGITS)
-        return like((own[:, None] == self.log_odds).astype(float), points.prob)
+        return like((_keys(points)[:, None] == self.keys).astype(float), points.prob)

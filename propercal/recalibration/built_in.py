@@ -41,9 +41,9 @@ def directions_for(n_classes: int) -> list[Callable[[TrainingSets], MakeTerms]]:
 def families_for(n_classes: int) -> list[Family]:
     """Return the families that can be fitted for a number of classes."""
     families: list[Family] = [identity, temperature, equivariant, mixture, tempered_mixture]
-    families.append(monotone_confidence)
+    families += [monotone_confidence, atoms]
     if n_classes == 2:
-        families += [monotone, adaptive, atoms]
+        families += [monotone, adaptive]
     if vector_fits(n_classes):
         families += [vector, by_predicted_class]
     if smooth_fits(n_classes):

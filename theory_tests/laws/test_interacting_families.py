@@ -273,6 +273,25 @@ def test_an_atom_has_a_mean_of_its_own() -> None:
     np.testing.assert_allclose(found[300:, 1], (5 * expected[300:, 1] + 8) / 85)
 
 
+@pytest.mark.parametrize("k", [3, 10])
+def test_an_atom_of_many_classes_has_a_mean_of_its_own(k: int) -> None:
+    """Of all probabilities together: predictions that share but one of them are others."""
+    rng = np.random.default_rng(12)
+    g = rng.dirichlet([1.0] * k, 400)
+    default = np.arange(1.0, k + 1) / np.arange(1, k + 1).sum()
+    g[:90] = default
+    g[90:150, 1:] *= (1 - default[0]) / (1 - g[90:150, :1])
+    g[90:150, 0] = default[0]
+    outcome = drawn(g, rng)
+    outcome[:90] = np.eye(k)[np.arange(90) % 2]
+    found = fitted(g, outcome, adaptive.atoms)
+    points = interior(np.log(g))
+    others = TrainingSets(points, (outcome * (np.arange(400) >= 90)[:, None])[None], True)
+    expected = others.fit(families.equivariant)(points)[0]
+    np.testing.assert_allclose(found[90:], expected[90:])
+    np.testing.assert_allclose(found[:90], (5 * expected[:90] + 45 * (np.arange(k) < 2)) / 95)
+
+
 def test_values_of_few_rows_are_no_atoms() -> None:
     rng = np.random.default_rng(10)
     p = np.repeat(rng.uniform(0.05, 0.95, 100), 4)
