@@ -166,7 +166,8 @@ def atoms(train: TrainingSets) -> Recalibration:
     simple = vector if train.n_classes == 2 else equivariant
     shared = whole.once(atoms, lambda: _shared(whole))
     if len(shared.keys) == 0:
-        return train.fit(simple)
+        found: Recalibration = train.fit(simple)
+        return found
     xp = namespace(train.counts)
     there = shared.one_hot(train.points)
     alone = 1 - xp.sum(there, axis=1)
