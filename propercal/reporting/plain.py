@@ -89,6 +89,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"is given for .*, which count as rows of weight 1 beside them",
+        "Some rows came with weights, and others without, which were taken for rows of weight 1.",
+    ),
+    (
         r"odds of each class, it seems|times as probable if they are (?:odds|−log p)",
         (
             "Predictions seem to be odds, or losses, and were read as if they were logits. Then "
