@@ -93,6 +93,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         "Some rows came with weights, and others without, which were taken for rows of weight 1.",
     ),
     (
+        r"goes back in some rows, which are taken in the order of the file",
+        "Some rows stand before others that are older. They were taken in the order of the file.",
+    ),
+    (
         r"odds of each class, it seems|times as probable if they are (?:odds|−log p)",
         (
             "Predictions seem to be odds, or losses, and were read as if they were logits. Then "
