@@ -295,9 +295,9 @@ class CalibrationSketch:
             the rows are different predictions in one bin; if labels 1 to k − 1 are read as numbers
             from 0, predictions go with another order of the columns or the other class of one
             column, or no row is of the class of a column of logits, as in
-            :func:`propercal.decompose`; if predictions tell nothing of the labels, are these, or are
-            all 0 or 1. Of more than 100 classes, the order of the columns and what predictions tell
-            are not looked at: pass `labels`.
+            :func:`propercal.decompose`; if predictions tell nothing of the labels, are these, or
+            all are 0 or 1. Of more than 100 classes, the order of the columns and what predictions
+            tell are not looked at: pass `labels`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 

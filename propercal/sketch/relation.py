@@ -103,15 +103,19 @@ class Relation:
         moments = np.diag(products), float(share @ products @ share)
         return Gain.of_sums(n, share, of_labels, of_proba, moments)
 
-    def check(self, called: Names = USUAL_NAMES) -> bool:
-        """Warn, and tell, as memory does, but for labels that are called predictions."""
+    def check(self, called: Names = USUAL_NAMES, *, often: bool = False) -> bool:
+        """Warn, and tell, as memory does, but for labels that are called predictions.
+
+        It takes twice as much where it is asked `often`, after each row.
+        """
+        times = 1 + often
         n, certain, right, likely, log_top = (int(each) for each in self.sums["agreement"])
         counts = self.sums["labels"], self.sums["decided"]
         told = Agreement(n, certain, right, likely, log_top, *counts)
-        if told.check(None, called):
+        if told.check(None, called, times):
             return True
         # All rows are of one class each.
-        return int(self.sums["gains"][0]) == n and self.gain.doubt(n, called)
+        return int(self.sums["gains"][0]) == n and self.gain.doubt(n, called, times)
 
     def written(self) -> list[list[int]]:
         """Return what :meth:`restored` reads."""

@@ -70,17 +70,20 @@ class Agreement(NamedTuple):
         counts = occurred.sum(axis=0).astype(np.int64)
         return cls(n, int(are_certain.sum()), right, likely, log_top, counts, decided)
 
-    def check(self, name: Any, called: Names) -> bool:
-        """Raise where labels of this name are predictions, or warn, and tell, of one of three."""
+    def check(self, name: Any, called: Names, times: int = 1) -> bool:
+        """Raise where labels of this name are predictions, or warn, and tell, of one of three.
+
+        Who asks after each row needs so many `times` as much, not to be told by chance once.
+        """
         return (
-            self._are_labels(called)
-            or self._are_predicted(name, called)
-            or self._are_decided(called)
+            self._are_labels(called, times)
+            or self._are_predicted(name, called, times)
+            or self._are_decided(called, times)
         )
 
-    def _are_labels(self, called: Names) -> bool:
+    def _are_labels(self, called: Names, times: int) -> bool:
         """Say, and tell, that predictions are what occurred."""
-        found = _CERTAIN <= self.n == self.right and np.count_nonzero(self.occurred) > 1
+        found = times * _CERTAIN <= self.n == self.right and np.count_nonzero(self.occurred) > 1
         if found:
             warn(
                 f"{called.proba} is 1 for what occurred and 0 for what did not in each of {self.n} "
@@ -100,11 +103,12 @@ class Agreement(NamedTuple):
                 "pass the classes that occurred, or rename them if they are these",
             )
 
-    def _are_predicted(self, name: Any, called: Names) -> bool:
+    def _are_predicted(self, name: Any, called: Names, times: int) -> bool:
         """Raise where labels of this name are predictions, or warn, and tell, where they may be."""
         self.check_name(name, called)
         nats = self.log_top / _UNITS
-        found = _MANY <= self.n == self.likely > self.occurred.max() and nats <= _IMPROBABLE
+        found = times * _MANY <= self.n == self.likely > self.occurred.max()
+        found = found and nats <= times * _IMPROBABLE
         if found:
             warn(
                 f"{called.labels} is the most probable class in each of {self.n} rows, which "
@@ -114,10 +118,10 @@ class Agreement(NamedTuple):
             )
         return bool(found)
 
-    def _are_decided(self, called: Names) -> bool:
+    def _are_decided(self, called: Names, times: int) -> bool:
         """Say, and tell, that predictions are decisions, of which several were made."""
         several = ((self.decided > 0) & (self.decided < self.n)).any()
-        found = _CERTAIN <= self.n == self.certain and bool(several)
+        found = times * _CERTAIN <= self.n == self.certain and bool(several)
         if found:
             warn(
                 f"{called.proba} is 0 or 1 in each of {self.n} rows: classes that were decided on, "
