@@ -82,6 +82,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"of \d+ rows: what came true, it seems",
+        "All forecasts are what came true, of which nothing can be learnt.",
+    ),
+    (
+        r"probabilities of classes, it seems, and taken for values",
+        "Forecasts seem to be probabilities of classes, and were read as values of the outcome.",
+    ),
+    (
         r"all values of \S+ in \S+ of (?P<n>\d+) rows, by .*: other units, it seems",
         (
             "What came true is far from all that was forecast in nearly all of {n} rows, and near "
