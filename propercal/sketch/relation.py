@@ -27,6 +27,8 @@ Whole = npt.NDArray[np.int64]
 
 #: In one, of probabilities, and of what is multiplied by them.
 _UNITS = 1 << 20
+#: Numbers of which there are copies at a time.
+_NUMBERS = 1 << 20
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
 
@@ -59,23 +61,36 @@ class Relation:
     @classmethod
     def of(cls, rows: Predictions) -> Relation:
         """Return that of rows."""
-        found, k = dict(cls.empty(rows.n_classes).sums), rows.n_classes
-        one_class = rows.classes.codes is not None and not rows.multilabel
+        k, one_class = rows.n_classes, rows.classes.codes is not None and not rows.multilabel
         with no_gradient(rows.prob):
             prob, log_prob = to_numpy(rows.prob), to_numpy(rows.log_prob)
-            marks = [to_numpy(rows.occurred(i)) for i in range(k)] if not one_class else []
-            label = to_numpy(rows.label).astype(np.intp)
-        occurred = label[:, None] == np.arange(k) if one_class else np.stack(marks, axis=1) > 0
-        told = Agreement.of(prob, log_prob, occurred, one_class=one_class)
+            if one_class:
+                occurred = to_numpy(rows.label).astype(np.intp)
+            else:
+                marks = [to_numpy(rows.occurred(i)) > 0 for i in range(k)]
+                occurred = np.stack(marks, axis=1)
+        found, step = cls.empty(k), max(1, _NUMBERS // k)
+        for start in range(0, len(prob), step):
+            some = slice(start, start + step)
+            found = found.plus(cls._of_some(prob[some], log_prob[some], occurred[some]))
+        return found
+
+    @classmethod
+    def _of_some(
+        cls, prob: npt.NDArray[Any], log_prob: npt.NDArray[Any], occurred: npt.NDArray[Any]
+    ) -> Relation:
+        """Return that of so few rows that copies of them take little memory."""
+        found = dict(cls.empty(prob.shape[1]).sums)
+        told = Agreement.of(prob, log_prob, occurred)
         found["agreement"] = np.array(told[:5], dtype=np.int64)
         found["labels"], found["decided"] = told.occurred, told.decided
-        if one_class and "logs" in found:
+        if occurred.ndim == 1 and "logs" in found:
             logs = np.maximum(log_prob, FLOOR)
-            coarse = np.floor(logs * COARSE)
-            own = coarse[np.arange(len(label)), label].astype(np.int64).sum()
-            of_all = _in_units(np.exp(logs) * (coarse / COARSE)).sum()
-            found["gains"] = np.array([len(label), own, of_all], dtype=np.int64)
-            found["mass"] = _in_units(np.exp(logs)).sum(axis=0)
+            coarse, share = np.floor(logs * COARSE), np.exp(logs)
+            own = coarse[np.arange(len(logs)), occurred].astype(np.int64).sum()
+            of_all = _in_units(share * (coarse / COARSE)).sum()
+            found["gains"] = np.array([len(logs), own, of_all], dtype=np.int64)
+            found["mass"] = _in_units(share).sum(axis=0)
             found["logs"] = products_of(logs)
         return cls(found)
 
