@@ -7,8 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from propercal._data.classes.columns import numbers_rows
 from propercal._data.rows.indexes import some_of
-from propercal._data.rows.times import are_shuffled, is_ordered, kept, newest_first
+from propercal._data.rows.times import (
+    are_shuffled,
+    count_down,
+    fall,
+    is_ordered,
+    kept,
+    newest_first,
+    share_late,
+)
+from propercal._data.words.messages import warn
 from propercal._files.left_out import left_out
 from propercal._files.prediction_file import PredictionFile
 from propercal._files.values import text_of, values_of
@@ -41,12 +51,18 @@ def check_blocks(blocks: object, data: PredictionFile) -> None:
 def times_left_out(path: Path, columns: Mapping[str, Any]) -> Times | None:
     """Return the first and the last time of rows of a stream, where a column says them, or raise.
 
-    Newest rows that come first are refused, whatever column says so, and those in no order where
-    it has a name of the times of rows.
+    Newest rows that come first are refused, whatever column of times says so, or number of rows,
+    and those in no order where it has a name of the times of rows. Some that come late are told.
     """
     found = []
     for name, values in columns.items():
         index = _index(name, values)
+        if (numbers_rows(name) and fall(index)) or count_down(index):
+            raise ValueError(
+                f"{path}: column {name!r}, which is left out, counts rows down from {index[0]} to "
+                f"{index[-1]}: expected rows in the order of time; sort them, or remove that "
+                "column if it says nothing of their order."
+            )
         if newest_first(index):
             raise ValueError(
                 f"{path}: column {name!r}, which is left out, goes back in time from "
@@ -60,6 +76,12 @@ def times_left_out(path: Path, columns: Mapping[str, Any]) -> Times | None:
                 f"{path}: column {name!r}, which is left out, is {some_of(index)}: expected rows "
                 "in the order of time; sort them, or rename or remove that column if it says "
                 "nothing of their order."
+            )
+        if share_late(index):
+            warn(
+                f"{path}: column {name!r}, which is left out, goes back in some rows, which are "
+                "taken in the order of the file, as if they came late. Sort the file by it if they "
+                "did not."
             )
         times = kept(index)
         found += [] if times is None or not len(times) else [(times[0], times[-1])]

@@ -19,7 +19,7 @@ from propercal._data.classes.labels import Classes, read_labels
 from propercal._data.classes.other_readings import evidence
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold
-from propercal._data.words.tokens import key
+from propercal._data.words.tokens import content, key
 from propercal._files.left_out import left_out
 from propercal._files.prediction_file import PredictionFile
 from propercal._files.values import text_of, values_of
@@ -38,13 +38,38 @@ class Scores(NamedTuple):
     values: npt.NDArray[np.float64]
     """(n, k) probabilities or logits, or (n,) those of one column."""
     from_logits: bool
-    name: str | None = None
-    """What one column is called."""
+    columns: Sequence[Any] = ()
+    """What the columns are called, where they are."""
 
     @property
     def called(self) -> str:
         """The column, in words."""
-        return "the column" if self.name is None else repr(self.name)
+        return repr(self.name) if self.columns else "the column"
+
+    @property
+    def name(self) -> str:
+        """What one column is called."""
+        return str(self.columns[0]) if self.columns else "it"
+
+    def said_by(self, values: Sequence[Any]) -> tuple[Sequence[Any], list[int]] | None:
+        """Return what predicted classes are called, and which of them these are; None if unknown.
+
+        They are those of the labels, or else what columns are called, or two that count from 0.
+        """
+        booleans = all(isinstance(each, bool) for each in (*values, *self.classes))
+        ways: list[tuple[Sequence[Any], Callable[[Any], Any]]] = [
+            (self.classes, partial(key, booleans=booleans))
+        ]
+        if self.values.ndim == 1:
+            ways.append(((0, 1), partial(key, booleans=True)))
+        elif len(self.columns) == self.values.shape[1]:
+            ways.append((self.columns, content))
+        for names, of in ways:
+            place = {of(each): i for i, each in enumerate(names)}
+            numbers = [place.get(of(each), -1) for each in values]
+            if len(place) == len(names) and min(numbers, default=-1) >= 0:
+                return names, numbers
+        return None
 
     @classmethod
     def of(
@@ -55,8 +80,7 @@ class Scores(NamedTuple):
             return None
         numbers = np.asarray(values, dtype=np.float64)
         numbers = numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
-        name = str(names[0]) if len(names) == 1 else None
-        return cls(found.names, found.codes, numbers, from_logits, name)
+        return cls(found.names, found.codes, numbers, from_logits, names)
 
 
 def check_file(data: PredictionFile) -> None:
@@ -97,8 +121,8 @@ def check_chunk(
     found = _read(partial(read_labels, y_true, k, proba=proba, pos_label=pos_label))
     if found is None:
         return
-    values, own = np.asarray(y_proba), () if proba.name is None else (proba.name,)
-    scores = Scores.of(found, values, said["from_logits"], own)
+    values, one = np.asarray(y_proba), () if proba.name is None else (proba.name,)
+    scores = Scores.of(found, values, said["from_logits"], proba.columns or one)
     if scores is not None:
         for name in names:
             check(path, name, left_out[name], scores)
@@ -114,21 +138,21 @@ def _read(reading: Callable[[], Classes]) -> Classes | None:
 
 def check(path: Path, name: str, predicted: Any, scores: Scores) -> None:
     """Raise where predicted classes contradict predictions as they are read."""
-    place = {key(each): i for i, each in enumerate(scores.classes)}
     values = values_of([text_of(each) for each in predicted]).tolist()
-    booleans = all(isinstance(each, bool) for each in (*values, *scores.classes))
-    numbers = [place.get(key(each, booleans=booleans), -1) for each in values]
+    found = scores.said_by(values)
     # Of other codes nothing is known.
-    if len(place) < len(scores.classes) or min(numbers, default=-1) < 0:
+    if found is None:
         return
-    codes = np.array(numbers)
+    names, codes = found[0], np.array(found[1])
     if scores.values.ndim == 1:
-        _check_one(path, name, codes, scores)
+        _check_one(path, name, codes, scores, names)
     else:
-        _check_several(path, name, codes, scores)
+        _check_several(path, name, codes, scores, names)
 
 
-def _check_several(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -> None:
+def _check_several(
+    path: Path, name: str, codes: npt.NDArray[Any], scores: Scores, names: Sequence[Any]
+) -> None:
     """Raise where predicted classes are those of the largest numbers if columns change places."""
     largest = scores.values == scores.values.max(axis=1, keepdims=True)
     clear = largest.sum(axis=1) == 1
@@ -138,15 +162,22 @@ def _check_several(path: Path, name: str, codes: npt.NDArray[Any], scores: Score
     if not one_to_one or np.count_nonzero(top != codes) < _FEWEST:
         return
     a, b = next(pair for pair in pairs if pair[0] != pair[1])
+    which = f"the column that is read as that of {scores.classes[a]!r}"
+    fix = (
+        "bring the columns into the order of the labels, or name them by these (--class on the "
+        "command line)"
+    )
+    if names is not scores.classes:
+        which, fix = f"the column {names[a]!r}", "name the columns after their classes"
     raise ValueError(
-        f"{path}: {name!r}, which is left out, is {scores.classes[b]!r} wherever the column that "
-        f"is read as that of {scores.classes[a]!r} is the largest: expected the class of the "
-        "largest; bring the columns into the order of the labels, or name them by these (--class "
-        f"on the command line), or remove {name!r} if it has other codes."
+        f"{path}: {name!r}, which is left out, is {names[b]!r} wherever {which} is the largest: "
+        f"expected the class of the largest; {fix}, or remove {name!r} if it has other codes."
     )
 
 
-def _check_one(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -> None:
+def _check_one(
+    path: Path, name: str, codes: npt.NDArray[Any], scores: Scores, names: Sequence[Any]
+) -> None:
     """Raise where one column is that of whichever class is predicted, or of the other one."""
     values = scores.values
     if scores.from_logits:
@@ -163,18 +194,18 @@ def _check_one(path: Path, name: str, codes: npt.NDArray[Any], scores: Scores) -
     if not evidence(np.where(hits, values, 1 - values), np.where(hits, other, 1 - other)):
         return
     if below:
-        said = f"is {negative_class!r} where {scores.called} is large"
+        said = f"is {names[0]!r} where {scores.called} is large"
         fix = (
             f"name {negative_class!r} as the class of {scores.called} by pos_label (--pos-label on "
             "the command line)"
         )
     else:
         said = (
-            f"is {negative_class!r} in {np.count_nonzero(~positive)} rows in which {scores.called} "
+            f"is {names[0]!r} in {np.count_nonzero(~positive)} rows in which {scores.called} "
             "is 0.5 or more, as it is in all, so that it is the probability of whichever class is "
             "predicted"
         )
-        fix = f"write 1 - {scores.name or 'it'} in rows where {name!r} is {negative_class!r}"
+        fix = f"write 1 - {scores.name} in rows where {name!r} is {names[0]!r}"
     raise ValueError(
         f"{path}: {name!r}, which is left out, {said}: expected the probability of "
         f"{positive_class!r} in each row; {fix}, or remove {name!r} if it is of another model."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,8 @@ class Contents(NamedTuple):
         doubted = self.doubted
         if not doubted:
             listed = own.labels is not None
-            doubted = check_doubts(self.reading, own.n_classes, said=said, listed=listed)
+            how: Any = {"said": said, "listed": listed, "often": True}
+            doubted = check_doubts(self.reading, own.n_classes, **how)
         return self._replace(doubted=doubted, told_zeros=told_zeros)
 
     def _look_for_zeros(self, own: Settings) -> bool:

@@ -192,7 +192,7 @@ class CalibrationMonitor(Result):
             than 100 classes, the order of the columns is not looked at: pass `labels`. And if the
             last or the first rows that were seen, 20 or more of different predictions and labels,
             are among these; or if a column has been 0 in all rows so far, 100 or more, and of no
-            label.
+            label. And if predictions tell nothing of the labels, are these, or are all 0 or 1.
         """
         refuse_weights(sample_weight)
         self._add(y_true, y_proba)

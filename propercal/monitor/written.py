@@ -73,8 +73,8 @@ class Written(NamedTuple):
 
 def encode(own: Settings, generator: BregmanGenerator, seen: Contents, key: bytes | None) -> bytes:
     """Write a monitor, signed where there is a key."""
-    # It has its own counts of classes.
-    *reading, _, doubts, ruled_out, relation = seen.reading
+    # It has its own counts of classes, and no weights.
+    *reading, _, doubts, ruled_out, relation, _ = seen.reading
     state = seen.state
     settings = {
         **own._asdict(),

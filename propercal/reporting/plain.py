@@ -82,11 +82,27 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"of \d+ rows: what came true, it seems",
+        "All forecasts are what came true, of which nothing can be learnt.",
+    ),
+    (
+        r"probabilities of classes, it seems, and taken for values",
+        "Forecasts seem to be probabilities of classes, and were read as values of the outcome.",
+    ),
+    (
         r"all values of \S+ in \S+ of (?P<n>\d+) rows, by .*: other units, it seems",
         (
             "What came true is far from all that was forecast in nearly all of {n} rows, and near "
             "to it on another scale. Bring both into one unit."
         ),
+    ),
+    (
+        r"is given for .*, which count as rows of weight 1 beside them",
+        "Some rows came with weights, and others without, which were taken for rows of weight 1.",
+    ),
+    (
+        r"goes back in some rows, which are taken in the order of the file",
+        "Some rows stand before others that are older. They were taken in the order of the file.",
     ),
     (
         r"odds of each class, it seems|times as probable if they are (?:odds|−log p)",

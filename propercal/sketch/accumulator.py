@@ -204,7 +204,8 @@ class CalibrationSketch:
         -----
         UserWarning
             Once, if rows were added before, one by one: an update that equals one of the last 512,
-            or the first 20 or more rows of all, of 10 different ones with labels that differ.
+            or the first 20 or more rows of all, of 10 different ones with labels that differ. And
+            once, if these rows have weights and those before none, or the other way about.
         """
         with self._lock:
             read = self._read(y_true, y_proba, sample_weight)
@@ -246,7 +247,7 @@ class CalibrationSketch:
         Warns
         -----
         UserWarning
-            If an update of 20 rows or more was added to both.
+            If an update of 20 rows or more was added to both, or one alone had weights.
         """
         if other is self or not isinstance(other, CalibrationSketch):
             found = "the sketch itself" if other is self else type(other).__name__
@@ -294,8 +295,9 @@ class CalibrationSketch:
             the rows are different predictions in one bin; if labels 1 to k − 1 are read as numbers
             from 0, predictions go with another order of the columns or the other class of one
             column, or no row is of the class of a column of logits, as in
-            :func:`propercal.decompose`. Of more than 100 classes, the order of the columns is not
-            looked at: pass `labels`.
+            :func:`propercal.decompose`; if predictions tell nothing of the labels, are these, or
+            all are 0 or 1. Of more than 100 classes, the order of the columns and what predictions
+            tell are not looked at: pass `labels`.
         """
         return self._answered(self._asked(method), check_confidence_level(confidence_level))
 

@@ -9,6 +9,7 @@ from propercal._data.classes.columns import (
     keys,
 )
 from propercal._data.classes.one_column import opposite
+from propercal._data.predictions.weights import weighted_by_both
 from propercal._data.words.messages import bad_value, columns_said
 from propercal.sketch.class_order import (
     names_of_both,
@@ -43,6 +44,8 @@ class Convention(NamedTuple):
     """Columns that are 0 in all rows; None of no rows."""
     relation: Relation | None = None
     """Whether predictions tell anything of labels; None of no rows."""
+    weighted: frozenset[bool] = frozenset()
+    """Whether weights were given, of each update."""
 
     @property
     def classes(self) -> list[Any] | None:
@@ -124,6 +127,7 @@ def joined(
         doubts=doubts_of_both(mine.doubts, other.doubts),
         ruled_out=ruled_out_by_both(mine.ruled_out, other.ruled_out),
         relation=relation_of_both(mine.relation, other.relation),
+        weighted=weighted_by_both(mine.weighted, other.weighted),
         unnamed=mine.unnamed or other.unnamed,
         names=names,
         columns=other.columns if mine.columns is None else mine.columns,

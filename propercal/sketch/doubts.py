@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,8 @@ MOST_CLASSES = 100
 _UNITS = 1 << 20
 #: In one nat, of logarithms that are multiplied. Sums of so many rows are exact in floating point.
 COARSE, _ROWS = 1 << 12, 1 << 20
+#: That are looked at one by one.
+_BATCHES = 32
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
 
@@ -87,11 +90,17 @@ class Doubts:
 
     def after(self, rows: Predictions) -> Doubts:
         """Return those after rows of one class each."""
-        label = to_numpy(rows.label).astype(np.intp)
-        if rows.multilabel or rows.classes.codes is None or not len(label):
+        if rows.multilabel or rows.classes.codes is None:
             return self
+        return self.of_labels(to_numpy(rows.label), to_numpy(rows.log_prob))
+
+    def of_labels(self, label: Whole, log_prob: npt.NDArray[Any]) -> Doubts:
+        """Return those after rows of these labels (n,) and logarithms (n, k)."""
+        if not len(label):
+            return self
+        label = label.astype(np.intp)
         order, k = np.argsort(label, kind="stable"), len(self.counts)
-        log_prob = np.maximum(to_numpy(rows.log_prob)[order], FLOOR)
+        log_prob = np.maximum(log_prob[order], FLOOR)
         units = np.floor(log_prob * _UNITS).astype(np.int64)
         own = np.take_along_axis(units, label[order][:, None], axis=1)
         occurring, starts = np.unique(label[order], return_index=True)
@@ -109,6 +118,10 @@ class Doubts:
             if other is None
             else Doubts(*(a + b for a, b in zip(self.sums, other.sums, strict=True)))
         )
+
+    def minus(self, other: Doubts) -> Doubts:
+        """Return those of the rows of this one that the other has not."""
+        return Doubts(*(a - b for a, b in zip(self.sums, other.sums, strict=True)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Doubts):
@@ -198,8 +211,8 @@ class Doubts:
 
     def check_beside(
         self, before: Doubts, names: Sequence[Any], called: Names = USUAL_NAMES
-    ) -> None:
-        """Warn where columns of these rows stand in one order, and those before in another.
+    ) -> bool:
+        """Warn, and tell, where columns of these rows stand in one order, and those before not.
 
         All rows together may go with the order that they are read in, or with none.
         """
@@ -213,7 +226,8 @@ class Doubts:
                     f"e^{nats:.0f} times as probable if it is {some_names(meant)}, and the others "
                     "are not. Bring them into one order, or name columns by their classes."
                 )
-                return
+                return True
+        return False
 
     def check_column(
         self, names: Sequence[Any], name: Any, called: Names = USUAL_NAMES, *, right: bool = False
@@ -308,3 +322,24 @@ def doubts_after(
     own = empty.after(rows)
     own.check_beside(before, classes.names, rows.names)
     return before.plus(own)
+
+
+def warn_of_two_orders(rows: Predictions, sizes: Sequence[int]) -> None:
+    """Warn where columns of batches of these sizes stand in one order, and in another before.
+
+    Many batches are looked at some at a time.
+    """
+    empty = Doubts.empty(rows.n_classes)
+    if empty is None or len(sizes) < 2 or rows.multilabel or rows.classes.codes is None:
+        return
+    ends = np.cumsum(sizes)
+    ends = ends[np.unique(np.linspace(0, len(ends) - 1, min(len(ends), _BATCHES)).astype(np.intp))]
+    label, log_prob = to_numpy(rows.label), to_numpy(rows.log_prob)
+    pieces = zip(*(np.split(each, ends[:-1]) for each in (label, log_prob)), strict=True)
+    parts = [empty.of_labels(*each) for each in pieces]
+    before, after = empty, reduce(Doubts.plus, parts)
+    for own in parts:
+        for these in (own, after):
+            if these.check_beside(before, rows.classes.names, rows.names):
+                return
+        before, after = before.plus(own), after.minus(own)

@@ -47,6 +47,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "doubts": (list, type(None)),
     "ruled_out": (list, type(None)),
     "relation": (list,),
+    "weights_given": (list,),
     "origins": (list,),
     "known": (list,),
     "n_points": (int,),
@@ -95,6 +96,7 @@ def decode(data: object, key: bytes | None) -> tuple[dict[str, Any], bytes]:
         settings.setdefault("origins", [])
         settings.setdefault("ruled_out", [])
         settings.setdefault("relation", [])
+        settings.setdefault("weights_given", [])
         settings.setdefault("known", [[], [], [], [0]])
     _check_kinds(data, settings)
     return settings, numbers

@@ -48,14 +48,15 @@ def check_doubts(
     said: bool,
     listed: bool = False,
     called: Names = USUAL_NAMES,
+    often: bool = False,
 ) -> bool:
     """Warn, and tell, as memory does of predictions beside labels, unless something was said.
 
-    `listed` says that the caller lists the classes.
+    `listed` says that the caller lists the classes, `often` that it is asked after each row.
     """
     if said or _check_order(reading, n_classes, called, listed=listed):
         return True
-    return reading.relation is not None and reading.relation.check(called)
+    return reading.relation is not None and reading.relation.check(called, often=often)
 
 
 def _check_order(reading: Convention, n_classes: int, called: Names, *, listed: bool) -> bool:

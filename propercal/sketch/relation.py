@@ -27,6 +27,8 @@ Whole = npt.NDArray[np.int64]
 
 #: In one, of probabilities, and of what is multiplied by them.
 _UNITS = 1 << 16
+#: Numbers of which there are copies at a time.
+_NUMBERS = 1 << 20
 #: Of what is written, so that sums of two fit into a machine word.
 _LARGEST = 1 << 62
 
@@ -60,20 +62,33 @@ class Relation:
     @classmethod
     def of(cls, rows: Predictions) -> Relation:
         """Return that of rows."""
-        found, k = dict(cls.empty(rows.n_classes).sums), rows.n_classes
-        one_class = rows.classes.codes is not None and not rows.multilabel
+        k, one_class = rows.n_classes, rows.classes.codes is not None and not rows.multilabel
         with no_gradient(rows.prob):
             prob, log_prob = to_numpy(rows.prob), to_numpy(rows.log_prob)
-            marks = [to_numpy(rows.occurred(i)) for i in range(k)] if not one_class else []
-            label = to_numpy(rows.label).astype(np.intp)
-        occurred = label[:, None] == np.arange(k) if one_class else np.stack(marks, axis=1) > 0
-        told = Agreement.of(prob, log_prob, occurred, one_class=one_class)
+            if one_class:
+                occurred = to_numpy(rows.label).astype(np.intp)
+            else:
+                marks = [to_numpy(rows.occurred(i)) > 0 for i in range(k)]
+                occurred = np.stack(marks, axis=1)
+        found, step = cls.empty(k), max(1, _NUMBERS // k)
+        for start in range(0, len(prob), step):
+            some = slice(start, start + step)
+            found = found.plus(cls._of_some(prob[some], log_prob[some], occurred[some]))
+        return found
+
+    @classmethod
+    def _of_some(
+        cls, prob: npt.NDArray[Any], log_prob: npt.NDArray[Any], occurred: npt.NDArray[Any]
+    ) -> Relation:
+        """Return that of so few rows that copies of them take little memory."""
+        found = dict(cls.empty(prob.shape[1]).sums)
+        told = Agreement.of(prob, log_prob, occurred)
         found["agreement"] = np.array(told[:5], dtype=np.int64)
         found["labels"], found["decided"] = told.occurred, told.decided
-        if one_class and "logs" in found:
+        if occurred.ndim == 1 and "logs" in found:
             logs = np.maximum(log_prob, FLOOR)
-            own = np.floor(logs[np.arange(len(label)), label] * COARSE).astype(np.int64).sum()
-            found["own"] = np.array([len(label), own], dtype=np.int64)
+            own = np.floor(logs[np.arange(len(logs)), occurred] * COARSE).astype(np.int64).sum()
+            found["own"] = np.array([len(logs), own], dtype=np.int64)
             found["proba"] = products_of(logs, np.rint(np.exp(logs) * _UNITS))
             found["logs"] = products_of(logs)
         return cls(found)
@@ -103,15 +118,19 @@ class Relation:
         moments = np.diag(products), float(share @ products @ share)
         return Gain.of_sums(n, share, of_labels, of_proba, moments)
 
-    def check(self, called: Names = USUAL_NAMES) -> bool:
-        """Warn, and tell, as memory does, but for labels that are called predictions."""
+    def check(self, called: Names = USUAL_NAMES, *, often: bool = False) -> bool:
+        """Warn, and tell, as memory does, but for labels that are called predictions.
+
+        It takes twice as much where it is asked `often`, after each row.
+        """
+        times = 1 + often
         n, certain, right, likely, log_top = (int(each) for each in self.sums["agreement"])
         counts = self.sums["labels"], self.sums["decided"]
         told = Agreement(n, certain, right, likely, log_top, *counts)
-        if told.check(None, called):
+        if told.check(None, called, times):
             return True
         # All rows are of one class each.
-        return int(self.sums["own"][0]) == n and self.gain.doubt(n, called)
+        return int(self.sums["own"][0]) == n and self.gain.doubt(n, called, times)
 
     def written(self) -> list[list[int]]:
         """Return what :meth:`restored` reads."""

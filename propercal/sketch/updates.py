@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from propercal._array import no_gradient
+from propercal._data.predictions.weights import weighted_by_both
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value
 from propercal.generators.base import BregmanGenerator
@@ -55,6 +56,8 @@ def read_update(
         return None
     rows, settled, weight = read
     check_weights(weight)
+    given_now = frozenset({weight is not None})
+    settled = settled._replace(weighted=weighted_by_both(reading.weighted, given_now))
     if not tables_tell(notion):
         settled = settled._replace(occurred=settled.occurred.plus(Occurred.of(rows)))
     with no_gradient(rows.prob):

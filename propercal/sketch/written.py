@@ -25,7 +25,16 @@ from propercal.sketch.verification import Sizes, check_arrays, check_memory, sha
 #: What is said of a sketch beside its arguments.
 _OF_ROWS = (
     *("generator", "name", "values"),
-    *("reading", "occurred", "doubts", "ruled_out", "relation", "origins", "known"),
+    *(
+        "reading",
+        "occurred",
+        "doubts",
+        "ruled_out",
+        "relation",
+        "weights_given",
+        "origins",
+        "known",
+    ),
 )
 
 
@@ -45,7 +54,7 @@ class Written(NamedTuple):
 
 def write(own: Own, seen: Contents, frame: Frame, key: bytes | None) -> bytes:
     """Return a sketch of these settings as bytes, signed where there is a key."""
-    *reading, occurred, doubts, ruled_out, relation = seen.reading
+    *reading, occurred, doubts, ruled_out, relation, weighted = seen.reading
     settings = {
         **own,
         "reading": reading,
@@ -53,6 +62,7 @@ def write(own: Own, seen: Contents, frame: Frame, key: bytes | None) -> bytes:
         "doubts": None if doubts is None else doubts.written(),
         "ruled_out": None if ruled_out is None else sorted(ruled_out),
         "relation": [] if relation is None else relation.written(),
+        "weights_given": sorted(weighted),
         "origins": list(seen.origins),
         "known": seen.known.written(),
     }
@@ -89,6 +99,13 @@ def read_relation(data: object, written: Any, n_classes: int) -> Relation | None
     return relation
 
 
+def _read_weighted(data: object, written: Any) -> frozenset[bool]:
+    """Return whether updates had weights, or raise."""
+    if not all(type(each) is bool for each in written) or len(set(written)) != len(written):
+        raise unreadable(data, "whether updates had weights")
+    return frozenset(written)
+
+
 def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """Read what was written, or raise if it cannot be that of a sketch.
 
@@ -96,8 +113,8 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
     """
     settings, numbers = decode(data, key)
     sizes = Sizes(*(settings.pop(each) for each in Sizes._fields))
-    written, name, values, reading, seen, doubts, ruled_out, relation, origins, traces = map(
-        settings.pop, _OF_ROWS
+    written, name, values, reading, seen, doubts, ruled_out, relation, weighted, origins, traces = (
+        map(settings.pop, _OF_ROWS)
     )
     if not are_origins(origins):
         raise unreadable(data, "numbers of the sketches that rows came by")
@@ -128,6 +145,7 @@ def read_back(data: bytes, generator: Any, key: bytes | None) -> Written:
         read_doubts(data, doubts, settings),
         read_ruled_out(data, ruled_out, settings["n_classes"]),
         read_relation(data, relation, settings["n_classes"]),
+        _read_weighted(data, weighted),
     )
     came_by = tuple(origins) or (origin_of(data) if arrays["rows"].any() else ())
     return Written(settings, chosen, frame, arrays, convention, came_by, known)

@@ -13,6 +13,7 @@ from torchmetrics import Metric
 
 from propercal._data.inputs.settings import check_confidence_level, check_flag
 from propercal._data.predictions.notions import as_notion
+from propercal._data.predictions.weights import weighted_by_both
 from propercal._data.words.messages import bad_value, warn
 from propercal._methods.method import Method
 from propercal._methods.recipe import SMALLEST_SAMPLE
@@ -21,7 +22,7 @@ from propercal.generators.registry import as_generator
 from propercal.methods import Settings, as_method
 from propercal.result import Decomposition
 from propercal.sketch.origins import Origins, new_origin, origins_of_both
-from propercal.torchmetrics.batches import Reader, too_few
+from propercal.torchmetrics.batches import NAMES, Reader, too_few
 
 #: Arguments of metrics of torchmetrics that have another form here.
 _FOREIGN = {
@@ -51,6 +52,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
         # Scripting reads annotations.
         _computed: Any
         _origins: Origins
+        _weighted: frozenset[bool]
     #: The term that `compute` returns.
     term: ClassVar[str]
 
@@ -86,6 +88,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self._lock = Lock()
         # No state: these would tell metrics of one collection apart that are to share them.
         self._origins = ()
+        self._weighted = frozenset()
         self._note_reading()
 
     def _note_reading(self, *more: Any) -> None:
@@ -102,18 +105,24 @@ class ProperMetric(Metric):  # type: ignore[misc]
         """Note that rows came, which are told from those of other metrics."""
         self._origins = self._origins or new_origin()
 
+    def _note_weights(self, sample_weight: object) -> None:
+        """Note whether a batch has weights; warn if it alone has, or has not."""
+        now = frozenset({sample_weight is not None})
+        self._weighted = weighted_by_both(self._weighted, now, NAMES)
+
     def reset(self) -> None:
         """Forget all rows."""
         super().reset()
-        self._origins = ()
+        self._origins, self._weighted = (), frozenset()
 
     @torch.jit.unused
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Add a batch, as `update` does, and return the term of it alone."""
         # It resets the metric on its way.
-        before = self._origins
+        before, weighted = self._origins, self._weighted
         found = super().forward(*args, **kwargs)
         self._origins = before or self._origins
+        self._weighted = weighted_by_both(weighted, self._weighted, NAMES)
         return found
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
@@ -129,8 +138,9 @@ class ProperMetric(Metric):  # type: ignore[misc]
         ValueError
             If it reads its rows in another way, or is a metric that was merged before, or a copy.
         """
-        origins = self._origins
+        origins, weighted = self._origins, self._weighted
         if isinstance(incoming_state, ProperMetric):
+            weighted = weighted_by_both(weighted, incoming_state._weighted, NAMES)
             others = incoming_state._origins
             origins = origins_of_both(origins, others, "incoming_state", "metric")
         states = getattr(incoming_state, "metric_state", incoming_state)
@@ -138,7 +148,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
             self._check_reading("incoming_state", states)
             self._check_form(states)
         super().merge_state(incoming_state)
-        self._origins = origins
+        self._origins, self._weighted = origins, weighted
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *more: Any) -> None:
         """Take states that were saved, or raise if their rows are read in another way."""

@@ -20,6 +20,7 @@ from propercal._methods.completion import decompositions
 from propercal.generators.registry import GeneratorLike
 from propercal.methods import MethodLike
 from propercal.result import Decomposition
+from propercal.sketch.doubts import warn_of_two_orders
 from propercal.torchmetrics.base import ProperMetric
 from propercal.torchmetrics.batches import NAMES, TYPES, Rows
 
@@ -87,6 +88,7 @@ class ListedMetric(ProperMetric):
             return
         with self._lock:
             self._append(rows)
+            self._note_weights(sample_weight)
 
     def _append(self, rows: Rows) -> None:
         """Add rows to all states, or raise and add none."""
@@ -109,9 +111,7 @@ class ListedMetric(ProperMetric):
                 )
 
     def _n_rows(self) -> int:
-        weight = self.weight
-        parts = [weight] if isinstance(weight, torch.Tensor) else weight
-        return sum(len(each) for each in parts)
+        return sum(self._batches())
 
     def _rows(self) -> Rows:
         return Rows(*(dim_zero_cat(getattr(self, name)) for name in Rows._fields))
@@ -131,11 +131,17 @@ class ListedMetric(ProperMetric):
             one_class=not self.notion.per_class,
             names=NAMES,
         )
+        warn_of_two_orders(predictions, self._batches())
         predictions = look_for_repetitions(replace(predictions, dtype=self._result_type()))
         ((_, found),) = decompositions(
             predictions, self.notion, self.method, [self.generator], self.confidence_level
         )
         return found
+
+    def _batches(self) -> list[int]:
+        """Return how many rows each batch has, in one piece where processes gave theirs."""
+        weight = self.weight
+        return [len(each) for each in ([weight] if isinstance(weight, torch.Tensor) else weight)]
 
     def _kept(self) -> list[torch.Tensor]:
         """Return predictions, in one tensor or several."""

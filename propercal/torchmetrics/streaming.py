@@ -174,6 +174,7 @@ class StreamingCalibrationError(ProperMetric):
             )
         with self._lock:
             self._sum_up(rows)
+            self._note_weights(sample_weight)
 
     def _sum_up(self, rows: Rows) -> None:
         """Add rows to all states, or raise and add none."""

@@ -92,6 +92,23 @@ def test_batches_of_a_metric_in_two_orders() -> None:
         metric.update(torch.tensor(q), torch.tensor(b))
 
 
+@pytest.mark.filterwarnings("ignore:preds has columns, read as")
+@pytest.mark.parametrize("step", [300, 3])
+def test_batches_of_a_metric_that_keeps_rows_in_two_orders(step: int) -> None:
+    torch = pytest.importorskip("torch")
+    metrics = pytest.importorskip("propercal.torchmetrics")
+    for orders in (([0, 1, 2], TURNED), ([0, 1, 2], [0, 1, 2])):
+        metric = metrics.ProperCalibrationError(generator="brier", method="risk", bandwidth=0.1)
+        for labels, proba in parts(*orders):
+            for start in range(0, len(labels), step):
+                metric.update(torch.tensor(proba[start : start + step]), torch.tensor(labels[start : start + step]))
+        if orders[1] is TURNED:
+            with pytest.warns(UserWarning, match="preds of these rows and of those before stand in two orders"):
+                metric.compute()
+        else:
+            metric.compute()
+
+
 def test_a_batch_of_probabilities_among_logits() -> None:
     """All rows together do not tell; those of a batch do."""
     torch = pytest.importorskip("torch")

@@ -387,3 +387,37 @@ def test_a_list_of_rows_is_named_as_their_array(index: Any) -> None:
         check_two(THREE, words, proba)
     refused_two("y_proba = .*coordinates", words, list(array.assign_coords(other=("k", list("xyz")))))
     check_two(THREE, CLASS, list(three(CERTAIN, k=[0, 1, 2], weight=("k", [0.5, 0.2, 0.3]))))
+
+
+@pytest.mark.parametrize("values", [IDS, np.arange(N), np.arange(N) + 0.5, pd.date_range("2020-01-01", periods=N)], ids=["ids", "numbers", "floats", "times"])
+@pytest.mark.parametrize("dim", ["s", "dim_0"])
+def test_coordinates_of_two_names_that_say_two_orders_are_refused(values: Any, dim: str) -> None:
+    """Neither is the dimension's own, and nothing else tells which row is which."""
+
+    def named(data: Any, name: str, *dims: str) -> Any:
+        return xr.DataArray(data, dims=(dim, *dims)).assign_coords({name: (dim, np.asarray(values))})
+
+    labels, proba, weight = named(LABELS, "t"), named(PROBA, "time", "k"), named(WEIGHT, "t")
+    check(labels, proba)
+    check(labels, proba, WEIGHTED, sample_weight=weight)
+    refused("y_true = coordinates of 't' in another order along .*its coordinate 'time' says; drop the wrong one", labels[ORDER], proba)
+    refused("sample_weight = coordinates of 't' in another order", named(LABELS, "time"), proba, sample_weight=weight[ORDER])
+    # As advised.
+    check(labels[ORDER].swap_dims({dim: "t"}).rename(t="time"), proba.swap_dims({dim: "time"}))
+    check(labels.drop_vars("t"), proba)
+    # Other values, ranks, values that repeat, and names that tell rows apart say nothing of order.
+    check(labels.assign_coords(t=(dim, np.arange(N)[::-1] + 1000)), proba)
+    check(labels.assign_coords(t=(dim, np.arange(N) % 2)), proba.assign_coords(time=(dim, np.arange(N)[::-1] % 2)))
+    check(labels.drop_vars("t").assign_coords(rank_of_score=(dim, np.asarray(values)[ORDER])), proba)
+    check(*(each.assign_coords(id=(dim, IDS)) for each in (labels.assign_coords(t=(dim, np.asarray(values)[ORDER])), proba)))
+
+
+def test_coordinates_of_two_names_along_a_grid() -> None:
+    order = [1, 0, 2, 3, 4]
+    event, score = (np.asarray(each).reshape(5, 4) for each in (FRAUD, SCORE))
+    grid = xr.DataArray(score, dims=("y", "x")).assign_coords(lat=("y", np.arange(5) * 10.0))
+    labels = xr.DataArray(event, dims=("y", "x")).assign_coords(latitude=("y", np.arange(5) * 10.0))
+    options: dict[str, Any] = {"sample_dims": ["y", "x"], "generator": "brier", "method": "risk", "bandwidth": 0.1}
+    assert decompose(labels, grid, **options).risk == pytest.approx(2 * 0.1**2, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^y_true = coordinates of 'latitude' in another order along 'y'"):
+        decompose(labels[order], grid, **options)

@@ -15,6 +15,9 @@ da: Any = pytest.importorskip("dask.array", reason="needs Dask")
 dd: Any = pytest.importorskip("dask.dataframe", reason="needs Dask data frames")
 pd: Any = pytest.importorskip("pandas", reason="needs pandas")
 
+#: Data on purpose so, whose values are known.
+pytestmark = pytest.mark.filterwarnings("ignore:y_true is the most probable class in each")
+
 N = 120
 CODES = np.random.default_rng(0).permutation(np.arange(N) % 3)
 #: The class that occurs has 0.8, so that the Brier score of a class is 2/3 of 0.06.

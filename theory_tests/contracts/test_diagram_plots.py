@@ -118,6 +118,7 @@ def test_the_murphy_diagram() -> None:
         murphy_diagram(Y, {str(i): P for i in range(7)})
 
 
+@pytest.mark.filterwarnings("ignore:predictions.* is 0 or 1 in each of 200 rows", "ignore:models.* is 0 or 1 in each of 200 rows")
 @pytest.mark.parametrize("generator", ["brier", "log"])
 def test_scores_of_many_models(generator: str) -> None:
     sure = (P > 0.5).astype(float)

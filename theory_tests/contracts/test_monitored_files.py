@@ -238,10 +238,37 @@ def test_newest_rows_first_beside_lists(capsys: Captured) -> None:
     assert "goes back in time" in refused(capsys, "lists.jsonl", "--drop", "date")
 
 
-def test_rows_that_come_a_little_late_are_left_alone(capsys: Captured) -> None:
-    """A log that several write has some."""
+def test_rows_that_come_a_little_late_are_told_once(capsys: Captured) -> None:
+    """A log that several write has some, which were known in this order."""
     late = np.arange(N)
     late[::10], late[1::10] = late[1::10].copy(), late[::10].copy()
     stamps = STAMPS.astype(str).to_numpy()[late]
     path = written("late.csv", two_columns().assign(timestamp=stamps))
-    assert log_e_value(capsys, path, "--drop", "timestamp") == pytest.approx(of_one_column(1), rel=1e-9)
+    for size in ("1000", "50"):
+        assert main(["monitor", path, "--drop", "timestamp", "--format", "json", "--chunk-size", size]) in (0, 3)
+        found = capsys.readouterr()
+        assert found.err.count("column 'timestamp', which is left out, goes back in some rows") == 1
+        assert json.loads(found.out)[-1]["log_e_value"] == pytest.approx(of_one_column(1), rel=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".npz"])
+@pytest.mark.parametrize("name", ["row", "index", "id", "seq"])
+def test_numbers_of_rows_that_are_left_out_do_not_fall(suffix: str, name: str, capsys: Captured) -> None:
+    """Whatever a column is called that counts down; others may fall, such as what rows were sorted by."""
+    flags = [] if suffix == ".npz" else ["--drop", name]
+
+    def file(numbers: Any) -> str:
+        if suffix == ".npz":
+            np.savez("n.npz", labels=WORDS, probs=np.stack([1 - P1, P1], 1), classes=["ham", "spam"], **{name: numbers})
+            return "n.npz"
+        return written(f"n{suffix}", two_columns().assign(**{name: numbers}))
+
+    wanted = pytest.approx(of_one_column(1), rel=1e-9)
+    assert log_e_value(capsys, file(np.arange(N)), *flags) == wanted
+    assert f"column '{name}', which is left out, counts rows down from {N - 1} to 0: expected rows in the order of time" in refused(capsys, file(np.arange(N)[::-1]), *flags)
+    fallen = file(1000 - np.arange(N) ** 2 // 50 - 2 * np.arange(N))
+    if name == "seq":
+        assert log_e_value(capsys, fallen, *flags) == wanted
+    elif suffix != ".npz":
+        assert "counts rows down" in refused(capsys, fallen, *flags)
+    assert log_e_value(capsys, file(np.random.default_rng(0).permutation(N)), *flags) == wanted

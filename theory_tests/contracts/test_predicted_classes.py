@@ -161,3 +161,33 @@ def test_what_predicted_classes_may_be(capsys: Captured) -> None:
     for predicted in (proba.argmin(axis=1), np.where(proba[:, 2] > 0.2, 2, proba.argmax(axis=1)), three):
         path = written("csv", label=three, predicted=predicted, cat=proba[:, 0], dog=proba[:, 1], eel=proba[:, 2])
         assert risk(capsys, path, "--drop", "predicted") == pytest.approx(right)
+
+
+@pytest.mark.parametrize("command", ["decompose", "monitor"])
+def test_predicted_classes_that_are_called_as_columns_are(capsys: Captured, command: str) -> None:
+    """Labels have other names than predicted classes, which say of what the columns are all the same."""
+    label, proba, right = drawn(40, 3)
+    words = NAMES[proba.argmax(axis=1)]
+    for prefix in ("", "p_"):
+        names = [f"{prefix}{each}" for each in NAMES]
+        path = written("csv", label=label, predicted=words, **dict(zip(names, proba.T, strict=True)))
+        assert risk(capsys, path, "--drop", "predicted") == pytest.approx(right)
+        path = written("csv", label=label, predicted=words, **dict(zip(names, proba[:, TURNED].T, strict=True)))
+        error = refused(capsys, command, path, "--drop", "predicted")
+        assert f"is 'eel' wherever the column '{names[0]}' is the largest: expected the class of the largest; name the columns after their classes" in error.replace(f"'{prefix}eel'", "'eel'")
+
+
+@pytest.mark.parametrize("command", ["decompose", "monitor"])
+def test_predicted_codes_beside_words(capsys: Captured, command: str) -> None:
+    label, proba, right = drawn(200, 2)
+    words, top = np.array(["NEG", "POS"])[label], proba.argmax(axis=1)
+    for codes in (top, top == 1):
+        path = written("csv", label=words, predicted=codes, p=proba[:, 0])
+        error = refused(capsys, command, path, "--drop", "predicted", "--pos-label", "POS")
+        assert "is 0 where 'p' is large" in error
+        assert "name 'NEG' as the class of 'p' by --pos-label" in error
+        assert risk(capsys, path, "--drop", "predicted", "--pos-label", "NEG") == pytest.approx(right)
+        path = written("csv", label=words, predicted=codes, p=proba[:, 1])
+        assert risk(capsys, path, "--drop", "predicted", "--pos-label", "POS") == pytest.approx(right)
+        path = written("csv", label=words, predicted=codes, score=proba.max(axis=1))
+        assert "write 1 - score in rows where 'predicted' is 0" in refused(capsys, command, path, "--drop", "predicted", "--pos-label", "POS")

@@ -42,8 +42,8 @@ def in_the_words_of(stream: Stream, message: str) -> str:
     return message.replace("y_proba", "preds").replace("y_true", "target") if stream is in_a_metric else message
 
 
-def cases() -> dict[str, tuple[Any, Any]]:
-    label, proba, rng = sample(240)
+def cases(n: int = 240) -> dict[str, tuple[Any, Any]]:
+    label, proba, rng = sample(n, concentration=0.2)
     flat = 0.5 * proba + 0.5 / 3
     return {
         "other rows": (rng.permutation(label), proba),
@@ -58,7 +58,8 @@ def cases() -> dict[str, tuple[Any, Any]]:
 @pytest.mark.parametrize("case", cases())
 @pytest.mark.parametrize("stream", STREAMS)
 def test_the_warning_is_that_of_memory(stream: Stream, case: str) -> None:
-    label, proba = cases()[case]
+    # A monitor, which looks after each chunk, takes more rows.
+    label, proba = cases(840 if stream is in_a_monitor else 240)[case]
     (wanted,) = said(lambda: validate(label, proba))
     found = said(lambda: stream(label, proba))
     if stream is in_a_monitor:
@@ -107,7 +108,7 @@ def test_many_classes_have_no_products() -> None:
 
 
 def test_a_monitor_says_it_once_and_of_weightless_rows_nothing() -> None:
-    label, proba = cases()["other rows"]
+    label, proba = cases(480)["other rows"]
     monitor = CalibrationMonitor(3)
 
     def update() -> None:
@@ -122,6 +123,21 @@ def test_a_monitor_says_it_once_and_of_weightless_rows_nothing() -> None:
     sketch.update(mixed, other, weight)
     assert not said(sketch.result)
     assert not said(lambda: decompose(mixed, other, sample_weight=weight, generator="brier", method="risk", bandwidth=0.1))
+
+
+def test_a_weak_model_that_is_too_sure_is_not_doubted_on_its_way() -> None:
+    """Who looks after each row sees little of such a model at some time: the threshold is twice that of memory."""
+    doubted = np.zeros(2)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        signal = rng.normal(size=600)
+        label = (rng.random(600) < 1 / (1 + np.exp(-signal))).astype(int)
+        proba = 1 / (1 + np.exp(-signal - 2 * rng.normal(size=600)))
+        logs = np.log(np.stack([1 - proba, proba], axis=1))
+        gains = [gain_of_own_rows(logs[:n], label[:n]) for n in range(20, 601, 20)]
+        doubted += [any(each.expected >= 8 * times and each.seen <= 2 for each in gains) for times in (1, 2)]
+    assert doubted[0] > 10
+    assert doubted[1] <= 1
 
 
 @pytest.mark.parametrize("name", ["y_pred", "predicted"])

@@ -263,6 +263,59 @@ def test_no_rows_change_nothing(n: int, rows: Any) -> None:
     assert sketch._seen is before
 
 
+def of_weights(*given: Any, n: int = 30) -> tuple[CalibrationSketch, list[str]]:
+    sketch = made(bandwidth=None)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for i, weight in enumerate(given):
+            sketch.update(*sample(n, i), weight)
+            sketch = CalibrationSketch.from_bytes(sketch.to_bytes())
+    return sketch, [str(each.message) for each in found if "which count as rows of weight 1" in str(each.message)]
+
+
+def test_weights_of_some_updates_alone_are_told_once() -> None:
+    """Source: a row without a weight has weight 1, as docstrings say, whatever those of others are."""
+    weight, ones = np.full(30, 5.0), np.ones(30)
+    for weights, wanted in (((weight, None, None), "sample_weight is given for rows before, and not for these rows,"), ((None, weight, weight), "sample_weight is given for these rows, and not for rows before,")):
+        sketch, (message,) = of_weights(*weights)
+        assert message.startswith(wanted)
+        # As advised, with the same numbers.
+        advised, told = of_weights(*(ones if each is None else each for each in weights))
+        assert not told
+        check_same_sums(sketch._state, advised._state)
+    assert not of_weights(None, None)[1]
+    assert not of_weights(weight, ones)[1]
+
+
+def test_weights_of_one_of_two_sketches_are_told() -> None:
+    weighted, plain = of_weights(np.full(30, 5.0))[0], made(bandwidth=None)
+    plain.update(*sample(30, 7))
+    for one, other in ((weighted, plain), (plain, weighted)):
+        with pytest.warns(UserWarning, match=r"^sample_weight is given for (rows before|these rows), and not for"):
+            copy.deepcopy(one).merge(other)
+
+
+@pytest.mark.filterwarnings("ignore:7% of the predictions")
+@pytest.mark.parametrize("kind", ["ProperCalibrationError", "StreamingCalibrationError"])
+def test_weights_of_some_batches_alone_are_told_once(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    metrics = pytest.importorskip("propercal.torchmetrics")
+    listed = kind == "ProperCalibrationError"
+    metric = metrics.ProperCalibrationError(method="risk", bandwidth=0.1) if listed else metrics.StreamingCalibrationError(3, weighted=True)
+
+    def batch(seed: int) -> list[Any]:
+        return [torch.as_tensor(each) for each in sample(30, seed)][::-1]
+
+    metric.update(*batch(0), torch.full((30,), 2.0))
+    with pytest.warns(UserWarning, match=r"^sample_weight is given for rows before, and not for these rows"):
+        metric.update(*batch(1))
+    metric.update(*batch(2))
+    metric.reset()
+    metric.update(*batch(0))
+    with pytest.warns(UserWarning, match=r"^sample_weight is given for these rows"):
+        metric(*batch(1), torch.full((30,), 2.0))
+
+
 def test_a_sketch_forgets_its_rows_and_keeps_its_settings() -> None:
     rng = np.random.default_rng(0)
     sketch, new = made(generator="brier"), made(generator="brier")

@@ -49,38 +49,39 @@ class Agreement(NamedTuple):
     """(k,) how often predictions that are certain say that it does."""
 
     @classmethod
-    def of(
-        cls, prob: Floats, log_prob: Floats, occurred: npt.NDArray[np.bool_], *, one_class: bool
-    ) -> Agreement:
-        """Return that of rows (n, k); `one_class` says that each is of one."""
-        n = len(prob)
+    def of(cls, prob: Floats, log_prob: Floats, occurred: npt.NDArray[Any]) -> Agreement:
+        """Return that of rows (n, k) of one class each (n,), or of those marked (n, k)."""
+        n, k = prob.shape
         # Logarithms tell from 0 what rounds to it, as logits do that are large.
         are_certain = ((log_prob == -np.inf) | (prob == 1)).all(axis=1)
         some = prob[are_certain]
-        right = int((some == occurred[are_certain]).all(axis=1).sum())
-        decided = some.sum(axis=0).astype(np.int64)
-        likely = log_top = 0
-        if one_class and n:
-            top = prob.max(axis=1)
-            own = np.where(occurred, prob, 0.0).sum(axis=1)
-            # Of several that are as probable, each is none of a prediction.
-            likely = int(((own >= top) & ((prob == top[:, None]).sum(axis=1) == 1)).sum())
-            logs = np.log(np.maximum(top, _TINY))
-            log_top = int(np.floor(logs * _UNITS).astype(np.int64).sum())
-        counts = occurred.sum(axis=0).astype(np.int64)
-        return cls(n, int(are_certain.sum()), right, likely, log_top, counts, decided)
+        certain, decided = len(some), some.sum(axis=0).astype(np.int64)
+        if occurred.ndim > 1:
+            right = int((some == occurred[are_certain]).all(axis=1).sum())
+            return cls(n, certain, right, 0, 0, occurred.sum(axis=0).astype(np.int64), decided)
+        own = np.take_along_axis(prob, occurred[:, None].astype(np.intp), axis=1)[:, 0]
+        right = int(((own[are_certain] == 1) & (some.sum(axis=1) == 1)).sum())
+        top = prob.max(axis=1)
+        # Of several that are as probable, each is none of a prediction.
+        likely = int(((own >= top) & ((prob == top[:, None]).sum(axis=1) == 1)).sum())
+        logs = np.floor(np.log(np.maximum(top, _TINY)) * _UNITS).astype(np.int64)
+        counts = np.bincount(occurred, minlength=k).astype(np.int64)
+        return cls(n, certain, right, likely, int(logs.sum()), counts, decided)
 
-    def check(self, name: Any, called: Names) -> bool:
-        """Raise where labels of this name are predictions, or warn, and tell, of one of three."""
+    def check(self, name: Any, called: Names, times: int = 1) -> bool:
+        """Raise where labels of this name are predictions, or warn, and tell, of one of three.
+
+        Who asks after each row needs so many `times` as much, not to be told by chance once.
+        """
         return (
-            self._are_labels(called)
-            or self._are_predicted(name, called)
-            or self._are_decided(called)
+            self._are_labels(called, times)
+            or self._are_predicted(name, called, times)
+            or self._are_decided(called, times)
         )
 
-    def _are_labels(self, called: Names) -> bool:
+    def _are_labels(self, called: Names, times: int) -> bool:
         """Say, and tell, that predictions are what occurred."""
-        found = _CERTAIN <= self.n == self.right and np.count_nonzero(self.occurred) > 1
+        found = times * _CERTAIN <= self.n == self.right and np.count_nonzero(self.occurred) > 1
         if found:
             warn(
                 f"{called.proba} is 1 for what occurred and 0 for what did not in each of {self.n} "
@@ -100,11 +101,12 @@ class Agreement(NamedTuple):
                 "pass the classes that occurred, or rename them if they are these",
             )
 
-    def _are_predicted(self, name: Any, called: Names) -> bool:
+    def _are_predicted(self, name: Any, called: Names, times: int) -> bool:
         """Raise where labels of this name are predictions, or warn, and tell, where they may be."""
         self.check_name(name, called)
         nats = self.log_top / _UNITS
-        found = _MANY <= self.n == self.likely > self.occurred.max() and nats <= _IMPROBABLE
+        found = times * _MANY <= self.n == self.likely > self.occurred.max()
+        found = found and nats <= times * _IMPROBABLE
         if found:
             warn(
                 f"{called.labels} is the most probable class in each of {self.n} rows, which "
@@ -114,10 +116,10 @@ class Agreement(NamedTuple):
             )
         return bool(found)
 
-    def _are_decided(self, called: Names) -> bool:
+    def _are_decided(self, called: Names, times: int) -> bool:
         """Say, and tell, that predictions are decisions, of which several were made."""
         several = ((self.decided > 0) & (self.decided < self.n)).any()
-        found = _CERTAIN <= self.n == self.certain and bool(several)
+        found = times * _CERTAIN <= self.n == self.certain and bool(several)
         if found:
             warn(
                 f"{called.proba} is 0 or 1 in each of {self.n} rows: classes that were decided on, "

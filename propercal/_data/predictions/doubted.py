@@ -161,11 +161,9 @@ def _doubt_units(prob: npt.NDArray[Any], classes: Classes, rows: Any, names: Nam
 def _agreement(values: tuple[Array, Array, Array | None], classes: Classes, rows: Any) -> Agreement:
     """Return whether predictions of rows are the labels or decisions, or labels the predictions."""
     prob, log_prob = (to_numpy(each)[rows] for each in values[:2])
-    if classes.codes is None:
-        assert classes.indicator is not None  # noqa: S101
-        return Agreement.of(prob, log_prob, classes.indicator[rows], one_class=False)
-    occurred = classes.codes[rows][:, None] == np.arange(prob.shape[1])
-    return Agreement.of(prob, log_prob, occurred, one_class=True)
+    occurred = classes.indicator if classes.codes is None else classes.codes
+    assert occurred is not None  # noqa: S101
+    return Agreement.of(prob, log_prob, occurred[rows])
 
 
 def _may_be_ranks(classes: Classes, held: Aligned, *, single: bool) -> bool:

@@ -66,8 +66,14 @@ class Gain(NamedTuple):
         expected = n * float(share @ (np.diag(mean) - mean @ share))
         return cls(of_labels / sqrt(variance), expected / sqrt(variance))
 
-    def doubt(self, n: int, called: Names) -> bool:
-        """Warn, and tell, where predictions of n rows tell nothing of the labels."""
+    def doubt(self, n: int, called: Names, times: int = 1) -> bool:
+        """Warn, and tell, where predictions of n rows tell nothing of the labels.
+
+        So many `times` what is expected is asked for by who looks after each row: of a weak model,
+        too sure of itself, little may be seen at some time.
+        """
+        if self.expected < times * _EXPECTED:
+            return False
         return _warn(*self, n, called, ("labels are", "probable"))
 
 

@@ -50,6 +50,23 @@ def weights_given(
     return weight
 
 
+def weighted_by_both(
+    before: frozenset[bool], after: frozenset[bool], called: Names = USUAL_NAMES
+) -> frozenset[bool]:
+    """Return whether some rows of a stream had weights, and others none; warn where both is so.
+
+    What was said before is not said again.
+    """
+    if before and after and len(before | after) > max(len(before), len(after)):
+        given, without = ("these rows", "rows before")[:: 1 if True in after else -1]
+        warn(
+            f"{called.weight} is given for {given}, and not for {without}, which count as rows of "
+            f"weight 1 beside them. Pass {called.weight} in each update: numpy.ones(n) where each "
+            "row has weight 1."
+        )
+    return before | after
+
+
 def normalised(
     weight: Floats | None,
     n: int,

@@ -18,7 +18,7 @@ from propercal._data.rows.indexes import (
     some_of,
     with_levels,
 )
-from propercal._data.rows.rows import check_same_times
+from propercal._data.rows.rows import check_same_times, of_two_names
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import named
 
@@ -282,6 +282,11 @@ def _check_other_names(
         pairs += [(each, wanted) for each in others_along(values, dim).values()]
     if not all(agree(*each) for each in pairs):
         raise _contradiction(argument, dim, dim, other)
+    if own is wanted is None:
+        both = (others_along(each, dim) for each in (values, reference))
+        for name, each, its, theirs in of_two_names(*both):
+            if not agree(each, theirs):
+                raise _contradiction(argument, dim, name, other, its)
 
 
 def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> Order | None:
@@ -306,12 +311,16 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
     return None if in_place(order) else order
 
 
-def _contradiction(argument: str, dim: Hashable, name: Hashable, other: str) -> ValueError:
+def _contradiction(
+    argument: str, dim: Hashable, name: Hashable, other: str, its: Hashable = None
+) -> ValueError:
+    of_its = f"another coordinate along {dim!r}" if its is None else f"its coordinate {its!r}"
+    either = dim if its is None else its
     return bad_value(
         argument,
         f"coordinates of {name!r} in another order along {dim!r}",
-        f"the order of {other}, as another coordinate along {dim!r} says",
-        f"drop the wrong one by .drop_vars({name!r}) or .drop_vars({dim!r})",
+        f"the order of {other}, as {of_its} says",
+        f"drop the wrong one by .drop_vars({name!r}) or .drop_vars({either!r})",
     )
 
 

@@ -58,7 +58,7 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
         return np.arange(len(rows)) if are_equal(rows, wanted) else None
     if are_equal(leveled, wanted):
         return np.arange(len(rows))
-    if not _are_unique(leveled, wanted):
+    if not are_unique(leveled, wanted):
         return None
     try:
         apart = any(getattr(each, "is_overlapping", False) for each in (leveled, wanted))
@@ -131,7 +131,8 @@ def levels_like(rows: Any, wanted: Any) -> Any:
     return rows.reorder_levels(others)
 
 
-def _are_unique(*indexes: Any) -> bool:
+def are_unique(*indexes: Any) -> bool:
+    """Tell whether no value of any of them repeats."""
     try:
         return all(each.is_unique for each in indexes)
     except TypeError:

@@ -23,6 +23,7 @@ from propercal._data.rows.indexes import (
     Order,
     agree,
     are_equal,
+    are_unique,
     decimals_alike,
     in_place,
     levels_like,
@@ -31,6 +32,10 @@ from propercal._data.rows.indexes import (
     with_levels,
 )
 from propercal._data.words.messages import bad_value
+from propercal._data.words.tokens import tokens
+
+#: Words of coordinates that number rows by what they are, not by which they are.
+_RANKS = {"rank", "ranking", "order", "priority", "position", "sort"}
 
 
 class InOrder(NamedTuple):
@@ -59,6 +64,9 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
         )
         if own is not None and wanted is not None:
             pairs.append(("an index", own, "levels", wanted))
+    if held.rows is other.rows is None:
+        for name, each, its, wanted in of_two_names(held.others, other.others):
+            pairs.append((f"coordinates {name!r}", each, f"coordinates {its!r}", wanted))
     for own, each, theirs, wanted in pairs:
         if not agree(each, wanted):
             raise _in_another_order(argument, own, theirs, other_argument)
@@ -72,6 +80,28 @@ def check_others(held: Held, other: Held, argument: str, other_argument: str) ->
             own = f"an index {name!r}" if of_index else f"coordinates {name!r}"
             theirs = f"coordinates {name!r}" if name in other.others else f"index {name!r}"
             raise _in_another_order(argument, own, theirs, other_argument)
+
+
+def of_two_names(
+    mine: Mapping[Hashable, Any], others: Mapping[Hashable, Any]
+) -> list[tuple[Hashable, Any, Hashable, Any]]:
+    """Return coordinates of two names, one on each side, that may be one, where nothing else tells.
+
+    Ranks by two things are in two orders.
+    """
+    alike = set(mine) & set(others)
+    if any(are_equal(mine[name], others[name]) and are_unique(mine[name]) for name in alike):
+        return []
+    return [
+        (name, each, its, wanted)
+        for name, each in mine.items()
+        for its, wanted in others.items()
+        if not ({name, its} & alike or any(map(_says_rank, (name, its))))
+    ]
+
+
+def _says_rank(name: Hashable) -> bool:
+    return not _RANKS.isdisjoint(tokens(name))
 
 
 def check_same_times(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> None:
@@ -100,7 +130,7 @@ def _in_another_order(argument: str, own: str, theirs: str, other_argument: str)
         f"{own} in another order than the {theirs} of {other_argument}",
         "rows in one order",
         "bring both into one order, or make coordinates the index of their dimension, by "
-        ".swap_dims",
+        ".swap_dims; drop what names no rows, by .drop_vars",
     )
 
 

@@ -225,6 +225,18 @@ def are_shuffled(index: Any) -> bool:
 
     So rows stand that are in no order of it. Of a log that several write, few come late.
     """
+    late = share_late(index)
+    return late is not None and late >= _SHUFFLED
+
+
+def share_late(index: Any) -> float | None:
+    """Return in which share of its steps an index of times goes back; None of other ones."""
     times = [] if len(index) < _ENOUGH else times_of(index)
     steps = [np.count_nonzero(each[1:] < each[:-1]) / max(1, len(each) - 1) for each in times]
-    return bool(steps) and bool(min(steps) >= _SHUFFLED)
+    return float(min(steps)) if steps else None
+
+
+def count_down(index: Any) -> bool:
+    """Tell whether an index is of numbers of rows one after the other, the newest one first."""
+    numbers = row_numbers(index) if fall(index) else None
+    return numbers is not None and bool((np.diff(numbers) == -1).all())
