@@ -16,6 +16,7 @@ from propercal._data.rows.indexes import (
     in_place,
     order_of,
     some_of,
+    times_apart,
     with_levels,
 )
 from propercal._data.rows.rows import check_same_times
@@ -295,6 +296,11 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
             f"round both alike: x.assign_coords({{{name!r}: "
             f'x[{name!r}].astype("float64").round({decimals})}})',
         )
+    apart = times_apart(own, wanted) if order is None else None
+    if apart is not None:
+        why, fix = apart
+        expected = f"those of {other}, {some_of(wanted)}, {why}"
+        raise bad_value(argument, f"coordinates {some_of(own)} of {name!r}", expected, fix)
     if order is None:
         raise bad_value(
             argument,
