@@ -283,6 +283,24 @@ def test_a_number_and_its_digits_are_the_same_group(number: Any) -> None:
         assert n_groups(values) == 60
 
 
+def test_a_time_and_its_text_are_the_same_group() -> None:
+    pd = pytest.importorskip("pandas")
+    days = [pd.Timestamp("2024-01-05") + pd.Timedelta(days=each) for each in PAIRS.tolist()]
+    forms: list[Any] = [str, lambda x: f"{x:%Y-%m-%d}", lambda x: f"{x:%Y/%m/%d}", lambda x: x.date(), lambda x: x.to_pydatetime(), lambda x: x.to_datetime64(), lambda x: x.to_period("D")]
+    for form in forms:
+        mixed = [form(each) if i % 2 else each for i, each in enumerate(days)]
+        for values in (mixed, np.array(mixed, dtype=object), pd.Series(mixed, dtype=object)):
+            assert n_groups(values) == 60
+    for odd, found in ((f"{days[1]:%d/%m/%Y}", "beside the text '05/01/2024'"), (days[1].tz_localize("UTC"), "of which some have a time zone")):
+        with pytest.raises(ValueError, match=f"^groups = times {found}"):
+            n_groups([days[0], odd, *days[2:]])
+    # What is advised holds.
+    assert n_groups([pd.to_datetime(f"{each:%d/%m/%Y}", dayfirst=True) if i % 2 else each for i, each in enumerate(days)]) == 60
+    with pytest.warns(UserWarning, match="'2024-01-05' and '2024/01/05', which are one time: read as two groups"):
+        assert n_groups([f"{each:%Y/%m/%d}" if i % 2 else f"{each:%Y-%m-%d}" for i, each in enumerate(days)]) == 120
+    assert n_groups([f"{each:%d/%m/%Y}" for each in days]) == 60
+
+
 def test_missing_groups_as_text_or_as_codes_are_refused() -> None:
     pd = pytest.importorskip("pandas")
     names = np.array([None if i % 5 == 0 else f"p{each}" for i, each in enumerate(PAIRS)], dtype=object)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from datetime import date, datetime
 from itertools import product
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.inputs.reading import is_hashable
+from propercal._data.inputs.texts import as_time
 from propercal._data.rows.instants import pairs_of_instants, zone_beside_none
 from propercal._data.words.tokens import key
 
@@ -223,29 +223,13 @@ def row_key(value: Any) -> Any:
     Times are those of the clock, whatever the zone, from the year on if they are text.
     """
     value = _text(value)
-    time = _time(value)
+    time = as_time(value)
     if time is not None:
         return time
     if isinstance(value, str):
         value = value.strip()
         value = value.lstrip("0") or "0" if value.isdecimal() else value
     return key(value) if isinstance(value, str | int | float) else value
-
-
-def _time(value: Any) -> str | None:
-    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
-    if hasattr(value, "start_time"):
-        value = value.start_time
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip()) if "-" in value else None
-        except ValueError:
-            return None
-    if not isinstance(value, date) or value != value:
-        # What is missing is no time either.
-        return None
-    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
-    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
 
 
 def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:
