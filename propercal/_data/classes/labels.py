@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import Known
 from propercal._data.words.messages import bad_value, some_names, some_rows
 from propercal._data.words.opposed import may_be_of_model
-from propercal._data.words.tokens import is_number, key
+from propercal._data.words.tokens import is_number, key, numberings
 
 
 class Classes(NamedTuple):
@@ -168,7 +169,8 @@ def _read(
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
-    values = _as_named(checked_values(values, held, called), held, naming)
+    values = checked_values(values, held, called, partial(_are_names, naming, held))
+    values = _as_named(values, held, naming)
     uniques, inverse = _different(values)
     held = without_void(held, naming.n_classes, ignore_index)
     names = naming.of_values(uniques, values, held)
@@ -202,6 +204,20 @@ def _read(
         order=tuple(order),
         columns=tuple(naming.columns or ()),
     )
+
+
+def _are_names(naming: Naming, held: Held, uniques: list[float]) -> bool:
+    """Tell whether numbers that are not whole name classes, and are no probabilities of them.
+
+    So the caller says, or names of columns, or the type of labels.
+    """
+    odd = {key(each) for each in uniques if not each.is_integer()}
+    if naming.single and naming.labels is None:
+        said = naming.name if naming.pos_label is None else naming.pos_label
+        return len(uniques) < 3 and key(said) in odd
+    names = naming.labels or naming.columns or held.categories or held.unordered or ()
+    numbers = numberings(names) if naming.labels is None else []
+    return odd <= {key(each) for found in (names, *numbers) for each in found}
 
 
 def _as_named(values: npt.NDArray[Any], held: Held, naming: Naming) -> npt.NDArray[Any]:

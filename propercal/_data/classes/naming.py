@@ -339,7 +339,8 @@ class Naming:
             for numbers in found
             for number, name in zip(numbers, counted, strict=True)
         ]
-        if all(agree):
+        fractions = any(each != round(each) for each in uniques)
+        if all(agree) and not fractions:
             return counted
         needed = {0, 1} if all(isinstance(each, bool) for each in uniques) else set(uniques)
         known = needed <= set(found[0]) and held.categories is None
