@@ -64,6 +64,8 @@ def test_text_of_two_readings_is_a_time_where_one_fits(form: str) -> None:
     arrays = xr.DataArray(Y, dims="s", coords={"s": text.to_numpy()}), xr.DataArray(P, dims=("s", "k"), coords={"s": DAYS})[ORDER]
     with pytest.raises(ValueError, match=r"^y_true = coordinates .* of 's'.*both of which fit"):
         risk(*arrays, class_dim="k")
+    with pytest.raises(ValueError, match="rows of the index"):
+        paired_difference(pd.Series(Y, DAYS), P, pd.DataFrame(P, text), generator="brier")
     with pytest.raises(ValueError, match=r"^groups = rows of the index .*both of which fit"):
         risk(pd.Series(Y, DAYS), P, groups=pd.Series(np.arange(N) // 2, text))
 

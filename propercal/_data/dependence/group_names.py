@@ -130,8 +130,8 @@ def _check_times(argument: str, values: list[Any]) -> bool:
             "times in one form, of which equal ones are equal",
             "read text by pandas.to_datetime(..., dayfirst=True), or dayfirst=False, first"
             if odd
-            else "give others theirs by pandas.to_datetime(...).tz_localize(...), or bring all into "
-            "one by .tz_convert(...) and .tz_localize(None)",
+            else "give others theirs by pandas.to_datetime(...).tz_localize(...), or bring all "
+            "into one by .tz_convert(...) and .tz_localize(None)",
         )
     return True
 

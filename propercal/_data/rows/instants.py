@@ -22,9 +22,7 @@ TIME = re.compile(
 #: Text that says a year too, without which those of two days, or of two years, are not compared.
 DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
 #: What text says of its zone.
-ZONE = re.compile(
-    r"(?:Z|UTC|GMT|[T:]\d\d(?:\.\d+)?\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE
-)
+ZONE = re.compile(r"(?:Z|UTC|GMT|[T:]\d\d(?:\.\d+)?\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 #: Words of such text; others may be of a zone that pandas leaves out.
 _WORDS = re.compile(
     rf"{_MONTH}|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]\.?m|a|p|m|utc|gmt|t|z|st|nd|rd|th|of",
