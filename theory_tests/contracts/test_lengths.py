@@ -19,12 +19,12 @@ ONE_HOT = np.eye(3)[Y]
 
 FITS = {
     "flattened": (Y, P.T.ravel(), r"12 labels: expected 36, one per row of (y_proba|X); pass \1 of shape \(12, 3\) if it was flattened"),
-    "one column": (WORDS, P.reshape(-1, 1), r"12 labels: expected 36, one per row of (y_proba|X), of shape \(36, 1\); pass \1 of shape \(12, 3\)"),
-    "transposed": (WORDS, P.T, r"12 labels: expected 3, one per row of (y_proba|X), of shape \(3, 12\); pass the transpose of \1, which has a row for each label"),
-    "marks": (ONE_HOT.T, P, r"3 labels, of shape \(3, 12\): expected 12, .*; pass the transpose of (y_true|y), which has a row for each prediction"),
-    "row": (Y[None], P, r"1 labels, of shape \(1, 12\): expected 12, .*; pass the transpose of (y_true|y)"),
+    "one column": (WORDS, P.reshape(-1, 1), r"12 labels: expected 36, one per row of (y_proba|X) of shape \(36, 1\); pass \1 of shape \(12, 3\)"),
+    "transposed": (WORDS, P.T, r"12 labels: expected 3, one per row of (y_proba|X) of shape \(3, 12\); pass the transpose of \1, which has a row for each label"),
+    "marks": (ONE_HOT.T, P, r"3 labels of shape \(3, 12\): expected 12, .*; pass the transpose of (y_true|y), which has a row for each prediction"),
+    "row": (Y[None], P, r"1 labels of shape \(1, 12\): expected 12, .*; pass the transpose of (y_true|y)"),
     "all marks": (ONE_HOT.ravel(), P, r"36 labels: expected 12, .*; pass (y_true|y) of shape \(12, 3\) if it was flattened"),
-    "short": (WORDS[:-1], P, r"11 labels: expected 12, one per row of (y_proba|X), of shape \(12, 3\); align the two"),
+    "short": (WORDS[:-1], P, r"11 labels: expected 12, one per row of (y_proba|X) of shape \(12, 3\); align the two"),
 }
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "decompose": decompose,
@@ -52,7 +52,7 @@ def test_names_and_indexes_do_not_hide_a_transpose() -> None:
     with pytest.raises(ValueError, match=r"^y_true = 12 labels: expected 3, .*pass the transpose of y_proba"):
         decompose(labels, table.T, **options)
     assert decompose(labels, table.T.T, **options).risk == pytest.approx(0.06, rel=1e-12)
-    with pytest.raises(ValueError, match=r"^y_true = 12 labels: expected 3, one per row of y_proba_b, of shape \(3, 12\); pass the transpose of y_proba_b"):
+    with pytest.raises(ValueError, match=r"^y_true = 12 labels: expected 3, one per row of y_proba_b of shape \(3, 12\); pass the transpose of y_proba_b"):
         paired_difference(WORDS, table.to_numpy(), P.T)
 
 

@@ -28,7 +28,7 @@ def check_lengths(labels: Held, proba: Held, called: Names) -> int:
 
 
 def _of_shape(shape: Shape) -> str:
-    return f", of shape {shape}" if len(shape) == 2 else ""
+    return f" of shape {shape}" if len(shape) == 2 else ""
 
 
 def _what_fits(own: Shape, wanted: Shape, called: Names) -> str:
