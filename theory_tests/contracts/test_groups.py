@@ -41,6 +41,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         ({"blocks": True}, "blocks = True"),
         ({"blocks": "week"}, "blocks = 'week'"),
         ({"blocks": 120}, "blocks = 1 block of all rows"),
+        ({"blocks": 10}, r"blocks = 12 blocks: expected 20 or more for .*: only blocks are independent of each other; collect more, or use shorter blocks if"),
     ],
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -53,7 +54,7 @@ def test_what_cannot_be_used_is_refused(function: str, options: dict[str, Any], 
 def test_published_methods_refuse_groups_with_the_reason(method: str) -> None:
     with pytest.raises(ValueError, match=r"groups = 40 groups: .* sees the labels of its group"):
         propercal.decompose(Y, P, method=method, groups=GROUPS)
-    with pytest.raises(ValueError, match="sees the labels of its group"):
+    with pytest.raises(ValueError, match=r"blocks = 40 blocks: .* sees the labels of its block; use .*whole blocks"):
         propercal.decompose(Y, P, method=["debiased", method], blocks=3)
 
 

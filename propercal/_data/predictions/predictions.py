@@ -79,6 +79,8 @@ class Predictions:
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
     """Number of groups, if any were given."""
+    grouped_by: str = "groups"
+    """The argument that says them, such as blocks."""
     index: Any = None
     """A pandas index of all rows that were read, of predictions or else of labels, if any."""
     in_any_order: bool = False
