@@ -23,7 +23,7 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import Known
-from propercal._data.words.messages import bad_value, some_names, some_rows
+from propercal._data.words.messages import bad_value, columns_at, some_names, some_rows
 from propercal._data.words.opposed import may_be_of_model
 from propercal._data.words.tokens import is_number, key, numberings
 
@@ -298,7 +298,8 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         value = value.item() if isinstance(value, np.generic) else value
         raise bad_value(
             called.labels,
-            f"{value!r} at {some_rows(held.given([row]))}, column {column}",
+            f"{value!r} at {some_rows(held.given([row]))}, in "
+            f"{columns_at([column], values.shape[1], columns)}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )
