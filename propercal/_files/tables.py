@@ -181,7 +181,7 @@ def _number(path: Path, key: str, row: int, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        found = "null" if value is None else repr(value)
+        found = "null" if value is None else repr(objects.plain(value))
         raise ValueError(
             f"{path}: {key!r} of row {row} holds {found}: expected a number for each class; "
             "correct that line, or leave it out."
