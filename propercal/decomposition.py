@@ -364,9 +364,10 @@ def _check_methods(methods: Sequence[Method], predictions: Predictions) -> Predi
     for method in methods:
         if predictions.groups is not None and not method.corrects_bias:
             raise bad_value(
-                "groups",
-                f"{predictions.n_groups} groups",
-                f"none with method={method.name!r}, whose r̂ at a row sees the labels of its group",
-                'use method="debiased", which leaves out whole groups',
+                predictions.grouped_by,
+                f"{predictions.n_groups} {predictions.grouped_by}",
+                f"none with method={method.name!r}, whose r̂ at a row sees the labels of its "
+                f"{predictions.grouped_by[:-1]}",
+                f'use method="debiased", which leaves out whole {predictions.grouped_by}',
             )
     return predictions

@@ -41,9 +41,9 @@ def numbers_of(
         )
     if any(isinstance(each, list) for each in values):
         raise ValueError(
-            f"{path}: column {column!r} does not hold numbers (it has lists): expected lists under "
-            "'probs' or 'logits', or a number for each class; rename it, or write one number a "
-            'class, {"label": "A", "A": 0.7, "B": 0.3}.'
+            f"{path}: column {column!r} does not hold numbers (it has lists): expected lists, "
+            "or objects, under 'probs' or 'logits', or a number for each class; rename it, or "
+            'write one number a class, {"label": "A", "A": 0.7, "B": 0.3}.'
         )
     try:
         return values.replace("", "nan").to_numpy(dtype=np.float64)

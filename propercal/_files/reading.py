@@ -63,8 +63,8 @@ def read_predictions(
             single column by its name, `pos_label`, or labels 0 and 1 (``false`` and ``true``).
         ``.jsonl``
             One object a line: a label, and either a number per class, as columns of a table in no
-            order, or a list under ``probs`` or ``logits``, whose classes a list under ``classes``
-            (or another of the names above) may say.
+            order, or, under ``probs`` or ``logits``, an object of these, or a list, whose classes a
+            list under ``classes`` (or another of the names above) may say.
 
         Tables of text may be packed (``.csv.gz``). ``-`` is standard input: csv, tsv, jsonl or
         npz, as its first bytes say, perhaps packed.

@@ -25,6 +25,7 @@ from propercal._files.names import listed
 from propercal._files.numbers import numbers_of, weights_of
 from propercal._files.prediction_file import SCORE_KEYS, PredictionFile, check_scores
 from propercal._files.row_columns import groups_of, ids_of
+from propercal._files.spread_objects import object_key, spread
 from propercal._files.values import texts_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def of_table(
     `indexed` says that it has an index of its own.
     """
     table, rows = columns.with_levels(table) if indexed else (table, None)
+    table, columns = spread(path, table, columns)
     names = list(table.columns)
     columns.check_drop(path, names)
     columns.check_named(path, names)
@@ -101,12 +103,12 @@ def _others(
 
 
 def of_objects(path: Path, text: str, columns: Columns) -> PredictionFile:
-    """Read objects of JSON: a table in no order, or lists of numbers."""
+    """Read objects of JSON: a table, or objects of numbers, in no order, or lists of numbers."""
     import pandas as pd
 
     found = objects.read_objects(path, text)
     lists = [key for key in SCORE_KEYS if key in found and isinstance(found[key][0], list)]
-    if not lists:
+    if not lists or object_key(found) is not None:
         return of_table(path, pd.DataFrame(found, dtype=object), columns, in_order=False)
     rest = pd.DataFrame(found, dtype=object)
     label = find_label_column(path, list(found), columns.label)
@@ -179,7 +181,7 @@ def _number(path: Path, key: str, row: int, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError) as error:
-        found = "null" if value is None else repr(value)
+        found = "null" if value is None else repr(objects.plain(value))
         raise ValueError(
             f"{path}: {key!r} of row {row} holds {found}: expected a number for each class; "
             "correct that line, or leave it out."

@@ -198,7 +198,7 @@ def _check_rows(problem: Problem) -> None:
         )
     if problem.groups is not None:
         weight = np.bincount(problem.groups, to_numpy(problem.weight))
-        check_number(len(weight), 'method="debiased"')
+        check_number(len(weight), 'method="debiased"', problem.grouped_by)
         warn_unequal_groups(1 / float(weight @ weight), len(weight))
     elif not problem.uniform:
         effective = 1 / float(namespace(problem.weight).sum(problem.weight**2))

@@ -214,7 +214,7 @@ def calibration_slope(
         raise unknown_name("covariance", covariance, _COVARIANCES)
     reduction = as_notion(notion)
     predictions = validate_groups(y_true, y_proba, groups=groups, blocks=blocks, **reading)
-    check_number(predictions.n_groups, "intervals of a slope")
+    check_number(predictions.n_groups, "intervals of a slope", predictions.grouped_by)
     chosen = event_of(predictions, reduction, event)
     _check_model(covariance, chosen)
     chosen.check_finite("a logit is infinite there")

@@ -149,7 +149,7 @@ def spiegelhalter_test(
     True
     """
     predictions = validate_groups(y_true, y_proba, groups=groups, blocks=blocks, **reading)
-    check_number(predictions.n_groups, "this test")
+    check_number(predictions.n_groups, "this test", predictions.grouped_by)
     (problem,) = as_notion("canonical").problems(predictions)
     g, label, weight = (to_numpy(x) for x in (problem.prob, problem.label, problem.weight))
     square = np.einsum("ij,ij->i", g, g)

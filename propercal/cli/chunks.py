@@ -27,6 +27,7 @@ from propercal._files.numbers import numbers_of
 from propercal._files.prediction_file import SCORE_KEYS, is_listed
 from propercal._files.quoted import fields
 from propercal._files.reading import holds_arrays
+from propercal._files.spread_objects import spread
 from propercal._files.standard_input import STANDARD_INPUT, suffix_of
 from propercal._files.tables import numbers_of_lists
 from propercal._files.values import in_table, texts_of, value_of
@@ -229,6 +230,7 @@ def _chunk(
     """
     import pandas as pd
 
+    table, columns = spread(path, table, columns)
     names = list(table.columns)
     columns.check_drop(path, names)
     label = find_label_column(path, names, columns.label)

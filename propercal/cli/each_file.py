@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from propercal._data.words.messages import columns_called
 from propercal.cli.output import reason
 
 if TYPE_CHECKING:
@@ -107,7 +108,9 @@ def each_file(
         found = None
         try:
             with collected_warnings(notes):
-                found = work(read(path, options))
+                data = read(path, options)
+                with columns_called(data.class_names):
+                    found = work(data)
         except FAULTS as error:
             notes.append(reason(error))
         yield path, found, notes

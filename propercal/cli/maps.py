@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._data.inputs.reading import USUAL_NAMES
+from propercal._data.words.messages import columns_called
 from propercal.cli.output import finite, reason
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class RecalibrationMap:
         uniform = np.zeros((k, k)) if from_logits else np.full((k, k), 1 / k)
         made.fit(uniform if self.n_columns > 1 else uniform[:, 0], np.arange(k))
         made.temperature_, made.functions_ = self.temperature, list(self.functions)
-        with calling(USUAL_NAMES):
+        with calling(USUAL_NAMES), columns_called(self.class_names):
             found = made.predict_proba(proba if self.n_columns > 1 else proba.reshape(-1))
         found = np.asarray(found)
         return found if self.n_columns > 1 else found[:, 1].reshape(proba.shape)
@@ -169,7 +170,7 @@ def _fitted(kind: str, data: PredictionFile, smoothed: bool) -> Any:
         "temperature": lambda: TemperatureScaling(**said),
         "isotonic": lambda: ClasswiseIsotonic(**said, smoothed=smoothed),
     }
-    with calling(USUAL_NAMES):
+    with calling(USUAL_NAMES), columns_called(data.class_names):
         return made[kind]().fit(data.y_proba, data.y_true, sample_weight=data.sample_weight)
 
 

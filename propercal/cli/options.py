@@ -38,7 +38,8 @@ FILE is one of
   .csv, .tsv, .parquet
            a label column and one column of probabilities per class; a label is the name
            of its class column, or an integer that counts those columns from 0
-  .jsonl   an object a line: a label, and a number per class or a list "probs"
+  .jsonl   an object a line: a label, and a number per class, or a list or an object
+           of these under "probs"
   -        standard input: csv, tsv, jsonl or npz, as its first bytes say
 
 Tables of text, and standard input, may be packed by gzip (.csv.gz).

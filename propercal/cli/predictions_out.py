@@ -22,6 +22,7 @@ from propercal._files.columns import LABEL_COLUMNS
 from propercal._files.formats import SEPARATORS
 from propercal._files.names import listed
 from propercal._files.numbers import numbers_of
+from propercal._files.spread_objects import object_key, values_of_objects
 from propercal._files.standard_input import STANDARD_INPUT, read_standard_input
 from propercal.cli.derived import Beside, warn_of_derived
 
@@ -134,6 +135,8 @@ class _Objects:
 
     def recalibrated(self, by: RecalibrationMap) -> _Objects:
         found = dict(self._columns)
+        if (key := object_key(found)) is not None:
+            return self._in_objects(by, key, found.pop(key))
         lists = [key for key in _SCORES if key in found and isinstance(found[key][0], list)]
         if len(lists) > 1:
             raise ValueError(f"{self._path}: lists {listed(lists)}: expected one; keep one.")
@@ -161,6 +164,17 @@ class _Objects:
             beside = Beside({k: v for k, v in found.items() if k not in names}, names)
             new = _mapped(self._path, by, proba, from_logits=self._from_logits, beside=beside)
             found |= {name: new[:, i].tolist() for i, name in enumerate(names)}
+        return _Objects(self._path, found, self._names, self._said, from_logits=False)
+
+    def _in_objects(self, by: RecalibrationMap, key: str, cells: list[Any]) -> _Objects:
+        """Return the same where rows have objects of classes."""
+        rest = {name: each for name, each in self._columns.items() if name != key}
+        values = values_of_objects(self._path, key, cells, list(rest))
+        names, is_logits = list(values), self._from_logits or key == "logits"
+        flat = _Objects(self._path, rest | values, self._names, self._said, is_logits)
+        found = flat.recalibrated(by)._columns
+        rows = zip(*(found[name] for name in names), strict=True)
+        found = rest | {"probs": [objects.Pairs(zip(names, row, strict=True)) for row in rows]}
         return _Objects(self._path, found, self._names, self._said, from_logits=False)
 
     def content(self, suffix: str) -> bytes:

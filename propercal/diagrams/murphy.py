@@ -138,7 +138,7 @@ def murphy_of(
     at = _check_thresholds(None) if at is None else at
     check_random_state(random_state)
     first, *others = models.values()
-    check_number(first.n_groups, "the band of a difference")
+    check_number(first.n_groups, "the band of a difference", first.classes.grouped_by)
     curves = [isotonic_curve(each) for each in models.values()]
     fitted = [curve.value[curve.number] for curve in curves]
     score = [_mean(each, each.predicted, at) for each in models.values()]

@@ -197,7 +197,7 @@ def reliability_of(
     loss = as_generator(generator)
     _check_resamples(n_resamples)
     check_random_state(random_state)
-    check_number(event.n_groups, "a band")
+    check_number(event.n_groups, "a band", event.classes.grouped_by)
     of, level = isotonic_curve(event), confidence_level
     rng = np.random.default_rng(random_state)
     weights = _class_weights(event)

@@ -296,7 +296,7 @@ def crps_decomposition(
         member_dim=member_dim,
         sample_dims=sample_dims,
     )
-    check_number(forecasts.n_groups, "an interval")
+    check_number(forecasts.n_groups, "an interval", forecasts.grouped_by)
     thresholds, widths, exact = _thresholds(forecasts, most)
     fold = _folds(forecasts, n_folds, random_state)
     rows = row_scores(forecasts, thresholds, widths, fold)

@@ -60,6 +60,8 @@ class Forecasts:
     groups: npt.NDArray[np.int64] | None = None
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
+    grouped_by: str = "groups"
+    """The argument that says them, such as blocks."""
 
     @property
     def n_samples(self) -> int:

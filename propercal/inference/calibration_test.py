@@ -292,7 +292,7 @@ def calibration_test(
         if predictions.groups is None:
             names, forms = _forms_of_labels(predictions, reduction, chosen, n_resamples, rng)
         else:
-            check_number(predictions.n_groups, "this test")
+            check_number(predictions.n_groups, "this test", predictions.grouped_by)
             signs = signs_of_groups(int(predictions.groups.max()) + 1, n_resamples, rng)
             names, forms = forms_of_signs(predictions, reduction, chosen, signs, rng)
         impossible = impossible_rows(predictions, reduction)

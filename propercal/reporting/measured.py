@@ -13,7 +13,7 @@ from propercal._data.dependence.repetitions import look_for_repetitions
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.notions import Notion
 from propercal._data.predictions.predictions import Predictions
-from propercal._data.words.messages import held_warnings
+from propercal._data.words.messages import columns_called, held_warnings
 from propercal._methods.completion import decompositions
 from propercal._methods.losses import Losses
 from propercal._methods.method import Method
@@ -99,7 +99,7 @@ def measure_data(data: Data, asked: Asked) -> Measured:
     check_groups(data.groups, data.blocks, data.y_true, *data.models.values())
     data = data.computed()
     found = Measured(name=next(iter(data.models)), asked=asked, data=data)
-    with held_warnings() as messages:
+    with held_warnings() as messages, columns_called(data.columns):
         found.predictions = predictions = _read(data, asked)
         few = _too_few(predictions, asked)
         with part(0.5):

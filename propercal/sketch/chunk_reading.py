@@ -24,9 +24,10 @@ from propercal._data.classes.columns import (
 )
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.masks import check_masked
-from propercal._data.inputs.reading import Names
+from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.doubted import leaves_class
+from propercal._data.predictions.lengths import check_lengths
 from propercal._data.predictions.links import LINKS
 from propercal._data.predictions.parts import is_top, log1m
 from propercal._data.predictions.predictions import Predictions, validate
@@ -50,8 +51,10 @@ from propercal.sketch.occurred import ruled_out
 from propercal.sketch.relation import Relation, relation_of_both
 
 
-def _columns_in(shape: tuple[int, ...], n_classes: int) -> int:
-    """Return the number of columns of predictions of this shape, or raise."""
+def _columns_in(held: Aligned, n_classes: int) -> int:
+    """Return the number of columns of predictions, or raise if they or labels do not fit."""
+    check_lengths(held.labels, held.proba, USUAL_NAMES)
+    shape = tuple(held.proba.values.shape)
     n_columns = int(shape[1]) if len(shape) == 2 else 1
     if len(shape) > 2:
         raise bad_value(
@@ -92,7 +95,7 @@ def read_rows(
     shape = tuple(held.proba.values.shape)
     if shape in {(0,), (0, n_classes)} and held.labels.values.shape[0] == 0:
         return None
-    n_columns = _columns_in(shape, n_classes)
+    n_columns = _columns_in(held, n_classes)
     weight = weights_given(held.weight, held.proba.values.shape[0], smallest=0)
     if weight is not None and not weight.any():
         return None

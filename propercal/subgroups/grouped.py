@@ -243,16 +243,18 @@ def _check_sizes(members: Membership, predictions: Predictions, method: Method) 
         )
     if predictions.groups is not None and not method.corrects_bias:
         raise bad_value(
-            "clusters",
-            f"{predictions.n_groups} clusters",
-            f"none with method={method.name!r}, whose r̂ at a row sees the labels of its cluster",
+            predictions.grouped_by,
+            f"{predictions.n_groups} {predictions.grouped_by}",
+            f"none with method={method.name!r}, whose r̂ at a row sees the labels of its "
+            f"{predictions.grouped_by[:-1]}",
             'use method="debiased"',
         )
     if predictions.groups is not None:
-        check_number(predictions.n_groups, f"method={method.name!r}", "clusters")
+        what, called = f"method={method.name!r}", predictions.grouped_by
+        check_number(predictions.n_groups, what, called)
         for name, rows in zip(members.names, members.rows, strict=True):
             number = len(np.unique(predictions.groups[rows]))
-            check_number(number, f"method={method.name!r}", "clusters", f" in group {name!r}")
+            check_number(number, what, called, f" in group {name!r}")
 
 
 def _all(members: Membership, asked: _Asked) -> list[list[_Found]]:

@@ -183,7 +183,7 @@ def _forms(
     # The features of a group depend on no other.
     seed = int(rng.integers(2**63))
     if predictions.groups is not None:
-        check_number(predictions.n_groups, "this test")
+        check_number(predictions.n_groups, "this test", predictions.grouped_by)
         signs = signs_of_groups(int(predictions.groups.max()) + 1, n_resamples, rng)
         numbers = [np.unique(predictions.groups[each]) for each in rows]
         return [

@@ -305,7 +305,7 @@ def _read(asked: _Asked) -> tuple[Predictions, Membership]:
             )
         if predictions.groups is not None:
             number = len(np.unique(predictions.groups[rows]))
-            check_number(number, "this test", "groups", f" in subgroup {name!r}")
+            check_number(number, "this test", predictions.grouped_by, f" in subgroup {name!r}")
     return look_for_repetitions(predictions), members
 
 

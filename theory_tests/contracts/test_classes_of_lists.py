@@ -142,7 +142,7 @@ def test_what_stands_beside_lists(capsys: Captured, command: str) -> None:
     text = Path(lists(NAMES[Y])).read_text().replace('"probs"', '"scores"')
     Path("s.jsonl").write_text(text)
     assert main([command, "s.jsonl"]) == 1
-    assert "column 'scores' does not hold numbers (it has lists): expected lists under 'probs' or 'logits'" in capsys.readouterr().err
+    assert "column 'scores' does not hold numbers (it has lists): expected lists, or objects, under 'probs' or 'logits'" in capsys.readouterr().err
     Path("s.jsonl").write_text(text.replace('"scores"', '"probs"'))
     assert main([command, "s.jsonl"]) == 0
 

@@ -400,7 +400,7 @@ def test_coordinates_of_two_names_that_say_two_orders_are_refused(values: Any, d
     labels, proba, weight = named(LABELS, "t"), named(PROBA, "time", "k"), named(WEIGHT, "t")
     check(labels, proba)
     check(labels, proba, WEIGHTED, sample_weight=weight)
-    refused("y_true = coordinates of 't' in another order along .*its coordinate 'time' says; drop the wrong one", labels[ORDER], proba)
+    refused("y_true = coordinates of 't' in another order along .*as coordinates of 'time' say it; drop the wrong ones", labels[ORDER], proba)
     refused("sample_weight = coordinates of 't' in another order", named(LABELS, "time"), proba, sample_weight=weight[ORDER])
     # As advised.
     check(labels[ORDER].swap_dims({dim: "t"}).rename(t="time"), proba.swap_dims({dim: "time"}))

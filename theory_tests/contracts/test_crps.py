@@ -208,7 +208,7 @@ def test_deciles_and_quartiles_are_doubted_as_members(letter: str, last: int) ->
         with pytest.warns(UserWarning, match=rf"^Columns \['{letter}\d.*\] of ensemble stand in one order in each of 60 rows.*rename them if they are members"):
             crps_decomposition(Y, table[columns])
     # As advised, and in any order.
-    assert same(crps_decomposition(Y, quantiles=table, levels=list(levels)), crps_decomposition(Y, quantiles=values, levels=list(levels)))
+    assert same(crps_decomposition(Y, quantiles=table, levels=levels.tolist()), crps_decomposition(Y, quantiles=values, levels=levels.tolist()))
     mixed = pd.DataFrame(np.random.default_rng(1).permuted(values, axis=1), columns=table.columns)
     assert same(crps_decomposition(Y, mixed), crps_decomposition(Y, table.set_axis([f"m{i}" for i in range(last)], axis=1)))
 

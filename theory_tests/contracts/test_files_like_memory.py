@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,13 @@ def _npy() -> bytes:
 def test_standard_input_of_another_kind_is_named(content: bytes, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert f"-: {said}" in refusal(capsys, "decompose", "-")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "report", "compare", "monitor"])
+def test_columns_are_called_by_their_names(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    odd, beside = WORDS.assign(b=WORDS.b + 1), WORDS.assign(confidence=WORDS[list("abc")].max(axis=1))
+    flags = COMMANDS.get(command, ["-o", "page.html"] if command == "report" else [])
+    for ends in ("csv", "jsonl"):
+        found = [refusal(capsys, command, *[written(each, f"{i}.{ends}") for i in range(1 + (command == "compare"))], *flags) for each in (odd, beside)]
+        assert re.search(r"= 1\.\d+ at rows 0, 1, .*, in the column 'b': expected probabilities", found[0])
+        assert "to 1 without the column 'confidence'" in found[1] or command == "monitor"

@@ -41,6 +41,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         ({"blocks": True}, "blocks = True"),
         ({"blocks": "week"}, "blocks = 'week'"),
         ({"blocks": 120}, "blocks = 1 block of all rows"),
+        ({"blocks": 10}, r"blocks = 12 blocks: expected 20 or more for .*: only blocks are independent of each other; collect more, or use shorter blocks if"),
     ],
 )
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -53,7 +54,7 @@ def test_what_cannot_be_used_is_refused(function: str, options: dict[str, Any], 
 def test_published_methods_refuse_groups_with_the_reason(method: str) -> None:
     with pytest.raises(ValueError, match=r"groups = 40 groups: .* sees the labels of its group"):
         propercal.decompose(Y, P, method=method, groups=GROUPS)
-    with pytest.raises(ValueError, match="sees the labels of its group"):
+    with pytest.raises(ValueError, match=r"blocks = 40 blocks: .* sees the labels of its block; use .*whole blocks"):
         propercal.decompose(Y, P, method=["debiased", method], blocks=3)
 
 
@@ -281,6 +282,24 @@ def test_a_number_and_its_digits_are_the_same_group(number: Any) -> None:
     mixed = [number(each) if i % 2 else str(each) for i, each in enumerate(PAIRS.tolist())]
     for values in (mixed, np.array(mixed, dtype=object), pd.Series(mixed)):
         assert n_groups(values) == 60
+
+
+def test_a_time_and_its_text_are_the_same_group() -> None:
+    pd = pytest.importorskip("pandas")
+    days = [pd.Timestamp("2024-01-05") + pd.Timedelta(days=each) for each in PAIRS.tolist()]
+    forms: list[Any] = [str, lambda x: f"{x:%Y-%m-%d}", lambda x: f"{x:%Y/%m/%d}", lambda x: x.date(), lambda x: x.to_pydatetime(), lambda x: x.to_datetime64(), lambda x: x.to_period("D")]
+    for form in forms:
+        mixed = [form(each) if i % 2 else each for i, each in enumerate(days)]
+        for values in (mixed, np.array(mixed, dtype=object), pd.Series(mixed, dtype=object)):
+            assert n_groups(values) == 60
+    for odd, found in ((f"{days[1]:%d/%m/%Y}", "beside the text '05/01/2024'"), (days[1].tz_localize("UTC"), "of which some have a time zone")):
+        with pytest.raises(ValueError, match=f"^groups = times {found}"):
+            n_groups([days[0], odd, *days[2:]])
+    # What is advised holds.
+    assert n_groups([pd.to_datetime(f"{each:%d/%m/%Y}", dayfirst=True) if i % 2 else each for i, each in enumerate(days)]) == 60
+    with pytest.warns(UserWarning, match="'2024-01-05' and '2024/01/05', which are one time: read as two groups"):
+        assert n_groups([f"{each:%Y/%m/%d}" if i % 2 else f"{each:%Y-%m-%d}" for i, each in enumerate(days)]) == 120
+    assert n_groups([f"{each:%d/%m/%Y}" for each in days]) == 60
 
 
 def test_missing_groups_as_text_or_as_codes_are_refused() -> None:

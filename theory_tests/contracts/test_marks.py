@@ -149,5 +149,5 @@ def test_labels_of_rows_of_one_class_are(name: Any) -> None:
 def test_marks_that_are_no_numbers_are_refused_by_their_place(kind: str) -> None:
     marks = np.eye(3)[np.arange(6) % 3].astype(int).astype(str).astype(object)
     values = np.array([[1 if each == "1" else None for each in row] for row in marks]) if kind == "None" else marks
-    with pytest.raises(ValueError, match=r"^y_true = ('1' at row 0, column 0|None at row 0, column 1): expected 0 or 1 in an indicator matrix"):
+    with pytest.raises(ValueError, match=r"^y_true = ('1' at row 0, in the column 0|None at row 0, in the column 1): expected 0 or 1 in an indicator matrix"):
         propercal.decompose(values, np.full((6, 3), 1 / 3), method="risk", bandwidth=0.1)

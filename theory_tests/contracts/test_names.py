@@ -72,6 +72,64 @@ def test_names_that_nearly_match_are_refused(order: str) -> None:
     refused("labels = ", LABELS, P[list(order)], labels=["a", "b", "x"])
 
 
+def test_numbers_that_are_not_whole_may_name_classes() -> None:
+    sizes = np.array([0.5, 1.0, 1.5])
+    y, digits = sizes[CODES], ["0.5", "1.0", "1.5"]
+    for labels in (y, y.astype(np.float32), y.tolist(), pd.Series(y), pd.Series(y, dtype="category")):
+        check(labels, PROBA, labels=[0.5, 1, 1.5])
+        check(labels, pd.DataFrame(PROBA, columns=sizes)[[1.5, 0.5, 1.0]])
+        check(labels, pd.DataFrame(PROBA, columns=digits)[["1.5", "0.5", "1.0"]])
+        check(labels, pd.DataFrame(PROBA, columns=[f"p_{each}" for each in digits]))
+    check(pd.Series(y, dtype="category"), PROBA)
+    check(np.array([0.1, 1, 1.5], np.float32)[CODES], PROBA, labels=[0.1, 1, 1.5])
+    check(digits[:1] * 3, pd.DataFrame(PROBA[:9:3], columns=sizes))
+    two, p = np.where(CODES == 0, 1.5, 0.5), PROBA[:, 0]
+    for options in ({"pos_label": 1.5}, {"labels": [0.5, 1.5]}):
+        check(two, p, risk(CODES == 0, p), **options)
+
+
+def test_numbers_that_are_not_whole_are_no_classes_where_nobody_says_so() -> None:
+    y = np.array([0.5, 1.0, 1.5])[CODES]
+    fix = "or labels=.* if these numbers name the classes of the columns in order"
+    for labels, proba, options in ((y, PROBA, {}), (y, P, {}), (np.where(CODES, 1, 0.5), PROBA[:, 0], {"pos_label": 1}), (y / 2, pd.DataFrame(PROBA, columns=[0.5, 1.0, 1.5]), {})):
+        refused(f"y_true = 0.*: expected whole class numbers.*{fix}", labels, proba, **options)
+    refused("y_true = nan at row 3: .*drop rows whose label is missing", np.where(np.arange(N) == 3, np.nan, y), PROBA, labels=[0.5, 1, 1.5])
+    refused(r"y_true = 2\.0 at row 3: expected one of labels=", np.where(np.arange(N) == 3, 2, y), PROBA, labels=[0.5, 1, 1.5])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_one_hot_frame_may_lack_a_class_that_did_not_occur(order: str) -> None:
+    some, all_of = CODES != 1, [*LABELS, "d"]
+    marks, proba = pd.get_dummies(LABELS[some])[["c", "a"]], P[list(order)][some].reset_index(drop=True)
+    check(marks, proba)
+    check(marks, proba.to_numpy(), labels=list(order))
+    # A class that the frame alone has is left out where no row is of it.
+    check(pd.get_dummies(pd.Series(all_of))[:N][list("dcba")], P[list(order)])
+    array = xr.DataArray(marks.to_numpy() * 1, dims=("time", "class"), coords={"time": HOURS[some], "class": ["c", "a"]})
+    check(array, ARRAY.sel({"class": list(order)})[SHUFFLED][np.isin(SHUFFLED, np.flatnonzero(some))])
+    check(pd.get_dummies(CODES[some]), PROBA[some])
+    sketch = CalibrationSketch(3, generator="brier", bandwidth=0.1)
+    for rows in (some, ~some | (CODES == 0)):
+        sketch.update(pd.get_dummies(LABELS[rows]), P[list(order)][rows].reset_index(drop=True))
+    assert sketch.n_samples == N + N // 3
+
+
+def test_a_one_hot_frame_that_may_lack_the_class_of_some_row_is_refused() -> None:
+    some = CODES != 1
+    first = pd.get_dummies(LABELS, drop_first=True)
+    refused(r"^y_true = columns \['b', 'c'\], of which not one alone is marked at rows 0, 3, .*such as 'a', which these rows may be of; keep all columns \(no drop_first=True\)", first, P)
+    several = pd.DataFrame({"a": CODES < 2, "c": CODES > 0})
+    refused(r"^y_true = columns \['a', 'c'\], of which not one alone is marked at rows 1, 4", several, P, notion="classwise")
+    refused(r"^y_true = a matrix of shape \(20, 2\): expected 3 columns.*pass labels=", pd.get_dummies(LABELS[some]), PROBA[some])
+    refused(r"^y_true = a matrix of shape \(20, 2\): expected 3 columns.*name its columns as the classes of y_proba", pd.get_dummies(LABELS[some]).add_prefix("y_"), P[some])
+    # From 1 on, or from 0.
+    refused(r"^y_true = a matrix of shape \(20, 2\): expected 3 columns", pd.get_dummies(CODES[some] + 1), PROBA[some])
+    refused(r"^y_true = a matrix of shape \(30, 4\): expected 3 columns", pd.get_dummies(pd.Series([*LABELS[1:], "d"])), P)
+    # What is advised holds.
+    check(first.assign(a=~first.any(axis=1)), P)
+    check(pd.get_dummies(LABELS[some]), PROBA[some], labels=list("abc"))
+
+
 def test_numbers_and_their_digits_are_the_same_name() -> None:
     table = pd.DataFrame({"1": [0.9, 0.2, 0.7], "0": [0.1, 0.8, 0.3], "label": [1, 0, 0]})
     right = 2 * np.mean([0.1**2, 0.2**2, 0.7**2])

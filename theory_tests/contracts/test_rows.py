@@ -399,8 +399,12 @@ def test_rows_are_matched_by_a_coordinate_of_another_name() -> None:
     assert pair(labels, proba, proba[ORDER]) == pytest.approx((RIGHT, RIGHT), rel=1e-12)
     # The same under another name.
     check(labels, array(PROBA, "s", "k", s=IDS))
-    refused("y_true = coordinates of 's' in another order", labels[ORDER], array(PROBA, "s", "k", s=IDS))
-    refused("y_true = coordinates of 's' in another order", array(LABELS, "s", s=IDS), proba[ORDER])
+    other, turned = array(PROBA, "s", "k", s=IDS), array(LABELS, "s", s=IDS)
+    refused(r"y_true = coordinates of 'id' in another order along 's': .*as coordinates of 's' say it; drop the wrong ones by .drop_vars\('id'\) from y_true, or .drop_vars\('s'\) from y_proba\.$", labels[ORDER], other)
+    refused(r"y_true = coordinates of 's' in another order along 's': .*as coordinates of 'id' say it; drop the wrong ones by .drop_vars\('s'\) from y_true, or .drop_vars\('id'\) from y_proba\.$", turned, proba[ORDER])
+    # What is advised holds.
+    check(labels[ORDER].drop_vars("id"), other[ORDER])
+    check(turned[ORDER], proba[ORDER].drop_vars("id"))
     # Beside a table it is the index of the dimension that counts.
     check(Y, proba)
     refused(r"y_true = an index in another order than the coordinates 'id' of y_proba.*swap_dims", Y.iloc[ORDER], proba)
@@ -408,7 +412,12 @@ def test_rows_are_matched_by_a_coordinate_of_another_name() -> None:
     # Two coordinates do not contradict each other.
     numbered = proba.assign_coords(s=np.arange(N))
     check(labels.assign_coords(s=np.arange(N)), numbered)
-    refused("y_true = coordinates of 'id' in another order along 's'", labels[ORDER].assign_coords(s=np.arange(N)), numbered)
+    moved = labels[ORDER].assign_coords(s=np.arange(N))
+    refused(r"y_true = coordinates of 'id' in another order along 's': .*as coordinates of 's' say it; drop the wrong ones by .drop_vars\('id'\) or .drop_vars\('s'\)\.$", moved, numbered)
+    check(moved.drop_vars("s"), numbered)
+    # The dimension has no coordinates of its own where another one tells the order.
+    twice = labels.assign_coords(id2=("s", np.arange(N)[::-1]))
+    refused(r"y_true = coordinates of 'id2?' in another order along 's': .*drop the wrong ones by .drop_vars\('id2?'\) or .drop_vars\('id2?'\)\.$", twice, proba.assign_coords(id2=("s", np.arange(N))))
 
 
 def test_coordinates_along_a_grid() -> None:
@@ -417,7 +426,7 @@ def test_coordinates_along_a_grid() -> None:
     y, p = (each.assign_coords(place=(("u", "v"), place)) for each in (labels, proba))
     check(y, p)
     check(y.T, p)
-    refused("y_true = coordinates of 'place' in another order", y[::-1], p)
+    refused(r"y_true = coordinates of 'place' in another order along 'u, v': .*drop the wrong ones by .drop_vars\('place'\)\.$", y[::-1], p)
 
 
 @pytest.mark.parametrize("odd", [pd.Series([1, 2]), np.array([1, 2]), ["s", np.array([1])], [["s"]], {"s": 1}, {"s"}], ids=str)

@@ -84,7 +84,7 @@ def test_dimensions_that_xarray_has_named() -> None:
         # Turned alike, by these names.
         assert risk(xr.DataArray(ONE_HOT[:K].T), turned, **said, **settings) == pytest.approx(wanted)
         assert risk(xr.DataArray(ONE_HOT.T), xr.DataArray(P.T), **said) == pytest.approx(RISK)
-        with pytest.raises(ValueError, match="y_true = a matrix of shape"):
+        with pytest.raises(ValueError, match="y_true = 3 labels of shape"):
             risk(xr.DataArray(ONE_HOT), xr.DataArray(P.T), **said)
     assert risk(y, xr.DataArray(logits), class_dim="dim_1", **settings) == pytest.approx(wanted)
     weights = xr.DataArray(np.arange(1.0, N + 1))

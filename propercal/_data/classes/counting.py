@@ -48,7 +48,9 @@ def in_order(uniques: Sequence[Any], held: Held, k: int, called: Names) -> Given
         if len(uniques) > 5
         else f"the names {list(uniques)}",
         f"{k} classes, as {called.proba} has columns",
-        "pass labels=[...], the class of every column in the order of the columns",
+        "pass a column for each class"
+        if len(uniques) > k
+        else "pass labels=[...], the class of every column in the order of the columns",
     )
 
 

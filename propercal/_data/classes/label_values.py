@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,23 @@ def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def checked_values(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[Any]:
-    """Return labels of one type, whole numbers as integers, or raise."""
+def checked_values(
+    values: npt.NDArray[Any],
+    held: Held,
+    called: Names,
+    are_names: Callable[[list[float]], bool] = lambda _: False,
+) -> npt.NDArray[Any]:
+    """Return labels of one type, whole numbers as integers, or raise.
+
+    `are_names` tells whether numbers, of which some are not whole, are names of classes.
+    """
     if values.dtype.kind == "f":
-        values = _whole_numbers(values, held, called)
+        values, fractions = _as_written(values)
+        if fractions.any() and are_names(np.unique(values[np.isfinite(values)]).tolist()):
+            _check_whole(values, ~fractions, held, called)
+            return values
+        _check_whole(values, np.ones(len(values), dtype=bool), held, called)
+        values = values.astype(np.int64)
     if values.dtype.kind not in "biuOU" or (
         values.dtype.kind == "O" and not all(isinstance(v, str | int | bool) for v in values)
     ):
@@ -59,15 +73,32 @@ def _odd_value(values: npt.NDArray[Any], held: Held) -> str:
     return f"values of type {type(odd).__name__} ({odd!r}) at {some_rows(held.given([row]))}"
 
 
-def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.NDArray[np.int64]:
-    values = values.astype(np.float64, copy=False)
+def _as_written(
+    values: npt.NDArray[Any],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Return numbers in double precision, and which are not whole; .1 in single one stays .1."""
+    with np.errstate(invalid="ignore"):
+        fractions = np.isfinite(values) & (values != np.round(values))
+    if values.dtype.itemsize >= 8 or not fractions.any():
+        return values.astype(np.float64), fractions
+    found, inverse = np.unique(values, return_inverse=True)
+    return np.array([float(str(each)) for each in found])[inverse], fractions
+
+
+def _check_whole(
+    values: npt.NDArray[np.float64], some: npt.NDArray[np.bool_], held: Held, called: Names
+) -> None:
+    """Raise unless these of the numbers are whole, and as they were."""
     with np.errstate(invalid="ignore"):
         odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
+    odd &= some
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         expected = "whole class numbers without missing values"
         fix = "drop rows whose label is missing; pass the class that occurred, not a probability"
-        if abs(values[row]) >= 2.0**53 and np.isfinite(values[row]):
+        if np.isfinite(values[row]) and abs(values[row]) < 2.0**53:
+            fix += ", or labels=[...] if these numbers name the classes of the columns in order"
+        elif np.isfinite(values[row]):
             expected = "class numbers below 2**53, as floating point and decimals are read"
             fix = "pass integers, such as [int(each) for each in y], or names as text"
         raise bad_value(
@@ -76,4 +107,3 @@ def _whole_numbers(values: npt.NDArray[Any], held: Held, called: Names) -> npt.N
             expected,
             fix,
         )
-    return values.astype(np.int64)

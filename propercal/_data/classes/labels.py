@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from propercal._array import to_numpy
 from propercal._data.classes.counting import without_void
 from propercal._data.classes.from_zero import are_numbered_from_0
 from propercal._data.classes.label_values import checked_values, read_values
+from propercal._data.classes.marked import with_all_classes
 from propercal._data.classes.naming import Given, Naming
 from propercal._data.inputs.attributes import check_lists
 from propercal._data.inputs.codes import by_names
@@ -21,9 +23,9 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import Known
-from propercal._data.words.messages import bad_value, some_names, some_rows
+from propercal._data.words.messages import bad_value, columns_at, some_names, some_rows
 from propercal._data.words.opposed import may_be_of_model
-from propercal._data.words.tokens import is_number, key
+from propercal._data.words.tokens import is_number, key, numberings
 
 
 class Classes(NamedTuple):
@@ -130,15 +132,8 @@ def have_text(labels: Held) -> bool:
     return values.dtype.kind not in "biuf" and any(isinstance(x, str) for x in values.flat)
 
 
-def check_beside(classes: Classes, n: int, n_columns: int, called: Names) -> None:
-    """Raise unless labels fit predictions of n rows and so many columns."""
-    if classes.n_samples != n:
-        raise bad_value(
-            called.labels,
-            f"{classes.n_samples} labels",
-            f"{n}, one per row of {called.proba}",
-            "align the two",
-        )
+def check_beside(classes: Classes, n_columns: int, called: Names) -> None:
+    """Raise unless labels fit predictions of so many columns."""
     if n_columns == 1 and classes.codes is None:
         raise bad_value(
             called.labels,
@@ -154,11 +149,7 @@ def _read(
 ) -> Classes:
     called = naming.called
     values = read_values(held, called)
-    others = values[:0]
-    if used is not None and len(used) == len(values) and used.any():
-        others = values[~used]
-        values = values.copy()
-        values[~used] = values[np.argmax(used)]
+    values, others = _used_values(values, used)
     if values.ndim == 2:
         return _read_indicator(values, naming, held)
     if values.ndim != 1:
@@ -168,7 +159,9 @@ def _read(
             "shape (n,), or (n, k) one-hot",
             "pass one label per prediction",
         )
-    values = _as_named(checked_values(values, held, called), held, naming)
+    values = _as_named(
+        checked_values(values, held, called, partial(_are_names, naming, held)), held, naming
+    )
     uniques, inverse = _different(values)
     held = without_void(held, naming.n_classes, ignore_index)
     names = naming.of_values(uniques, values, held)
@@ -202,6 +195,31 @@ def _read(
         order=tuple(order),
         columns=tuple(naming.columns or ()),
     )
+
+
+def _used_values(
+    values: npt.NDArray[Any], used: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return labels of which those of rows that do not count are as one that does, and these."""
+    if used is None or len(used) != len(values) or not used.any():
+        return values, values[:0]
+    found = values.copy()
+    found[~used] = values[np.argmax(used)]
+    return found, values[~used]
+
+
+def _are_names(naming: Naming, held: Held, uniques: list[float]) -> bool:
+    """Tell whether numbers that are not whole name classes, and are no probabilities of them.
+
+    So the caller says, or names of columns, or the type of labels.
+    """
+    odd = {key(each) for each in uniques if not each.is_integer()}
+    if naming.single and naming.labels is None:
+        said = naming.name if naming.pos_label is None else naming.pos_label
+        return len(uniques) < 3 and key(said) in odd
+    names = naming.labels or naming.columns or held.categories or held.unordered or ()
+    numbers = numberings(names) if naming.labels is None else []
+    return odd <= {key(each) for found in (names, *numbers) for each in found}
 
 
 def _as_named(values: npt.NDArray[Any], held: Held, naming: Naming) -> npt.NDArray[Any]:
@@ -263,14 +281,10 @@ def numbers_left(others: Iterable[Any], n_classes: int, ignore_index: Any) -> se
 
 
 def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Classes:
-    called, n_classes = naming.called, naming.n_classes
-    if values.shape[1] != n_classes:
-        raise bad_value(
-            called.labels,
-            f"a matrix of shape {values.shape}",
-            f"{n_classes} columns, as many classes as {called.proba} has",
-            "pass class numbers of shape (n,) or a matching one-hot matrix",
-        )
+    called = naming.called
+    values, columns = with_all_classes(values, held, naming)
+    if values.shape[1] != naming.n_classes:
+        raise _unlike(values.shape, held, naming)
     odd = None
     if values.dtype.kind not in "biuf":
         numbers = [isinstance(each, Real) for each in values.ravel().tolist()]
@@ -284,11 +298,12 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         value = value.item() if isinstance(value, np.generic) else value
         raise bad_value(
             called.labels,
-            f"{value!r} at {some_rows(held.given([row]))}, column {column}",
+            f"{value!r} at {some_rows(held.given([row]))}, in "
+            f"{columns_at([column], values.shape[1], columns)}",
             "0 or 1 in an indicator matrix",
             "soft labels are not supported: pass the class that occurred",
         )
-    names, order = naming.of_indicator(held.columns)
+    names, order = naming.of_indicator(columns)
     marked = values.astype(bool)
     if order is not None:
         marked = marked[:, order]
@@ -296,7 +311,8 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
     codes = marked.argmax(axis=1).astype(np.int64) if single else None
     alphabetical = naming.labels is None and are_alphabetical(names)
     # Tables of marks are made in alphabetical order.
-    own = () if held.columns is None or are_alphabetical(held.columns) else held.columns
+    own = held.columns if held.columns and columns == held.columns else ()
+    own = () if are_alphabetical(own) else own
     listed = tuple(naming.labels or own)
     both_named = held.columns is not None and (naming.labels is None or _bear(naming, names))
     both_named = (both_named and naming.columns is not None) or (held.numbered and naming.numbered)
@@ -312,6 +328,21 @@ def _read_indicator(values: npt.NDArray[Any], naming: Naming, held: Held) -> Cla
         unsaid=counted,
         alphabetical=alphabetical,
         order=listed,
+    )
+
+
+def _unlike(shape: tuple[int, ...], held: Held, naming: Naming) -> ValueError:
+    called, n_classes = naming.called, naming.n_classes
+    fix = "pass class numbers of shape (n,) or a matching one-hot matrix"
+    if held.columns is not None and naming.columns is None is naming.labels:
+        fix = f"pass labels=[...], the class of every column in order; {fix}"
+    elif held.columns is not None:
+        fix = f"name its columns as the classes of {called.proba}; {fix}"
+    return bad_value(
+        called.labels,
+        f"a matrix of shape {shape}",
+        f"{n_classes} columns, as many classes as {called.proba} has",
+        fix,
     )
 
 
@@ -332,6 +363,8 @@ def _unknown_labels(
         expected = f"one of {list(names)}, the classes of one column of {naming.called.proba}"
     else:
         expected = f"0 to {len(names) - 1}, a column of {naming.called.proba}"
+    if naming.labels is None and len(np.unique(values)) > naming.n_classes:
+        fix = "correct the labels, or pass a column for each class"
     return bad_value(
         naming.called.labels,
         f"{unknown[0]!r} at {some_rows(held.given(rows))}",

@@ -287,6 +287,10 @@ class Naming:
             counted = all(is_number(plain(each)) for each in self.columns)
             if found is not None and not counted and self._in_usual_order():
                 return found
+        if len(uniques) > self.n_classes and {*map(key, self.columns)} <= {*map(key, uniques)}:
+            raise self._unmatched(
+                f"the names {some_names(uniques)}", "pass a column for each class"
+            )
         raise self._unmatched(f"the names {some_names(uniques)}")
 
     def _check_event(self, uniques: Sequence[Any]) -> None:
@@ -312,13 +316,13 @@ class Naming:
                 "labels=[False, True] if it is the second and labels=[True, False] if the first",
             )
 
-    def _unmatched(self, found: str) -> ValueError:
+    def _unmatched(self, found: str, fix: str = "") -> ValueError:
         assert self.columns is not None  # noqa: S101
         return bad_value(
             self.called.labels,
             found,
             f"names of columns of {self.called.proba}, {some_names(self.columns)}",
-            "rename the columns, or pass labels=[...], the class of every column in order",
+            fix or "rename the columns, or pass labels=[...], the class of every column in order",
         )
 
     def _in_usual_order(self) -> bool:
@@ -339,7 +343,8 @@ class Naming:
             for numbers in found
             for number, name in zip(numbers, counted, strict=True)
         ]
-        if all(agree):
+        fractions = any(each != round(each) for each in uniques)
+        if all(agree) and not (fractions and {*uniques} - {*counted}):
             return counted
         needed = {0, 1} if all(isinstance(each, bool) for each in uniques) else set(uniques)
         known = needed <= set(found[0]) and held.categories is None

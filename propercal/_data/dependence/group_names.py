@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from math import inf
 from numbers import Number
@@ -20,8 +21,9 @@ from propercal._array import is_array
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold, is_labelled
 from propercal._data.inputs.noted_indexes import index_columns
-from propercal._data.inputs.reading import is_missing
-from propercal._data.inputs.texts import alike, is_nothing, nearly_equal
+from propercal._data.inputs.reading import is_hashable, is_missing
+from propercal._data.inputs.texts import alike, as_time, is_nothing, nearly_equal
+from propercal._data.rows.instants import DATED
 from propercal._data.words.messages import bad_value, some_rows, warn
 from propercal._data.words.tokens import key
 
@@ -38,8 +40,9 @@ def exact(argument: str, groups: Any) -> Any:
         )
     if values is None or not _need_names(values):
         return groups
+    times = _check_times(argument, values)
     names = np.empty(len(values), dtype=object)
-    names[:] = [_name(each) for each in values]
+    names[:] = [_name(each, times=times) for each in values]
     if is_labelled(groups):
         return groups.copy(data=names.reshape(groups.shape))
     held = hold(argument, groups)
@@ -60,7 +63,7 @@ def _one_by_one(groups: Any) -> list[Any] | None:
     if groups is None or isinstance(groups, Held):
         return None
     if isinstance(groups, list | tuple):
-        plain = all(isinstance(each, str | Number) or is_missing(each) for each in groups)
+        plain = all(isinstance(x, str | Number) or is_missing(x) or _is_time(x) for x in groups)
         return list(groups) if plain else None
     dtype = getattr(groups, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
@@ -95,8 +98,42 @@ def _need_names(values: list[Any]) -> bool:
     numbers = [each for each in values if isinstance(each, Number) and not is_missing(each)]
     if numbers and any(isinstance(each, str) for each in values):
         return True
+    if any(map(_is_time, values)) and len({*map(_kind, values)} - {None}) > 1:
+        return True
     others = (each for each in numbers if not isinstance(each, float | complex | np.inexact))
     return any(_is_rounded(each) for each in others)
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, date | np.datetime64) or hasattr(value, "start_time")
+
+
+def _kind(value: Any) -> Any:
+    """Return the type of a value, of times with that of their zone; None for what is missing."""
+    if is_missing(value):
+        return None
+    return type(value), getattr(value, "tzinfo", None) is not None
+
+
+def _check_times(argument: str, values: list[Any]) -> bool:
+    """Tell whether groups are times, or raise where others of them may be so in another form."""
+    present = [each for each in values if not is_missing(each)]
+    if not any(map(_is_time, present)):
+        return False
+    read = {each: as_time(each, zoned=True) for each in present if is_hashable(each)}
+    odd = [x for x, time in read.items() if time is None and isinstance(x, str) and DATED.search(x)]
+    zoned = {time.endswith("+00:00") for time in read.values() if time is not None}
+    if odd or len(zoned) > 1:
+        raise bad_value(
+            argument,
+            f"times beside the text {odd[0]!r}" if odd else "times of which some have a time zone",
+            "times in one form, of which equal ones are equal",
+            "read text by pandas.to_datetime(..., dayfirst=True), or dayfirst=False, first"
+            if odd
+            else "give others theirs by pandas.to_datetime(...).tz_localize(...), or bring all "
+            "into one by .tz_convert(...) and .tz_localize(None)",
+        )
+    return True
 
 
 def _is_rounded(value: Any) -> bool:
@@ -107,7 +144,10 @@ def _is_rounded(value: Any) -> bool:
         return True
 
 
-def _name(value: Any) -> Any:
+def _name(value: Any, *, times: bool = False) -> Any:
+    time = None if not times or is_missing(value) else as_time(value, zoned=True)
+    if time is not None:
+        return time.removesuffix("T00:00:00")
     if isinstance(value, bool | np.bool_):
         return str(value)
     if isinstance(value, str):

@@ -204,17 +204,19 @@ def numbered_groups(
         )
     single = n_groups == predictions.n_samples
     groups = None if single else number.astype(np.int64)
-    return replace(predictions, groups=groups, n_groups=n_groups)
+    return replace(predictions, groups=groups, n_groups=n_groups, grouped_by=argument)
 
 
-def check_number(
-    n_groups: int | None, what: str, argument: str = "groups", where: str = ""
-) -> None:
-    """Raise if groups are too few, in all or in the part of the rows that `where` names."""
+def check_number(n_groups: int | None, what: str, argument: str, where: str = "") -> None:
+    """Raise if groups are too few, in all or in the part of the rows that `where` names.
+
+    `argument` is what the caller calls them.
+    """
+    smaller = "shorter blocks" if argument == "blocks" else f"smaller {argument} or blocks"
     if n_groups is not None and n_groups < SMALLEST_NUMBER:
         raise bad_value(
             argument,
             f"{n_groups} {argument}{where}",
             f"{SMALLEST_NUMBER} or more for {what}: only {argument} are independent of each other",
-            f"collect more, or use smaller {argument} or blocks if these are independent",
+            f"collect more, or use {smaller} if these are independent",
         )

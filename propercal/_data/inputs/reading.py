@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, is_jax, is_numpy, is_torch, to_numpy
-from propercal._data.words.messages import bad_value, some_rows
+from propercal._data.words.messages import bad_value, columns_at, some_rows
 from propercal._typing import Array
 
 
@@ -324,8 +324,8 @@ def not_real(
             found += f", {said} at row {row}"
             elsewhere = values.ndim == 2 and real.all(axis=0).any()
             if elsewhere and not is_missing(value):
-                name = int(odd[1]) if columns is None else columns[odd[1]]
-                found += f" in the column {name!r}"
+                place = columns_at([int(odd[1])], values.shape[1], columns)
+                found += f" in {place}"
                 fix = "leave it out if it is of no class, or convert it to floating point"
             if is_missing(value):
                 fix = "drop rows whose prediction is missing"

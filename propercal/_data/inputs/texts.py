@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from propercal._data.inputs.reading import is_missing
 from propercal._data.words.messages import bad_value
@@ -22,6 +25,8 @@ _NOTHING = {
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "NaT"),
     *("NA_character_", "\\N"),
 }
+#: A date that has the year first, otherwise than ISO 8601 writes it.
+_DATE = re.compile(r"^(\d{4})[/.](\d\d)[/.](\d\d)(?!\d)")
 _DIGITS = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 
 
@@ -55,10 +60,36 @@ def as_number(text: str) -> Decimal | str:
     return Decimal(text) if _DIGITS.fullmatch(text) else text
 
 
+def as_time(value: Any, *, zoned: bool = False) -> str | None:
+    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None.
+
+    Where it is not `zoned`, it is the time of the clock, whatever the zone.
+    """
+    if hasattr(value, "start_time"):
+        value = value.start_time
+    if isinstance(value, np.datetime64) and value == value.astype("M8[us]"):
+        value = value.astype("M8[us]").item()
+    if isinstance(value, str):
+        try:
+            text = _DATE.sub(r"\1-\2-\3", value.strip())
+            value = datetime.fromisoformat(text) if "-" in text else None
+        except ValueError:
+            return None
+    if not isinstance(value, date) or value != value:
+        # What is missing is no time either.
+        return None
+    if not isinstance(value, datetime):
+        return f"{value.isoformat()}T00:00:00"
+    if zoned and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat()
+    return value.replace(tzinfo=None).isoformat()
+
+
 def nearly_equal(texts: Iterable[str]) -> tuple[str, str, str] | None:
     """Return two of different texts that may well be meant as one, and what they are."""
     for kind, words in (
         (as_number, "one number"),
+        (lambda text: as_time(text, zoned=True) or text, "one time"),
         (_folded, "equal but for capitals or the form of letters"),
     ):
         pair = _two_of(texts, kind)

@@ -37,6 +37,8 @@ class Problem:
     """Number of classes k."""
     groups: npt.NDArray[np.int64] | None = None
     """(n,) number of the group of each row; None where rows are independent."""
+    grouped_by: str = "groups"
+    """The argument that says them."""
     is_event: bool = False
     """Whether the second column is that of an event, and the first that of its absence."""
     of_confidence: bool = False
@@ -97,6 +99,7 @@ def _canonical(predictions: Predictions) -> Iterator[Problem]:
         predictions.uniform,
         predictions.n_classes,
         predictions.groups,
+        predictions.grouped_by,
     )
 
 
@@ -124,6 +127,7 @@ def _event_problem(predictions: Predictions, column: int | Array, occurred: Arra
         predictions.uniform,
         2,
         predictions.groups,
+        predictions.grouped_by,
         is_event=True,
     )
 

@@ -23,6 +23,7 @@ from propercal._data.inputs.reading import USUAL_NAMES, Names
 from propercal._data.inputs.settings import check_flag
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.doubted import doubt
+from propercal._data.predictions.lengths import check_lengths
 from propercal._data.predictions.links import check_link, chosen_link
 from propercal._data.predictions.logarithms import check_logits_by_values, check_logits_of_names
 from propercal._data.predictions.parts import (
@@ -78,6 +79,8 @@ class Predictions:
     """(n,) the number of the group of each row, if rows of some depend on each other."""
     n_groups: int | None = None
     """Number of groups, if any were given."""
+    grouped_by: str = "groups"
+    """The argument that says them, such as blocks."""
     index: Any = None
     """A pandas index of all rows that were read, of predictions or else of labels, if any."""
     in_any_order: bool = False
@@ -196,7 +199,7 @@ def validate(
     check_link(link, from_logits)
     layout = Layout(class_axis, class_dim, sample_dims)
     held = _aligned((y_true, y_proba), sample_weight, ignore_index, layout, names)
-    n = int(held.proba.values.shape[0]) if held.proba.values.ndim else 0
+    n = check_lengths(held.labels, held.proba, names)
     given = weights_given(held.weight, n, ignore_index, held.labels, smallest, names)
     used = None if given is None or (given > 0).all() else given > 0
     check_masked((y_true, y_proba), (held.labels, held.proba), used, class_axis, names)
@@ -214,7 +217,7 @@ def validate(
         ignore_index=ignore_index,
         called=names,
     )
-    check_beside(classes, n, n_columns, names)
+    check_beside(classes, n_columns, names)
     if from_logits and labels is None:
         check_logits(classes, held.proba, names, are_all=smallest > 1)
     classes, (prob, log_prob, rest, log_rest), multilabel = _read_rows(

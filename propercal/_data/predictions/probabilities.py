@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from propercal._array import is_numpy, like, namespace, to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.inputs.held import Held, as_given
 from propercal._data.inputs.reading import USUAL_NAMES, Names, not_real, read_array
-from propercal._data.words.messages import bad_value, some_names, some_rows, warn
+from propercal._data.words.messages import bad_value, columns_at, some_rows, warn
 from propercal._data.words.of_choice import says_percent
 from propercal._typing import Array
 
@@ -120,7 +119,7 @@ def _check_values(values: Array, what: str, dtype: Any, names: Names, proba: Hel
         found = f"{float(to_numpy(values)[row, column])} at {rows}"
         if not marks.any(axis=0).all():
             some = np.flatnonzero(marks.any(axis=0)).tolist()
-            found += f", in {_columns_said(some, proba)}"
+            found += f", in {columns_at(some, marks.shape[1], proba.columns)}"
             which = "it out if it is" if len(some) == 1 else "them out if they are"
             fix = f"leave {which} of no class; {fix}"
         if what != "logits":
@@ -138,12 +137,6 @@ def _of_no_probabilities(values: Array, names: Names) -> str:
     if values.shape[1] == 1 and most <= 0:
         fix += f"; pass numpy.exp({names.proba}) if they are logarithms of probabilities"
     return fix
-
-
-def _columns_said(some: Sequence[int], proba: Held) -> str:
-    """Name some columns, or number them where they have no names."""
-    named = list(some) if proba.columns is None else [proba.columns[i] for i in some]
-    return f"the column {named[0]!r}" if len(named) == 1 else f"the columns {some_names(named)}"
 
 
 def rounding(dtype: Any) -> float:
@@ -211,7 +204,7 @@ def read_sums(
         if beside is not None:
             raise bad_value(
                 names.proba,
-                f"{found}, and to 1 without {_columns_said([beside], proba)}",
+                f"{found}, and to 1 without {columns_at([beside], prob.shape[1], proba.columns)}",
                 "rows that sum to 1",
                 "pass the columns of classes alone",
             )

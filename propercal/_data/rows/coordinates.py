@@ -16,6 +16,7 @@ from propercal._data.rows.indexes import (
     in_place,
     order_of,
     some_of,
+    times_apart,
     with_levels,
 )
 from propercal._data.rows.rows import check_same_times, of_two_names
@@ -254,20 +255,21 @@ def order_along(
     if values.sizes[dim] != reference.sizes[dim]:
         return None
     own, wanted = _pair(values, reference, dim)
-    told = own is not None and wanted is not None
-    order = _order(argument, own, wanted, dim, other) if told else None
+    told: Hashable = dim if own is not None and wanted is not None else None
+    order = None if told is None else _order(argument, own, wanted, dim, other)
     theirs = named_along(reference, dim)
     for name, each in named_along(values, dim).items():
         if name not in theirs:
             continue
-        if not told:
-            order, told = _order(argument, each, theirs[name], name, other), True
+        if told is None:
+            order, told = _order(argument, each, theirs[name], name, other), name
             continue
         ordered = each if order is None else each[order]
         if not agree(ordered, theirs[name], same_name=True):
-            raise _contradiction(argument, dim, name, other)
+            drop = f".drop_vars({name!r}) or .drop_vars({told!r})"
+            raise _contradiction(argument, (name, told), dim, other, drop)
         check_same_times(argument, ordered, theirs[name], name, other)
-    if not told:
+    if told is None:
         _check_other_names(argument, values, reference, dim, other)
     return order
 
@@ -277,16 +279,17 @@ def _check_other_names(
 ) -> None:
     """Refuse coordinates that another array has under another name, and in another order."""
     own, wanted = coordinate(values, dim), coordinate(reference, dim)
-    pairs = [(own, each) for each in others_along(reference, dim).values() if own is not None]
+    theirs = others_along(reference, dim) if own is not None else {}
+    pairs = [((dim, own), each) for each in theirs.items()]
     if wanted is not None:
-        pairs += [(each, wanted) for each in others_along(values, dim).values()]
-    if not all(agree(*each) for each in pairs):
-        raise _contradiction(argument, dim, dim, other)
+        pairs += [(each, (dim, wanted)) for each in others_along(values, dim).items()]
     if own is wanted is None:
         both = (others_along(each, dim) for each in (values, reference))
-        for name, each, its, theirs in of_two_names(*both):
-            if not agree(each, theirs):
-                raise _contradiction(argument, dim, name, other, its)
+        pairs += [((a, each), (b, index)) for a, each, b, index in of_two_names(*both)]
+    for (name, each), (its, index) in pairs:
+        if not agree(each, index):
+            drop = f".drop_vars({name!r}) from {argument}, or .drop_vars({its!r}) from {other}"
+            raise _contradiction(argument, (name, its), dim, other, drop)
 
 
 def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> Order | None:
@@ -300,6 +303,11 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
             f"round both alike: x.assign_coords({{{name!r}: "
             f'x[{name!r}].astype("float64").round({decimals})}})',
         )
+    apart = times_apart(own, wanted) if order is None else None
+    if apart is not None:
+        why, fix = apart
+        expected = f"those of {other}, {some_of(wanted)}, {why}"
+        raise bad_value(argument, f"coordinates {some_of(own)} of {name!r}", expected, fix)
     if order is None:
         raise bad_value(
             argument,
@@ -312,15 +320,14 @@ def _order(argument: str, own: Any, wanted: Any, name: Hashable, other: str) -> 
 
 
 def _contradiction(
-    argument: str, dim: Hashable, name: Hashable, other: str, its: Hashable = None
+    argument: str, names: tuple[Hashable, Hashable], dim: Hashable, other: str, drop: str
 ) -> ValueError:
-    of_its = f"another coordinate along {dim!r}" if its is None else f"its coordinate {its!r}"
-    either = dim if its is None else its
+    """Build the error for a coordinate of the first name beside the second one of another array."""
     return bad_value(
         argument,
-        f"coordinates of {name!r} in another order along {dim!r}",
-        f"the order of {other}, as {of_its} says",
-        f"drop the wrong one by .drop_vars({name!r}) or .drop_vars({either!r})",
+        f"coordinates of {names[0]!r} in another order along {dim!r}",
+        f"the order of {other}, as coordinates of {names[1]!r} say it",
+        f"drop the wrong ones by {drop}",
     )
 
 
@@ -336,4 +343,5 @@ def check_grids(argument: str, values: Any, reference: Any, other: str) -> None:
             pd.Index(x.transpose(*theirs.dims).to_numpy().ravel()) for x in (each, theirs)
         )
         if len(own) == len(wanted) and not agree(own, wanted, same_name=True):
-            raise _contradiction(argument, ", ".join(map(str, each.dims)), name, other)
+            dims = ", ".join(map(str, each.dims))
+            raise _contradiction(argument, (name, dims), dims, other, f".drop_vars({name!r})")

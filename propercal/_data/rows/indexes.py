@@ -1,25 +1,30 @@
 """Indexes of rows beside each other: whether they say the same rows, and in which order.
 
-Values are the same rows whatever their dtype, and levels by their names.
+Values are the same rows whatever their dtype, numbers and their digits too, and levels by their
+names. So are instants, however they are written, where there is one way to read them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from datetime import date, datetime
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from propercal._data.inputs.reading import is_hashable
+from propercal._data.inputs.texts import as_time
+from propercal._data.rows.instants import pairs_of_instants, zone_beside_none
 from propercal._data.words.tokens import key
 
 Order = npt.NDArray[np.intp]
 
 #: By what numbers in single precision differ from others, with some to spare.
 _ROUNDING = 1e-6
+#: What pandas calls an index with text, which may be that of other values.
+_WRITTEN = {"string", "mixed", "mixed-integer"}
 
 
 def some_of(index: Any) -> str:
@@ -67,22 +72,64 @@ def order_of(rows: Any, wanted: Any) -> Order | None:
     except (TypeError, ValueError):
         # Of types that pandas does not compare.
         order = _places(leveled, wanted)
-    return _by_digits(leveled, wanted) if (order < 0).any() else order
+    if not (order < 0).any():
+        return order
+    orders = _orders_as_read(leveled, wanted)
+    return orders[0] if len(orders) == 1 else None
 
 
-def _by_digits(rows: Any, wanted: Any) -> Order | None:
-    """Return the same where one has numbers and the other their digits, which are one name."""
-    if {rows.nlevels, wanted.nlevels} != {1} or not {rows.inferred_type, wanted.inferred_type} & {
-        "string",
-        "mixed-integer",
-    }:
+def _orders_as_read(rows: Any, wanted: Any) -> list[Order]:
+    """Return each order in which values are the same ones by their digits, or as instants.
+
+    A number and its digits are one name, and text may be a time that the other side has.
+    """
+    if rows.nlevels != wanted.nlevels:
+        return []
+    found = {}
+    for pairs in product(*map(_as_read, _levels(rows), _levels(wanted))):
+        own, others = (list(zip(*each, strict=True)) for each in zip(*pairs, strict=True))
+        places = {name: row for row, name in enumerate(own)}
+        if len(places) == len(own) and places.keys() == {*others}:
+            order = np.array([places[name] for name in others], dtype=np.intp)
+            found[order.tobytes()] = order
+    return list(found.values())
+
+
+def _levels(index: Any) -> list[Any]:
+    if index.nlevels == 1:
+        return [index]
+    return [index.get_level_values(i) for i in range(index.nlevels)]
+
+
+def _as_read(own: Any, wanted: Any) -> list[tuple[list[Any], list[Any]]]:
+    """Return the values of two levels in each way in which they may be compared."""
+    both = own, wanted
+    if _are_of_one_type(*both) and own.inferred_type not in _WRITTEN:
+        pairs: list[tuple[Any, ...]] = [both]
+    else:
+        names = tuple([key(_text(each)) for each in index.tolist()] for index in both)
+        pairs = [names, *pairs_of_instants(*both)]
+    lists = [tuple(list(each) for each in pair) for pair in pairs]
+    return [(a, b) for a, b in lists if all(map(is_hashable, (*a, *b)))]
+
+
+def times_apart(rows: Any, wanted: Any) -> tuple[str, str] | None:
+    """Say why times of two indexes were not matched, and what to do; None if that is not why."""
+    if len(rows) != len(wanted) or rows.nlevels != wanted.nlevels:
         return None
-    own, others = ([key(value) for value in index.tolist()] for index in (rows, wanted))
-    places = {name: row for row, name in enumerate(own) if is_hashable(name)}
-    if len(places) < len(own) or len({*map(str, others)}) < len(others):
-        return None
-    order = np.array([places.get(name, -1) for name in others], dtype=np.intp)
-    return None if (order < 0).any() else order
+    rows = levels_like(rows, wanted)
+    for own, its in [] if rows is None else zip(_levels(rows), _levels(wanted), strict=True):
+        zone = zone_beside_none(own, its)
+        if zone is not None:
+            return "of which one side alone has a time zone", (
+                f"read those without one by pandas.to_datetime(...).tz_localize({str(zone)!r}), "
+                "if they are of this zone"
+            )
+    if rows is not None and len(_orders_as_read(rows, wanted)) > 1:
+        return "as times with the day first, or with the month first, both of which fit", (
+            "read text by pandas.to_datetime(..., dayfirst=True), or dayfirst=False"
+        )
+    return None
 
 
 def _in_one_zone(first: Any, second: Any) -> tuple[Any, Any]:
@@ -166,36 +213,24 @@ def agree(own: Any, wanted: Any, *, same_name: bool = False) -> bool:
     return own == wanted or not (same_name or len(counted) == len(own))
 
 
+def _text(value: Any) -> Any:
+    """Return bytes, as HDF5 has them, as the text that they are."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def row_key(value: Any) -> Any:
     """Return what values have in common that stand for the same row, such as 7, "7" and "007".
 
     Times are those of the clock, whatever the zone, from the year on if they are text.
     """
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    time = _time(value)
+    value = _text(value)
+    time = as_time(value)
     if time is not None:
         return time
     if isinstance(value, str):
         value = value.strip()
         value = value.lstrip("0") or "0" if value.isdecimal() else value
     return key(value) if isinstance(value, str | int | float) else value
-
-
-def _time(value: Any) -> str | None:
-    """Return a time, a date or a period, or text in the form of ISO 8601, as text; else None."""
-    if hasattr(value, "start_time"):
-        value = value.start_time
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip()) if "-" in value else None
-        except ValueError:
-            return None
-    if not isinstance(value, date) or value != value:
-        # What is missing is no time either.
-        return None
-    plain = value.replace(tzinfo=None) if isinstance(value, datetime) else value
-    return plain.isoformat() + ("" if isinstance(plain, datetime) else "T00:00:00")
 
 
 def with_levels(others: Mapping[Hashable, Any], index: Any) -> Any:

@@ -29,6 +29,7 @@ from propercal._data.rows.indexes import (
     levels_like,
     order_of,
     some_of,
+    times_apart,
     with_levels,
 )
 from propercal._data.words.messages import bad_value
@@ -180,6 +181,11 @@ def _other_rows(rows: Any, wanted: Any, argument: str, other_argument: str) -> V
             f"the rows of {other_argument}, {some_of(wanted)}, which are other numbers by rounding",
             f'round both alike: x.index = x.index.astype("float64").round({decimals})',
         )
+    apart = times_apart(rows, wanted)
+    if apart is not None:
+        why, fix = apart
+        expected = f"the rows of {other_argument}, {some_of(wanted)}, {why}"
+        return bad_value(argument, f"rows of the index {some_of(rows)}", expected, fix)
     return bad_value(
         argument,
         f"rows of the index {some_of(rows)}",

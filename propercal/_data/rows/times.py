@@ -7,20 +7,19 @@ has, rows are in order if either has them so.
 from __future__ import annotations
 
 import re
-import warnings
 from typing import Any
 
 import numpy as np
 
 from propercal._data.inputs.reading import is_missing
+from propercal._data.rows.instants import DATED, TIME, TIMES, YEAR_FIRST, times_of_texts
 from propercal._data.rows.rows import row_numbers
 
 #: Numbers that by chance do not fall from each to the next.
 _ENOUGH = 10
 #: Of the steps between rows, those that go back where rows are in no order.
 _SHUFFLED = 0.25
-#: What pandas calls an index of times, and one of other values that have an order of their own.
-_TIMES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "period"}
+#: What pandas calls an index of values other than times that have an order of their own.
 _ORDERED = {"integer", "floating", "decimal", "mixed-integer-float", "interval"}
 #: Names of numbers that are times, such as seconds since 1970, or 20240131.
 _OF_TIMES = re.compile(
@@ -28,14 +27,6 @@ _OF_TIMES = re.compile(
 )
 #: Of what may begin anew with each day too.
 _OF_CLOCK = re.compile(r"(?:.*[\W_])?time", re.IGNORECASE)
-#: Text that is in the order of time if it is in that of the alphabet, and other text of times.
-_YEAR_FIRST = re.compile(r"\d{4}(?:[-/.]\d\d(?!\d)|-?[QW]\d)")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_TIME = re.compile(
-    rf"\d+([-/. ])\d+\1\d+|\b\d\d?:\d\d|\b{_MONTH}\W+\d|\d\W*{_MONTH}\b", re.IGNORECASE
-)
-#: Text that says a year too, without which those of two days, or of two years, are not compared.
-_DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", re.IGNORECASE)
 #: Parts of text that has the year first: quarters, weeks or months, days, and the time of day.
 _PARTS = re.compile(
     r"(\d{4})[-/.]?([QW]?)(\d{1,2})(?:[-/.](\d{1,2}))?"
@@ -44,22 +35,21 @@ _PARTS = re.compile(
 )
 #: What text that has the year first says of its zone.
 _OFFSET = re.compile(r"(?<=\d)\s*(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
-_ZONE = re.compile(r"(?:Z|UTC|GMT|:\d\d\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 
 
 def times_of(index: Any) -> list[Any]:
     """Return the times of an index, in each way that it may be read; none for other values."""
     index = _present(index)
-    if index.inferred_type in _TIMES or _is_called(index, _OF_TIMES, _OF_CLOCK):
+    if index.inferred_type in TIMES or _is_called(index, _OF_TIMES, _OF_CLOCK):
         return [index]
     if index.inferred_type != "string":
         return []
     texts = index.tolist()
-    if all(map(_YEAR_FIRST.match, texts)):
+    if all(map(YEAR_FIRST.match, texts)):
         return [_instants(index, texts)]
-    if not all(map(_TIME.search, texts)):
+    if not all(map(TIME.search, texts)):
         return []
-    return [each for each in map(_read, (texts, texts), (False, True)) if not each.hasnans]
+    return [each for each in map(times_of_texts, (texts, texts), (False, True)) if not each.hasnans]
 
 
 def _is_called(index: Any, *names: re.Pattern[str]) -> bool:
@@ -124,17 +114,6 @@ def _present(index: Any) -> Any:
     return index if categories is None else index.astype(categories.dtype)
 
 
-def _read(texts: list[str], day_first: bool) -> Any:
-    """Return text as times, without a zone where none has one."""
-    import pandas as pd
-
-    with warnings.catch_warnings():
-        # That a form was not found, or has two meanings.
-        warnings.simplefilter("ignore")
-        found = pd.to_datetime(texts, errors="coerce", dayfirst=day_first, utc=True)
-    return found if any(map(_ZONE.search, texts)) else found.tz_localize(None)
-
-
 def kept(index: Any) -> Any:
     """Return the times of rows that are in order, to compare with those of other rows; or None.
 
@@ -147,7 +126,7 @@ def kept(index: Any) -> Any:
     in_words = all(each.inferred_type == "string" for each in times)
     if not times or in_words or any(each is index for each in times):
         return index if times else None
-    if not all(map(_DATED.search, index.tolist())):
+    if not all(map(DATED.search, index.tolist())):
         return None
     forward = [each for each in times if each.is_monotonic_increasing]
     alike = bool(forward) and all(each.equals(forward[0]) for each in forward)
@@ -160,7 +139,7 @@ def read_alike(first: Any, second: Any) -> list[tuple[Any, Any]]:
         return [(first, second)]
     pairs = [tuple(_one(each, way) for each in (first, second)) for way in (False, True)]
     found = [(one, other) for one, other in pairs if one == one and other == other]
-    if not found and all(isinstance(x, str) and _YEAR_FIRST.match(x) for x in (first, second)):
+    if not found and all(isinstance(x, str) and YEAR_FIRST.match(x) for x in (first, second)):
         # What pandas does not read, such as weeks, is in the order of the alphabet with all zeros.
         parts = [_parts(each) for each in (first, second)]
         alike = parts[0] is not None is not parts[1] and parts[0][0] == parts[1][0]
@@ -171,7 +150,7 @@ def read_alike(first: Any, second: Any) -> list[tuple[Any, Any]]:
 def _one(time: Any, day_first: bool) -> Any:
     if not isinstance(time, str):
         return time
-    return _read([time], day_first and not _YEAR_FIRST.match(time))[0]
+    return times_of_texts([time], day_first and not YEAR_FIRST.match(time))[0]
 
 
 def is_ordered(index: Any) -> bool | None:

@@ -15,6 +15,7 @@ from propercal._data.words.advice import possible, possible_sentences
 _PACKAGE = str(Path(__file__).parents[2])
 _held: ContextVar[list[str] | None] = ContextVar("_held", default=None)
 _unordered: ContextVar[bool] = ContextVar("_unordered", default=False)
+_columns: ContextVar[tuple[object, ...]] = ContextVar("_columns", default=())
 
 
 def bad_value(argument: str, found: object, expected: str, fix: str) -> ValueError:
@@ -72,6 +73,23 @@ def in_any_order(unknown: bool) -> Iterator[None]:
         yield
     finally:
         _unordered.reset(token)
+
+
+@contextmanager
+def columns_called(names: Iterable[object]) -> Iterator[None]:
+    """Let messages name the columns of arrays of predictions, which came from a file of these."""
+    token = _columns.set(tuple(names))
+    try:
+        yield
+    finally:
+        _columns.reset(token)
+
+
+def columns_at(places: Sequence[int], n: int, names: Sequence[object] | None = None) -> str:
+    """Name some of n columns, or number them where neither an array nor its file has names."""
+    known = _columns.get() if names is None else names
+    found = [known[i] for i in places] if len(known) == n else list(places)
+    return f"the column {found[0]!r}" if len(found) == 1 else f"the columns {some_names(found)}"
 
 
 def some_rows(rows: Iterable[int | None], *, most: int = 5) -> str:

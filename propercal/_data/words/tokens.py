@@ -7,6 +7,7 @@ a table share, such as a version, says nothing of the class.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -115,7 +116,8 @@ def key(name: Any, *, booleans: bool = False) -> Any:
     if booleans and isinstance(name, str) and name.lower() in ("true", "false"):
         return str(int(name.lower() == "true"))
     name = plain(name)
-    return str(name) if isinstance(name, int) else name
+    number = isinstance(name, int) or (isinstance(name, float) and math.isfinite(name))
+    return str(name) if number else name
 
 
 def is_number(name: Any) -> bool:

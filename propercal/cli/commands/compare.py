@@ -6,6 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
+from propercal._data.words.messages import columns_called
 from propercal.cli import options as flags
 from propercal.cli.arguments import known, whole_number
 from propercal.cli.codes import DONE, FAILED
@@ -109,15 +110,16 @@ def _compared(options: argparse.Namespace) -> tuple[list[ModelComparison], str]:
         before = files[0].class_names
         check_order(other.path, other.class_names, options, in_order=True, before=before)
     data = matched(files, options.blocks)
-    found = propercal.compare_models(
-        data.y_true,
-        data.models,
-        term=list(dict.fromkeys(options.term or _DEFAULT)),
-        generator=flags.generators_of(options),
-        **data.arguments,
-        **flags.given(options, "notion", "blocks", "level", "n_resamples", "progress"),
-        **flags.given(options, *flags.METHOD_FLAGS),
-    )
+    with columns_called(files[0].class_names):
+        found = propercal.compare_models(
+            data.y_true,
+            data.models,
+            term=list(dict.fromkeys(options.term or _DEFAULT)),
+            generator=flags.generators_of(options),
+            **data.arguments,
+            **flags.given(options, "notion", "blocks", "level", "n_resamples", "progress"),
+            **flags.given(options, *flags.METHOD_FLAGS),
+        )
     return [each for of_terms in found for each in of_terms], data.paired_by
 
 

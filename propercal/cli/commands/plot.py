@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from propercal._data.words.messages import columns_called
 from propercal._files.names import listed
 from propercal.cli import options as flags
 from propercal.cli.arguments import whole_number
@@ -115,7 +116,9 @@ def run(options: argparse.Namespace) -> int:
         with collected_warnings(notes):
             check_new(options.output, options.files, force=options.force)
             files = [with_names(read(path, options, find_id=True)) for path in options.files]
-            write(options.output, _content(kind, files, options))
+            with columns_called(files[0].class_names):
+                content = _content(kind, files, options)
+            write(options.output, content)
     except FAULTS as error:
         notes.append(named_reason(error))
         code = FAILED
@@ -217,13 +220,14 @@ def _decomposition(files: list[PredictionFile], options: argparse.Namespace) -> 
     generators = flags.generators_of(options)
     names, results = [], []
     for data, name in zip(files, names_of([each.path for each in files]), strict=True):
-        found = propercal.decompose(
-            data.y_true,
-            data.y_proba,
-            generator=generators,
-            **data_of(data, options),
-            **flags.given(options, "notion", "level", "progress", *flags.METHOD_FLAGS),
-        )
+        with columns_called(data.class_names):
+            found = propercal.decompose(
+                data.y_true,
+                data.y_proba,
+                generator=generators,
+                **data_of(data, options),
+                **flags.given(options, "notion", "level", "progress", *flags.METHOD_FLAGS),
+            )
         for result in found:
             loss = f"{result.generator.name} loss"
             names.append(loss if len(files) == 1 else name)
