@@ -267,7 +267,21 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"rows seem to repeat each other",
+        r"is a softmax of numbers between",
+        (
+            "Predictions were turned into probabilities twice, it seems, which makes them far too "
+            "unsure: then every number here is wrong. Pass what the model returns."
+        ),
+    ),
+    (
+        r"seems fitted to these very",
+        (
+            "The predictions were fitted to the very outcomes that they are compared with, it "
+            "seems. On other rows the model is worse than every number here says."
+        ),
+    ),
+    (
+        r"[Rr]ows seem to repeat each other",
         (
             "Rows seem to repeat each other: many have the same prediction and the same label. "
             "Repetitions make intervals too narrow and the miscalibration too large. Say which "
