@@ -195,7 +195,7 @@ def test_members_in_one_order_are_doubted_unless_numbered(names: str) -> None:
     crps_decomposition(Y, mixed)
 
 
-@pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr"])
+@pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr", "std.error", "pred_se", "standard_deviation", "std_dev"])
 def test_what_is_said_of_a_forecast_is_no_member(name: str) -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=rf"^ensemble = a column named '{name}': expected columns of members alone; drop it"):

@@ -104,7 +104,7 @@ def test_a_one_hot_frame_may_lack_a_class_that_did_not_occur(order: str) -> None
     check(marks, proba)
     check(marks, proba.to_numpy(), labels=list(order))
     # A class that the frame alone has is left out where no row is of it.
-    check(pd.get_dummies(all_of)[:N][list("dcba")], P[list(order)])
+    check(pd.get_dummies(pd.Series(all_of))[:N][list("dcba")], P[list(order)])
     array = xr.DataArray(marks.to_numpy() * 1, dims=("time", "class"), coords={"time": HOURS[some], "class": ["c", "a"]})
     check(array, ARRAY.sel({"class": list(order)})[SHUFFLED][np.isin(SHUFFLED, np.flatnonzero(some))])
     check(pd.get_dummies(CODES[some]), PROBA[some])
@@ -124,7 +124,7 @@ def test_a_one_hot_frame_that_may_lack_the_class_of_some_row_is_refused() -> Non
     refused(r"^y_true = a matrix of shape \(20, 2\): expected 3 columns.*name its columns as the classes of y_proba", pd.get_dummies(LABELS[some]).add_prefix("y_"), P[some])
     # From 1 on, or from 0.
     refused(r"^y_true = a matrix of shape \(20, 2\): expected 3 columns", pd.get_dummies(CODES[some] + 1), PROBA[some])
-    refused(r"^y_true = a matrix of shape \(30, 4\): expected 3 columns", pd.get_dummies([*LABELS[1:], "d"]), P)
+    refused(r"^y_true = a matrix of shape \(30, 4\): expected 3 columns", pd.get_dummies(pd.Series([*LABELS[1:], "d"])), P)
     # What is advised holds.
     check(first.assign(a=~first.any(axis=1)), P)
     check(pd.get_dummies(LABELS[some]), PROBA[some], labels=list("abc"))
