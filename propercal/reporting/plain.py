@@ -163,6 +163,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"takes classes in the order that is said",
+        (
+            "The score counts by how many steps predictions miss what happened, and the outcomes "
+            "were listed in an order that their names speak against. If that order is wrong, so "
+            "is every number here: list them from the least to the greatest."
+        ),
+    ),
+    (
         r"takes the classes of an array, or their codes, in sorted order",
         (
             "Columns of predictions stand in an order of their own. What expects the classes in "

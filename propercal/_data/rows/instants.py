@@ -25,7 +25,7 @@ DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", 
 ZONE = re.compile(r"(?:Z|UTC|GMT|[T:]\d\d(?:\.\d+)?\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 #: Words of such text; others may be of a zone that pandas leaves out.
 _WORDS = re.compile(
-    rf"{_MONTH}|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]\.?m|a|p|m|utc|gmt|t|z|st|nd|rd|th|of",
+    rf"{_MONTH}|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]\.?m|a|p|m|utc|gmt|t|z|st|[nr]d|th|of",
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
