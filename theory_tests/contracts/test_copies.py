@@ -138,8 +138,8 @@ def test_predictions_of_few_values_may_go_with_their_labels_by_chance() -> None:
         proba = np.repeat(values, 10)
         label = np.concatenate([np.arange(10) < round(10 * each) for each in values]).astype(int)
         assert not doubt_own_rows(np.log(np.stack([1 - proba, proba], axis=1)), label, NAMES)
-    values = np.linspace(0.02, 0.98, 49)
-    proba = np.repeat(values, 50)
-    label = np.concatenate([np.arange(50) < round(50 * each) for each in values]).astype(int)
+    many = np.linspace(0.02, 0.98, 49)
+    proba = np.repeat(many, 50)
+    label = np.concatenate([np.arange(50) < round(50 * each) for each in many]).astype(int)
     with pytest.warns(UserWarning, match="seems fitted"):
         assert doubt_own_rows(np.log(np.stack([1 - proba, proba], axis=1)), label, NAMES)
