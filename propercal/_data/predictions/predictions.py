@@ -41,6 +41,7 @@ from propercal._data.predictions.probabilities import (
 )
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import Layout
+from propercal._data.words.of_choice import say_answers
 from propercal._typing import Array
 
 
@@ -87,6 +88,8 @@ class Predictions:
     """Whether nobody knows in which order rows were read, of a lazy table."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
+    of_answers: bool = False
+    """Whether labels are named as whether an answer was right."""
 
     def given(self, rows: Any) -> npt.NDArray[np.intp]:
         """Return the numbers that some of these rows had in the caller's ``y_proba``.
@@ -237,6 +240,7 @@ def validate(
         multilabel=multilabel,
         dtype=dtype,
         names=names,
+        of_answers=say_answers(held.labels.name, classes.names),
         **_where(held, n),
     )
     if smallest > 1 and not from_logits and labels is None:
