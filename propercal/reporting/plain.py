@@ -75,7 +75,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"percentages(?: or counts, it seems\.|, though from_logits)",
+        r"(?:counts, it seems\.|(?:percentages|scores of \d+|of votes), though from_logits)",
         (
             "Predictions seem to be percentages or counts, and were read as if they were on the "
             "scale of logits. Then every number here is wrong: divide them by what is certain."
