@@ -82,6 +82,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r", which usually stands for a missing value",
+        "Some predictions are a number that usually stands for none: leave such rows out.",
+    ),
+    (
         r"of \d+ rows: what came true, it seems",
         "All forecasts are what came true, of which nothing can be learnt.",
     ),
@@ -208,10 +212,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"and \S+ is below ½ at (?P<rows>[^:]+): read there as 1 − p",
-        (
-            "At {rows} an answer was held for rather wrong than right, which counts as a confident "
-            "answer that it is wrong."
-        ),
+        "At {rows} an answer was held for rather wrong: it counts as a confident one that it is.",
     ),
     (
         r"is one column of no value below ½",

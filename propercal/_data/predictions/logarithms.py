@@ -21,6 +21,7 @@ from propercal._array import namespace, to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.classes.other_readings import LEAST
 from propercal._data.inputs.held import Held
+from propercal._data.inputs.missing_codes import warn_of_codes
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.probabilities import rounding
 from propercal._data.words.messages import bad_value, warn
@@ -54,7 +55,13 @@ _SCALES = -10.0, 3.0
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
-    """Raise where columns of a sigmoid are called logarithms of probabilities, and may be that."""
+    """Raise where columns of a sigmoid are called logarithms of probabilities, and may be that.
+
+    Of one column numbers that stand for no value are said, which several have for what cannot be.
+    """
+    if sigmoid and values.shape[1] == 1:
+        given = to_numpy(values)
+        warn_of_codes(given, names.proba, proba, np.arange(len(given)))
     called = [proba.name] if values.shape[1] == 1 else proba.columns
     if not sigmoid or not called or not all(map(says_logarithm, called)):
         return

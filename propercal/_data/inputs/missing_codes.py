@@ -1,4 +1,4 @@
-"""Numbers that stand for missing values in archives of forecasts and of what came true."""
+"""Numbers that stand for missing values in archives of forecasts and outcomes, and of logits."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ import numpy.typing as npt
 from propercal._data.inputs.held import Held
 from propercal._data.words.messages import some_rows, warn
 
-#: Of stations and models, of integers of 16 and 32 bits, and netCDF's own: its fill value is a
-#: number of single precision.
-_CODES = np.array(
+#: Of stations and models (with decimals too, as weather stations write them), of integers of 16 and
+#: 32 bits, of models of the climate, the largest numbers of single precision, and netCDF's own.
+_WRITTEN = np.array(
     [
         *(sign * (10.0**digits - 1) for digits in range(3, 8) for sign in (-1, 1)),
-        *(-(10.0**digits - 1) * 8 / 9 for digits in range(3, 6)),
-        *(-32768.0, 32767.0, -2147483648.0, 2147483647.0, -1e20, 1e20, -1e30, 1e30, 1e36),
-        float(np.float32(9.969209968386869e36)),
-        9.969209968386869e36,
-        9.96921e36,
+        *(sign * (10.0**digits - 0.1) for digits in range(2, 5) for sign in (-1, 1)),
+        *(sign * (10.0**digits - 0.01) for digits in range(2, 5) for sign in (-1, 1)),
+        *(-(10.0**digits - 1) * each / 9 for digits in range(3, 6) for each in (7, 8)),
+        *(-99.0, -32768.0, 32767.0, -32767.0, -2147483648.0, 2147483647.0, -2147483647.0),
+        *(sign * each for each in (1e15, 1e20, 1e30, 1e34, 1e35) for sign in (-1, 1)),
+        *(1e36, 9.999e20, -9.99e8, -9.99e33),
+        *(sign * each for each in (3.4e38, 3.4028235e38) for sign in (-1, 1)),
+        *(sign * float(np.finfo(np.float32).max) for sign in (-1, 1)),
+        *(9.969209968386869e36, 9.96921e36),
     ]
 )
+#: As programs hand them over, in whichever precision they were before.
+_CODES = np.unique(np.concatenate([_WRITTEN, _WRITTEN.astype(np.float32).astype(np.float64)]))
 #: How many times the range of all other values such a number is away from them.
 _FAR = 3.0
 
@@ -33,7 +39,7 @@ def warn_of_codes(
     are_codes = np.isin(values, _CODES)
     if not are_codes.any():
         return
-    others = values[~are_codes]
+    others = values[~are_codes & np.isfinite(values)]
     if others.size < 2:
         return
     low, high = float(others.min()), float(others.max())
