@@ -76,10 +76,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"(?:counts, it seems\.|(?:percentages|scores of \d+|of votes), though from_logits)",
-        (
-            "Predictions seem to be percentages or counts, and were read as if they were on the "
-            "scale of logits. Then every number here is wrong: divide them by what is certain."
-        ),
+        "Predictions seem to be percentages or counts, read as logits: then every number is wrong.",
     ),
     (
         r", which usually stands for a missing value",
@@ -121,6 +118,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
             "Predictions are called percentages, and fit what happened far better as such, but "
             "were read as probabilities. Then every number here is wrong: divide them by 100."
         ),
+    ),
+    (
+        r"has the group (?P<one>.+), of (?P<n>\d+) rows, which is usually written",
+        "The {n} rows of the group {one}, which seems to be no group, are taken to go together.",
     ),
     (
         r"^groups hold .* are made by what occurred",

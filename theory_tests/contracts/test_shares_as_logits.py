@@ -47,7 +47,7 @@ def test_rounded_percentages_of_several_columns(decimals: int, dtype: str) -> No
 def test_one_column_of_another_scale(given: npt.NDArray[Any], what: str) -> None:
     with pytest.warns(UserWarning, match=rf"labels are (more|e\^\d+ times as) probable if they are {what}, though from_logits=True") as told:
         decompose(Y, given, from_logits=True, **QUICK)
-    assert "on the scale of logits" in in_plain_words(str(told[0].message))
+    assert "read as logits" in in_plain_words(str(told[0].message))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -20,6 +20,7 @@ from propercal._data.dependence.group_names import (
     decoded,
     exact,
     named_alike,
+    warn_of_unknown,
 )
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
@@ -195,6 +196,7 @@ def numbered_groups(
         _, first, inverse = np.unique(used, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         number, n_groups = rank[inverse.ravel()], len(first)
+    warn_of_unknown(argument, used, number)
     if n_groups < 2:
         raise bad_value(
             argument,

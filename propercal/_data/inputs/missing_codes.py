@@ -32,6 +32,20 @@ _CODES = np.unique(np.concatenate([_WRITTEN, _WRITTEN.astype(np.float32).astype(
 _FAR = 3.0
 
 
+#: Of surveys and tables, beside what forecasts have; −1 is that of categories.
+_NEGATIVE = np.concatenate([_CODES[_CODES < 0], [-1.0, -8.0, -9.0, -88.0]])
+
+
+def negative_codes(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """(n,) which numbers stand for none, where all others are from 0: all that are below are codes.
+
+    Nowhere where none is from 0.
+    """
+    below = values < 0
+    codes = np.isin(np.unique(values[below]), _NEGATIVE)
+    return np.asarray(below & bool(len(codes) and codes.all() and not below.all()))
+
+
 def warn_of_codes(
     values: npt.NDArray[np.float64], argument: str, held: Held, rows: npt.NDArray[Any]
 ) -> None:
