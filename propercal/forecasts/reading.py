@@ -22,6 +22,7 @@ from propercal._data.dependence.groups import (
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.inputs.masks import check_fills
 from propercal._data.inputs.missing_codes import warn_of_codes
 from propercal._data.inputs.reading import Names, not_real, read_numpy
 from propercal._data.predictions.alignment import align
@@ -164,6 +165,9 @@ def _read(
         given, n, outcome[:, None], keep_weightless=False, name=names.weight, places=places
     )
     keep = np.arange(n) if counted is None else to_numpy(counted)
+    counts = np.isin(np.arange(n), keep)
+    check_fills(argument, held.proba, counts)
+    check_fills(names.labels, held.labels, counts)
     _check_finite(members[keep], argument, held.proba, keep)
     _check_finite(outcome[keep, None], names.labels, held.labels, keep)
     warn_of_codes(members[keep], argument, held.proba, keep)

@@ -24,7 +24,7 @@ from propercal._data.dependence.group_names import (
 )
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
-from propercal._data.inputs.masks import filled
+from propercal._data.inputs.masks import check_fills, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
@@ -139,6 +139,10 @@ def labels_of_rows(
     held: Held, n: int, predictions: Predictions, argument: str = "groups"
 ) -> npt.NDArray[Any]:
     """Return the labels of groups (n,), those of all rows that count being there, or raise."""
+    counted = np.zeros(n, dtype=bool)
+    counted[predictions.rows] = True
+    if len(held.values) == n:
+        check_fills(argument, held, counted)
     values = read_numpy(argument, held.values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

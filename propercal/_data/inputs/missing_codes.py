@@ -1,4 +1,4 @@
-"""Numbers that stand for missing values in archives of forecasts and outcomes, and of logits."""
+"""Numbers of missing values in archives of forecasts and outcomes, and in one column of logits."""
 
 from __future__ import annotations
 
