@@ -331,7 +331,16 @@ def not_real(
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):
                 rows = "list(...)"
-                if values.ndim == 2 and {"label", "score"} <= value.keys():
-                    rows = "[{each['label']: each['score'] for each in row} for row in ...]"
+                pair = _pair_of(value)
+                if values.ndim == 2 and pair is not None:
+                    name, number = map(repr, pair)
+                    rows = f"[{{each[{name}]: each[{number}] for each in row}} for row in ...]"
                 fix = f"make them columns, by pandas.DataFrame({rows}); in pyarrow, of .to_pylist()"
     return found, "real numbers", fix
+
+
+def _pair_of(value: dict[Any, Any]) -> tuple[Any, Any] | None:
+    """Return under which keys a class and its probability are, where they are all there is."""
+    names = [each for each, said in value.items() if isinstance(said, str | int)]
+    numbers = [each for each, said in value.items() if isinstance(said, float)]
+    return (names[0], numbers[0]) if len(names) == len(numbers) == 1 else None
