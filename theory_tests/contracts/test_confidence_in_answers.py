@@ -34,7 +34,7 @@ def monitored(right: Any, confidence: Any, **settings: Any) -> None:
 @pytest.mark.parametrize(
     "of",
     [
-        lambda *data, **notion: pc.decompose(*data, **QUICK, **notion),
+        lambda *data, **notion: pc.decompose(*data, **{**QUICK, **notion}),
         lambda *data, **notion: pc.calibration_test(*data, n_resamples=9, **notion),
         pc.calibration_slope,
         pc.hosmer_lemeshow,

@@ -328,4 +328,30 @@ def test_predictions_of_rows_that_do_not_count_may_be_missing(holder: str) -> No
     options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
     assert propercal.decompose(y, held, sample_weight=weight, **options).risk == pytest.approx(propercal.decompose(y, p, sample_weight=weight, **options).risk, rel=1e-12)
     with pytest.raises(ValueError, match="y_proba"):
-        propercal.decompose(y, held, **options)
+        propercal.propercal.decompose(y, held, **options)
+
+
+def test_decimals_are_the_numbers_that_they_write() -> None:
+    """As NUMERIC columns of databases have ids, and classes."""
+    rng = np.random.default_rng(0)
+    prob, order = rng.dirichlet(np.ones(3), 30), rng.permutation(30)
+    label, turn = rng.integers(0, 3, 30), [2, 0, 1]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    wanted = np.mean(np.sum((prob - np.eye(3)[label]) ** 2, axis=1))
+    given = pd.DataFrame(prob[order][:, turn], columns=[decimal.Decimal(i) for i in turn])
+    for ids in ([str(i) for i in order], [int(i) for i in order], pd.CategoricalIndex([str(i) for i in order])):
+        given.index = pd.Index(ids)
+        labels = pd.Series(label, index=pd.Index([decimal.Decimal(f"{i}.00") for i in range(30)], dtype=object))
+        assert propercal.decompose(labels, given, **options).risk == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("keys", [("label", "prob"), ("label", "score"), ("class", "probability")])
+def test_lists_of_a_class_and_its_probability(keys: tuple[str, str]) -> None:
+    """As BigQuery and pipelines of text classifiers have them; the advice gives a table."""
+    name, number = keys
+    rows = [[{name: "b", number: 0.7}, {name: "a", number: 0.3}], [{name: "a", number: 0.6}, {name: "b", number: 0.4}]] * 5
+    with pytest.raises(ValueError, match=rf"make them columns, by pandas.DataFrame\(\[{{each\['{name}'\]: each\['{number}'\] for each in row}} for row in ...\]\)"):
+        propercal.decompose(["a", "b"] * 5, rows)
+    given = pd.DataFrame([{each[name]: each[number] for each in row} for row in rows])
+    found = propercal.decompose(["a", "b"] * 5, given, generator="brier", method="risk", bandwidth=0.1)
+    assert found.risk == pytest.approx((2 * 0.7**2 + 2 * 0.6**2) / 2)

@@ -31,7 +31,7 @@ def test_packed_values_are_refused() -> None:
     """``decode_cf`` gives the values that are meant, and the conventions' neutral numbers change none."""
     packed = xr.Dataset({"p": array(P / 2, scale_factor=2.0), "q": array(P + 1, add_offset=-1.0)})
     for name in packed:
-        with pytest.raises(ValueError, match=r"^y_proba = an array whose attribute '(scale_factor|add_offset)' is (2|-1), .* decode them, by xarray.decode_cf"):
+        with pytest.raises(ValueError, match=r"^y_proba = an array whose attribute '(scale_factor|add_offset)' is (2|-1): packed values: .* decode them, by xarray.decode_cf"):
             risk(array(Y), packed[name])
     wanted = 2 * np.mean((P - Y) ** 2)
     decoded = xr.decode_cf(packed)

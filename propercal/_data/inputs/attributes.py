@@ -2,8 +2,8 @@
 
 These are refused. Attributes name nothing by themselves, as most operations of xarray drop them.
 Lists of names, and the ``flag_meanings`` of the CF conventions, may say that an order which no name
-decides is another. By the same conventions attributes say how values are packed, and which are none:
-xarray takes them away where it reads values as they are meant.
+decides is another. By the same conventions attributes say how values are packed, and which are
+none: xarray takes them away where it reads values as they are meant.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check_decoded(argument: str, attributes: Mapping[Hashable, Any]) -> None:
         if packed:
             raise bad_value(
                 argument,
-                f"an array whose attribute {name!r} is {packed[0]:g}, so that its values are packed",
+                f"an array whose attribute {name!r} is {packed[0]:g}: packed values",
                 "values as they are meant",
                 "decode them, by xarray.decode_cf(...) of their Dataset, or leave the attribute "
                 "out (.drop_attrs()) if that has been done",

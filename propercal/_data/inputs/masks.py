@@ -1,4 +1,7 @@
-"""Masked entries of NumPy, and fill values of xarray: missing values, left out in rows that do not count, else refused."""
+"""Masked entries of NumPy, and fill values of xarray: missing values.
+
+They are left out in rows that do not count, and refused elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _rounding_of_sums(values: Floats, sums: Floats) -> float:
     if not step or sums.var() > _LEFT * values.var(axis=0).sum():
         return 0.0
     k = values.shape[1]
-    return step * min(k / 2, _OFF * math.sqrt(k / 12) + 1) * (1 + _GRID)
+    return float(step * min(k / 2, _OFF * math.sqrt(k / 12) + 1) * (1 + _GRID))
 
 
 def _step(values: Floats) -> float:
