@@ -355,3 +355,19 @@ def test_lists_of_a_class_and_its_probability(keys: tuple[str, str]) -> None:
     given = pd.DataFrame([{each[name]: each[number] for each in row} for row in rows])
     found = propercal.decompose(["a", "b"] * 5, given, generator="brier", method="risk", bandwidth=0.1)
     assert found.risk == pytest.approx((2 * 0.7**2 + 2 * 0.6**2) / 2)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 11), ("bfloat16", 8)])
+def test_labels_that_may_have_been_rounded_are_refused(dtype: str, bits: int) -> None:
+    """Above 2048 half precision has even numbers alone, and bfloat16 above 256."""
+    torch = pytest.importorskip("torch", reason="needs torch")
+    k = 2**bits + 20
+    label = np.arange(k - 30, k)
+    prob = np.full((30, k), 1 / k)
+    given = torch.tensor(label).to(getattr(torch, dtype))
+    holders = [given] if dtype == "bfloat16" else [given, given.numpy(), pd.Series(given.numpy())]
+    for each in holders:
+        with pytest.raises(ValueError, match=rf"^y_true = {2**bits}\.0 at rows 10, .*: expected class numbers below 2\*\*{bits}, as (torch\.)?{dtype} has not all that are larger; pass integers"):
+            propercal.decompose(each, prob, generator="brier", method="risk", bandwidth=0.1)
+    few = given[:10]
+    propercal.decompose(few, prob[:10], generator="brier", method="risk", bandwidth=0.1)
