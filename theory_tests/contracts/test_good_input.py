@@ -6,6 +6,7 @@ import decimal
 import fractions
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -371,3 +372,27 @@ def test_labels_that_may_have_been_rounded_are_refused(dtype: str, bits: int) ->
             propercal.decompose(each, prob, generator="brier", method="risk", bandwidth=0.1)
     few = given[:10]
     propercal.decompose(few, prob[:10], generator="brier", method="risk", bandwidth=0.1)
+
+
+@pytest.mark.parametrize("write", [lambda row: str(row.tolist()), lambda row: str(tuple(row.tolist())), str])
+def test_text_of_lists_says_how_it_is_read(write: Callable[[Any], str]) -> None:
+    """As ``read_csv`` has a column of lists: what the message says gives the numbers."""
+    proba = np.round(np.random.default_rng(0).dirichlet(np.ones(3), 12), 2)
+    proba[:, 0] = 1 - proba[:, 1] - proba[:, 2]
+    texts = [write(row) for row in proba]
+    with pytest.raises(ValueError, match=r"^y_proba = the text of lists, .*: expected real numbers; read it, by numpy.array\(\[each.strip"):
+        propercal.decompose(np.arange(12) % 3, texts)
+    found = np.array([each.strip("[]()").replace(",", " ").split() for each in texts], float)
+    assert found == pytest.approx(proba)
+
+
+@pytest.mark.parametrize(("columns", "shift"), [(["class_1", "class_2", "class_3"], 0), ([1, 2, 3], 0), (["class_0", "class_1", "class_2"], 1)])
+def test_advice_where_columns_count_otherwise(columns: list[Any], shift: int) -> None:
+    """A list of the classes beside such names is refused, so that they are to be left out."""
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), 12)
+    y_true = np.arange(12) % 3 + shift
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    with pytest.raises(ValueError, match=r"rename the columns, or pass them without names, and labels=\[\.\.\.\] in their order"):
+        propercal.decompose(y_true, pd.DataFrame(proba, columns=columns), **options)
+    found = propercal.decompose(y_true, proba, labels=[shift, shift + 1, shift + 2], **options)
+    assert found.risk == pytest.approx(np.mean(np.sum((proba - np.eye(3)[y_true - shift]) ** 2, axis=1)))

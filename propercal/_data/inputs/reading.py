@@ -7,6 +7,7 @@ containers mean the same for labels, probabilities and weights.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
@@ -314,6 +315,15 @@ def not_real(
     `given` tells the number that a row had in the caller's argument, and `columns` are names.
     """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
+    if is_numpy(values) and values.dtype.kind in "OU" and _are_lists(values):
+        return (
+            f"the text of lists, {str(values.ravel()[0])[:40]!r}",
+            "real numbers",
+            (
+                "read it, by numpy.array([each.strip('[]()').replace(',', ' ').split() for each in "
+                "...], float)"
+            ),
+        )
     if is_numpy(values) and values.dtype.kind == "O":
         values = np.atleast_1d(values)
         real = np.array([isinstance(each, Real) for each in values.ravel()]).reshape(values.shape)
@@ -344,3 +354,12 @@ def _pair_of(value: dict[Any, Any]) -> tuple[Any, Any] | None:
     names = [each for each, said in value.items() if isinstance(said, str | int)]
     numbers = [each for each, said in value.items() if isinstance(said, float)]
     return (names[0], numbers[0]) if len(names) == len(numbers) == 1 else None
+
+
+def _are_lists(values: npt.NDArray[Any]) -> bool:
+    """Tell whether values are texts of lists, as files have a column of these."""
+    texts = values.ravel().tolist()
+    return bool(texts) and all(
+        isinstance(each, str) and re.fullmatch(r"\s*[\[(][-+.,\s\deE]*[\])]\s*", each)
+        for each in texts
+    )
