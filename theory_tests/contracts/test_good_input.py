@@ -396,3 +396,22 @@ def test_advice_where_columns_count_otherwise(columns: list[Any], shift: int) ->
         propercal.decompose(y_true, pd.DataFrame(proba, columns=columns), **options)
     found = propercal.decompose(y_true, proba, labels=[shift, shift + 1, shift + 2], **options)
     assert found.risk == pytest.approx(np.mean(np.sum((proba - np.eye(3)[y_true - shift]) ** 2, axis=1)))
+
+
+@pytest.mark.parametrize("pattern", ["p{}", "prob{}", "{}P", "{}s"])
+def test_names_of_classes_with_something_glued_to_them(pattern: str) -> None:
+    """Such columns in another order than a list of the classes are not read by place."""
+    proba, names = np.random.default_rng(0).dirichlet(np.ones(3), 12), ["cat", "dog", "eel"]
+    y_true = np.array(names)[np.arange(12) % 3]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1, "labels": names}
+    given = pd.DataFrame(proba, columns=[pattern.format(each) for each in names])
+    found = propercal.decompose(y_true, given, **options).risk
+    assert found == pytest.approx(np.mean(np.sum((proba - np.eye(3)[np.arange(12) % 3]) ** 2, axis=1)))
+    with pytest.raises(ValueError, match=r"^labels = \['cat', 'dog', 'eel'\]: expected the names of the columns of y_proba"):
+        propercal.decompose(y_true, given.iloc[:, [1, 0, 2]], **options)
+
+
+def test_advice_where_few_of_the_classes_occur() -> None:
+    given = pd.DataFrame(np.full((12, 3), 1 / 3), columns=["class_1", "class_2", "class_3"])
+    with pytest.raises(ValueError, match=r"^y_true = the names \[0, 1\]: expected names of columns"):
+        propercal.decompose(np.arange(12) % 2, given)

@@ -293,7 +293,7 @@ class Naming:
             )
         # Where names contradict them, a list of the classes is refused too.
         fix = "rename the columns, or pass them without names, and labels=[...] in their order"
-        odd = bool(named) or contradict(self.columns, tuple(uniques))
+        odd = named or (len(uniques) == self.n_classes and contradict(self.columns, uniques))
         raise self._unmatched(f"the names {some_names(uniques)}", fix if odd else "")
 
     def _check_event(self, uniques: Sequence[Any]) -> None:
