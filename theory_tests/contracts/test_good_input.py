@@ -329,7 +329,7 @@ def test_predictions_of_rows_that_do_not_count_may_be_missing(holder: str) -> No
     options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
     assert propercal.decompose(y, held, sample_weight=weight, **options).risk == pytest.approx(propercal.decompose(y, p, sample_weight=weight, **options).risk, rel=1e-12)
     with pytest.raises(ValueError, match="y_proba"):
-        propercal.propercal.decompose(y, held, **options)
+        propercal.decompose(y, held, **options)
 
 
 def test_decimals_are_the_numbers_that_they_write() -> None:
@@ -382,7 +382,7 @@ def test_text_of_lists_says_how_it_is_read(write: Callable[[Any], str]) -> None:
     texts = [write(row) for row in proba]
     with pytest.raises(ValueError, match=r"^y_proba = the text of lists, .*: expected real numbers; read it, by numpy.array\(\[each.strip"):
         propercal.decompose(np.arange(12) % 3, texts)
-    found = np.array([each.strip("[]()").replace(",", " ").split() for each in texts], float)
+    found = np.array([each.strip("tensor[]()").replace(",", " ").split() for each in texts], float)
     assert found == pytest.approx(proba)
 
 
@@ -415,3 +415,17 @@ def test_advice_where_few_of_the_classes_occur() -> None:
     given = pd.DataFrame(np.full((12, 3), 1 / 3), columns=["class_1", "class_2", "class_3"])
     with pytest.raises(ValueError, match=r"^y_true = the names \[0, 1\]: expected names of columns"):
         propercal.decompose(np.arange(12) % 2, given)
+
+
+@pytest.mark.parametrize("pattern", ["[{}, {}, {}]", "({}, {}, {})", "[{} {} {}]", "tensor([{}, {}, {}])", "[{}., {}., {}.]"])
+def test_labels_that_are_text_of_one_hot_rows(pattern: str) -> None:
+    """In alphabetical order they would be the classes in the reverse one."""
+    proba, label = np.random.default_rng(0).dirichlet(np.ones(3), 12), np.arange(12) % 3
+    texts = [pattern.format(*row) for row in np.eye(3, dtype=int)[label]]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    for given in (texts, pd.Series(texts)):
+        with pytest.raises(ValueError, match=r"^y_true = the text of lists, such as .*; read it, by numpy.array\(\[each.strip"):
+            propercal.decompose(given, proba, **options)
+    read = np.array([each.strip("tensor[]()").replace(",", " ").split() for each in texts], float)
+    found = propercal.decompose(read, proba, **options)
+    assert found.risk == pytest.approx(np.mean(np.sum((proba - np.eye(3)[label]) ** 2, axis=1)))

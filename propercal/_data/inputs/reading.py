@@ -356,10 +356,18 @@ def _pair_of(value: dict[Any, Any]) -> tuple[Any, Any] | None:
     return (names[0], numbers[0]) if len(names) == len(numbers) == 1 else None
 
 
+#: Numbers between brackets, as Python and PyTorch write lists of them.
+_LIST = re.compile(r"\s*(?:tensor\()?[\[(][-+.,\s\deE]*[\])]\)?\s*")
+#: What makes a list of numbers of such a text.
+SPLIT = "each.strip('tensor[]()').replace(',', ' ').split()"
+
+
+def is_list(text: Any) -> bool:
+    """Tell whether a value is the text of a list of numbers."""
+    return isinstance(text, str) and _LIST.fullmatch(text) is not None
+
+
 def _are_lists(values: npt.NDArray[Any]) -> bool:
     """Tell whether values are texts of lists, as files have a column of these."""
     texts = values.ravel().tolist()
-    return bool(texts) and all(
-        isinstance(each, str) and re.fullmatch(r"\s*[\[(][-+.,\s\deE]*[\])]\s*", each)
-        for each in texts
-    )
+    return bool(texts) and all(map(is_list, texts))

@@ -240,8 +240,7 @@ def validate(
         multilabel=multilabel,
         dtype=dtype,
         names=names,
-        of_answers=say_answers(held.labels.name, classes.names),
-        **_where(held, n),
+        **_where(held, n, classes),
     )
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
@@ -259,10 +258,12 @@ def _aligned(
     return align(labels, proba, weight, layout=layout, called=names)
 
 
-def _where(held: Aligned, n: int) -> dict[str, Any]:
+def _where(held: Aligned, n: int, classes: Classes) -> dict[str, Any]:
     """Say where rows stood, and what the caller calls them."""
+    answers = say_answers(held.labels.name, classes.names)
     index = held.labels.rows if held.proba.rows is None else held.proba.rows
-    return {"rows": np.arange(n), "places": held.proba.places, "index": index}
+    places = held.proba.places
+    return {"rows": np.arange(n), "places": places, "index": index, "of_answers": answers}
 
 
 def _read_rows(
