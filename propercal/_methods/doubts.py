@@ -117,7 +117,7 @@ def _events(predictions: Predictions, notion: Notion) -> int:
     """Count rows whose outcome was given one half or less; of a group, one."""
     found = []
     n_problems = notion.n_problems(predictions.n_classes)
-    for problem in notion.problems(predictions):
+    for problem in notion.again(predictions):
         prob, label = to_numpy(problem.prob), to_numpy(problem.label)
         rows = np.flatnonzero(events(prob, label, n_problems))
         found.append(rows if problem.groups is None else np.unique(problem.groups[rows]))

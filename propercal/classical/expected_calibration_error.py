@@ -15,8 +15,7 @@ from propercal._data.predictions.arguments import with_reading
 from propercal._data.predictions.class_weights import ClassWeights, class_weights
 from propercal._data.predictions.notions import Problem, as_notion
 from propercal._data.predictions.predictions import Predictions, Reading, validate
-from propercal._data.words.messages import some_rows, unknown_name, warn
-from propercal._data.words.of_choice import say_right
+from propercal._data.words.messages import unknown_name
 from propercal._results.forms import Result, settings_of
 from propercal._results.pages import Page
 from propercal.classical.bins import Binned, Sampled, Smoothed, on_all_sets
@@ -29,6 +28,8 @@ Floats = npt.NDArray[np.float64]
 
 #: The quantile that is told of a calibrated model.
 _LEVEL = 0.95
+#: What to do where one column is a confidence in an answer.
+_AS_THEY_ARE = 'Pass kind="classwise" for the error of confidences as they are.'
 
 
 class IfCalibrated(NamedTuple):
@@ -207,8 +208,6 @@ def expected_calibration_error(
         np.random.default_rng(check_random_state(random_state)),
     )
     predictions = validate(y_true, y_proba, **reading)
-    if kind == "top-label":
-        _warn_of_other_choice(predictions, getattr(y_true, "name", None))
     weights = class_weights(predictions, taken="`if_calibrated`")
     if weights is None:
         errors = _KINDS[kind].errors(predictions, setting)
@@ -231,23 +230,6 @@ def expected_calibration_error(
     )
 
 
-def _warn_of_other_choice(predictions: Predictions, name: object) -> None:
-    """Say so if labels are whether an answer was right, and some rows are read as that it was not.
-
-    Of the classes of a model the probability of the first choice is not below ½.
-    """
-    if predictions.n_classes != 2 or predictions.multilabel or not isinstance(name, str):
-        return
-    below = np.flatnonzero(to_numpy(predictions.prob)[:, 1] < 0.5)
-    if say_right(name) and len(below):
-        called = predictions.names
-        warn(
-            f"{called.labels} is named {name!r}, and {called.proba} is below ½ at "
-            f"{some_rows(predictions.given(below))}: read there as 1 − p for its being wrong, the "
-            'first choice of two. Pass kind="classwise" for the error of confidences as they are.'
-        )
-
-
 def _under_class_weights(
     predictions: Predictions, kind: str, weights: ClassWeights, setting: _Setting
 ) -> Floats:
@@ -260,7 +242,7 @@ def _under_class_weights(
     elif kind == "smooth" and k == 2:
         problems = [(prob[:, 1], 1)]
     else:
-        (problem,) = as_notion("top-label").problems(predictions)
+        (problem,) = as_notion("top-label").problems(predictions, _AS_THEY_ARE)
         top = to_numpy(predictions.log_prob).argmax(axis=1)
         problems = [(to_numpy(problem.prob)[:, 1], top)]
     n_bins = setting.n_bins if _KINDS[kind].binned else None
@@ -269,7 +251,7 @@ def _under_class_weights(
 
 
 def _of_top_label(predictions: Predictions, setting: _Setting) -> Floats:
-    (problem,) = as_notion("top-label").problems(predictions)
+    (problem,) = as_notion("top-label").problems(predictions, _AS_THEY_ARE)
     return _of_event(problem, setting)
 
 

@@ -22,6 +22,8 @@ from propercal._data.dependence.groups import (
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import is_labelled
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
+from propercal._data.inputs.masks import check_fills
+from propercal._data.inputs.missing_codes import warn_of_codes
 from propercal._data.inputs.reading import Names, not_real, read_numpy
 from propercal._data.predictions.alignment import align
 from propercal._data.predictions.other_rows import doubt_outcomes, have_index_of_one
@@ -29,7 +31,6 @@ from propercal._data.predictions.unrelated import doubt_relation_of_outcomes
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import USUAL_LAYOUT, Layout
 from propercal._data.words.messages import bad_value, in_any_order, some_names, some_rows, warn
-from propercal.forecasts.codes import warn_of_codes
 from propercal.forecasts.doubts import doubt_forecasts
 from propercal.forecasts.level_names import (
     check_no_quantiles,
@@ -164,6 +165,9 @@ def _read(
         given, n, outcome[:, None], keep_weightless=False, name=names.weight, places=places
     )
     keep = np.arange(n) if counted is None else to_numpy(counted)
+    counts = np.isin(np.arange(n), keep)
+    check_fills(argument, held.proba, counts)
+    check_fills(names.labels, held.labels, counts)
     _check_finite(members[keep], argument, held.proba, keep)
     _check_finite(outcome[keep, None], names.labels, held.labels, keep)
     warn_of_codes(members[keep], argument, held.proba, keep)

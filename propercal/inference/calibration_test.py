@@ -354,7 +354,7 @@ def _forms_of_labels(
 def impossible_rows(predictions: Predictions, notion: Notion) -> npt.NDArray[np.bool_]:
     """(n,) whether what occurred has probability 0, not only one that underflows."""
     found = np.zeros(predictions.n_samples, dtype=bool)
-    for problem in notion.problems(predictions):
+    for problem in notion.again(predictions):
         log_prob, label = to_numpy(problem.log_prob), to_numpy(problem.label)
         found |= np.isneginf(log_prob[np.arange(len(label)), label])
     return found

@@ -126,7 +126,7 @@ def _problems(
     predictions: Predictions, recalibrated: Floats, notion: Notion, rows: Rows
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield predictions and recalibrated ones (m, k) of each problem."""
-    for i, problem in enumerate(notion.problems(predictions)):
+    for i, problem in enumerate(notion.again(predictions)):
         prob = to_numpy(problem.prob)[rows]
         if problem.is_event:
             event = recalibrated[rows] if recalibrated.ndim == 1 else recalibrated[rows, i]

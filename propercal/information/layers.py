@@ -16,6 +16,7 @@ from propercal._data.classes.members import check_members
 from propercal._data.classes.naming import NO_LABEL
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold
+from propercal._data.inputs.missing_codes import negative_codes
 from propercal._data.inputs.reading import Names, is_missing
 from propercal._data.inputs.settings import check_bandwidth, check_flag, check_names, names_given
 from propercal._data.inputs.texts import check_classes, check_columns
@@ -285,13 +286,7 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
         return range(2)
     names = _sorted(set(given_names), held)
     check_classes("y_true", names)
-    if NO_LABEL in names:
-        raise bad_value(
-            "y_true",
-            f"{NO_LABEL} at {some_rows(np.flatnonzero(outcomes == NO_LABEL))}",
-            "classes",
-            "drop rows without a label, or pass labels=[...] if that is a class",
-        )
+    _check_codes(outcomes, names)
     if len(names) < 2:
         raise bad_value(
             "y_true",
@@ -300,3 +295,18 @@ def _class_names(y_true: object, labels: Sequence[Any] | None) -> Sequence[Any]:
             "pass labels=[...] if there are others",
         )
     return names
+
+
+def _check_codes(outcomes: npt.NDArray[Any], names: Sequence[Any]) -> None:
+    """Raise for numbers that stand for no label, which nothing but labels would say are classes."""
+    odd = outcomes == NO_LABEL
+    # Opposites, and what is between them, are classes.
+    if outcomes.dtype.kind in "iuf" and not {*names} <= {-1, 0, 1}:
+        odd |= negative_codes(outcomes)
+    if odd.any():
+        raise bad_value(
+            "y_true",
+            f"{outcomes[odd][0]} at {some_rows(np.flatnonzero(odd))}",
+            "classes",
+            "drop rows without a label, or pass labels=[...] if that is a class",
+        )

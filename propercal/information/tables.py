@@ -28,6 +28,8 @@ _NOBODYS = re.compile(r"(?:dim|row|col)_\d+")
 #: What an axis is called that is the labels, and that of classes, or of predictions, may be.
 _OF_LABELS = LABELS | {"y"}
 _OF_CLASSES = _OF_LABELS | {"class", "classes", "category", "species"}
+#: What it is called that came true, which alone may be a prediction's kind too.
+_OBSERVED = {"observed", "observation", "observations", "obs", "reference", "outcome", "outcomes"}
 _OF_PREDICTIONS = {
     *(
         "prediction",
@@ -40,7 +42,18 @@ _OF_PREDICTIONS = {
         "probs",
         "proba",
     ),
-    *("probability", "probabilities", "forecast", "y_proba", "y_pred", "bin", "g", "x", "z"),
+    *(
+        "probability",
+        "probabilities",
+        "forecast",
+        "forecasts",
+        "y_proba",
+        "y_pred",
+        "bin",
+        "g",
+        "x",
+        "z",
+    ),
 }
 #: What sums of a table are called.
 _OF_SUMS = {"all", "total", "totals", "sum", "sums", "margin", "margins"}
@@ -101,7 +114,7 @@ def check_joint(joint: object, table: Array, dtype: Any) -> None:
     """
     rows, columns = map(_bare, _called(joint))
     if columns not in _OF_CLASSES and (
-        rows in _OF_LABELS or (rows in _OF_CLASSES and columns in _OF_PREDICTIONS)
+        rows in _OF_LABELS or (rows in _OF_CLASSES | _OBSERVED and columns in _OF_PREDICTIONS)
     ):
         raise bad_value(
             "joint",

@@ -32,8 +32,10 @@ class Confidence(NamedTuple):
 
 
 def stated_confidence(predictions: Predictions, confidence_level: float) -> Confidence:
-    """Return the means of the first choice."""
-    problem = next(iter(as_notion("top-label").problems(predictions)))
+    """Return the means of the first choice, which of answers is that in which one is sure."""
+    of_answers = predictions.of_answers and predictions.n_classes == 2
+    notion = as_notion("classwise" if of_answers else "top-label")
+    *_, problem = notion.again(predictions)
     weight, right = to_numpy(problem.weight), to_numpy(problem.label) == 1
     stated = to_numpy(problem.prob)[:, 1]
     gap = stated - right

@@ -75,11 +75,12 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"percentages(?: or counts, it seems\.|, though from_logits)",
-        (
-            "Predictions seem to be percentages or counts, and were read as if they were on the "
-            "scale of logits. Then every number here is wrong: divide them by what is certain."
-        ),
+        r"(?:counts, it seems\.|(?:percentages|scores of \d+|of votes), though from_logits)",
+        "Predictions seem to be percentages or counts, read as logits: then every number is wrong.",
+    ),
+    (
+        r", which usually stands for a missing value",
+        "Some predictions are a number that usually stands for none: leave such rows out.",
     ),
     (
         r"of \d+ rows: what came true, it seems",
@@ -117,6 +118,10 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
             "Predictions are called percentages, and fit what happened far better as such, but "
             "were read as probabilities. Then every number here is wrong: divide them by 100."
         ),
+    ),
+    (
+        r"has the group (?P<one>.+), of (?P<n>\d+) rows, which is usually written",
+        "The {n} rows of the group {one}, which seems to be no group, are taken to go together.",
     ),
     (
         r"^groups hold .* are made by what occurred",
@@ -216,10 +221,7 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"and \S+ is below ½ at (?P<rows>[^:]+): read there as 1 − p",
-        (
-            "At {rows} an answer was held for rather wrong than right, which counts as a confident "
-            "answer that it is wrong."
-        ),
+        "At {rows} an answer was held for rather wrong: it counts as a confident one that it is.",
     ),
     (
         r"is one column of no value below ½",

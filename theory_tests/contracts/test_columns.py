@@ -373,6 +373,7 @@ BESIDE: dict[str, tuple[Any, str]] = {
     "id": (range(200), r"2\.0 at rows 2, .* in the column 'more'.*; leave it out if it is of no class"),
     "text": ("north", r"'north' at row 0 in the column 'more'.*; leave it out if it is of no class"),
     "confidence": (P.max(axis=1), r"rows that sum to .*, and to 1 without the column 'more'.*; pass the columns of classes alone\.$"),
+    "loss": (-np.log(P[:, 0]) / 100, r"rows that sum to .*, and to 1 without the column 'more'.*; pass the columns of classes alone\.$"),
     "right": (P.argmax(axis=1) == Y, r"rows that sum to .*, and to 1 without the column 'more'.*; pass the columns of classes alone\.$"),
 }
 

@@ -6,6 +6,7 @@ import decimal
 import fractions
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -329,3 +330,102 @@ def test_predictions_of_rows_that_do_not_count_may_be_missing(holder: str) -> No
     assert propercal.decompose(y, held, sample_weight=weight, **options).risk == pytest.approx(propercal.decompose(y, p, sample_weight=weight, **options).risk, rel=1e-12)
     with pytest.raises(ValueError, match="y_proba"):
         propercal.decompose(y, held, **options)
+
+
+def test_decimals_are_the_numbers_that_they_write() -> None:
+    """As NUMERIC columns of databases have ids, and classes."""
+    rng = np.random.default_rng(0)
+    prob, order = rng.dirichlet(np.ones(3), 30), rng.permutation(30)
+    label, turn = rng.integers(0, 3, 30), [2, 0, 1]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    wanted = np.mean(np.sum((prob - np.eye(3)[label]) ** 2, axis=1))
+    given = pd.DataFrame(prob[order][:, turn], columns=[decimal.Decimal(i) for i in turn])
+    for ids in ([str(i) for i in order], [int(i) for i in order], pd.CategoricalIndex([str(i) for i in order])):
+        given.index = pd.Index(ids)
+        labels = pd.Series(label, index=pd.Index([decimal.Decimal(f"{i}.00") for i in range(30)], dtype=object))
+        assert propercal.decompose(labels, given, **options).risk == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("keys", [("label", "prob"), ("label", "score"), ("class", "probability")])
+def test_lists_of_a_class_and_its_probability(keys: tuple[str, str]) -> None:
+    """As BigQuery and pipelines of text classifiers have them; the advice gives a table."""
+    name, number = keys
+    rows = [[{name: "b", number: 0.7}, {name: "a", number: 0.3}], [{name: "a", number: 0.6}, {name: "b", number: 0.4}]] * 5
+    with pytest.raises(ValueError, match=rf"make them columns, by pandas.DataFrame\(\[{{each\['{name}'\]: each\['{number}'\] for each in row}} for row in ...\]\)"):
+        propercal.decompose(["a", "b"] * 5, rows)
+    given = pd.DataFrame([{each[name]: each[number] for each in row} for row in rows])
+    found = propercal.decompose(["a", "b"] * 5, given, generator="brier", method="risk", bandwidth=0.1)
+    assert found.risk == pytest.approx((2 * 0.7**2 + 2 * 0.6**2) / 2)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float16", 11), ("bfloat16", 8)])
+def test_labels_that_may_have_been_rounded_are_refused(dtype: str, bits: int) -> None:
+    """Above 2048 half precision has even numbers alone, and bfloat16 above 256."""
+    torch = pytest.importorskip("torch", reason="needs torch")
+    k = 2**bits + 20
+    label = np.arange(k - 30, k)
+    prob = np.full((30, k), 1 / k)
+    given = torch.tensor(label).to(getattr(torch, dtype))
+    holders = [given] if dtype == "bfloat16" else [given, given.numpy(), pd.Series(given.numpy())]
+    for each in holders:
+        with pytest.raises(ValueError, match=rf"^y_true = {2**bits}\.0 at rows 10, .*: expected class numbers below 2\*\*{bits}, as (torch\.)?{dtype} has not all that are larger; pass integers"):
+            propercal.decompose(each, prob, generator="brier", method="risk", bandwidth=0.1)
+    few = given[:10]
+    propercal.decompose(few, prob[:10], generator="brier", method="risk", bandwidth=0.1)
+
+
+@pytest.mark.parametrize("write", [lambda row: str(row.tolist()), lambda row: str(tuple(row.tolist())), str])
+def test_text_of_lists_says_how_it_is_read(write: Callable[[Any], str]) -> None:
+    """As ``read_csv`` has a column of lists: what the message says gives the numbers."""
+    proba = np.round(np.random.default_rng(0).dirichlet(np.ones(3), 12), 2)
+    proba[:, 0] = 1 - proba[:, 1] - proba[:, 2]
+    texts = [write(row) for row in proba]
+    with pytest.raises(ValueError, match=r"^y_proba = the text of lists, .*: expected real numbers; read it, by numpy.array\(\[each.strip"):
+        propercal.decompose(np.arange(12) % 3, texts)
+    found = np.array([each.strip("tensor[]()").replace(",", " ").split() for each in texts], float)
+    assert found == pytest.approx(proba)
+
+
+@pytest.mark.parametrize(("columns", "shift"), [(["class_1", "class_2", "class_3"], 0), ([1, 2, 3], 0), (["class_0", "class_1", "class_2"], 1)])
+def test_advice_where_columns_count_otherwise(columns: list[Any], shift: int) -> None:
+    """A list of the classes beside such names is refused, so that they are to be left out."""
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), 12)
+    y_true = np.arange(12) % 3 + shift
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    with pytest.raises(ValueError, match=r"rename the columns, or pass them without names, and labels=\[\.\.\.\] in their order"):
+        propercal.decompose(y_true, pd.DataFrame(proba, columns=columns), **options)
+    found = propercal.decompose(y_true, proba, labels=[shift, shift + 1, shift + 2], **options)
+    assert found.risk == pytest.approx(np.mean(np.sum((proba - np.eye(3)[y_true - shift]) ** 2, axis=1)))
+
+
+@pytest.mark.parametrize("pattern", ["p{}", "prob{}", "{}P", "{}s"])
+def test_names_of_classes_with_something_glued_to_them(pattern: str) -> None:
+    """Such columns in another order than a list of the classes are not read by place."""
+    proba, names = np.random.default_rng(0).dirichlet(np.ones(3), 12), ["cat", "dog", "eel"]
+    y_true = np.array(names)[np.arange(12) % 3]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1, "labels": names}
+    given = pd.DataFrame(proba, columns=[pattern.format(each) for each in names])
+    found = propercal.decompose(y_true, given, **options).risk
+    assert found == pytest.approx(np.mean(np.sum((proba - np.eye(3)[np.arange(12) % 3]) ** 2, axis=1)))
+    with pytest.raises(ValueError, match=r"^labels = \['cat', 'dog', 'eel'\]: expected the names of the columns of y_proba"):
+        propercal.decompose(y_true, given.iloc[:, [1, 0, 2]], **options)
+
+
+def test_advice_where_few_of_the_classes_occur() -> None:
+    given = pd.DataFrame(np.full((12, 3), 1 / 3), columns=["class_1", "class_2", "class_3"])
+    with pytest.raises(ValueError, match=r"^y_true = the names \[0, 1\]: expected names of columns"):
+        propercal.decompose(np.arange(12) % 2, given)
+
+
+@pytest.mark.parametrize("pattern", ["[{}, {}, {}]", "({}, {}, {})", "[{} {} {}]", "tensor([{}, {}, {}])", "[{}., {}., {}.]"])
+def test_labels_that_are_text_of_one_hot_rows(pattern: str) -> None:
+    """In alphabetical order they would be the classes in the reverse one."""
+    proba, label = np.random.default_rng(0).dirichlet(np.ones(3), 12), np.arange(12) % 3
+    texts = [pattern.format(*row) for row in np.eye(3, dtype=int)[label]]
+    options: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
+    for given in (texts, pd.Series(texts)):
+        with pytest.raises(ValueError, match=r"^y_true = the text of lists, such as .*; read it, by numpy.array\(\[each.strip"):
+            propercal.decompose(given, proba, **options)
+    read = np.array([each.strip("tensor[]()").replace(",", " ").split() for each in texts], float)
+    found = propercal.decompose(read, proba, **options)
+    assert found.risk == pytest.approx(np.mean(np.sum((proba - np.eye(3)[label]) ** 2, axis=1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,6 +15,7 @@ import pytest
 
 import propercal
 from propercal.cli.command import main
+from propercal.reporting.plain import in_plain_words
 from propercal.simulation import TemperatureScaledSimplex
 from theory_tests.laws.test_dependent_rows import numbers
 
@@ -315,6 +317,27 @@ def test_missing_groups_as_text_or_as_codes_are_refused() -> None:
         with pytest.raises(ValueError, match=rf"groups = {found} at rows 0, 5, 10, 15, 20 and 19 more: expected a group for each row"):
             n_groups(groups)
     assert n_groups(PAIRS - 30) == 60
+
+
+@pytest.mark.parametrize("code", [-9, -99, -999, -9999, -32768])
+def test_codes_of_missing_groups_among_numbers_from_0_are_refused(code: int) -> None:
+    odd = np.arange(120) % 5 == 0
+    for groups in (np.where(odd, code, PAIRS), np.where(odd, code, PAIRS).astype(float), np.where(odd, code, PAIRS).astype(str)):
+        with pytest.raises(ValueError, match=rf"groups = '?{code}(\.0)?'? at rows 0, 5, 10, 15, 20 and 19 more: expected a group for each row"):
+            n_groups(groups)
+    # Beside other numbers below 0 it is one of them.
+    assert n_groups(np.where(PAIRS == 0, code, PAIRS - 7)) == 60
+
+
+@pytest.mark.parametrize("word", ["unknown", "Missing", "?", "-", ".", "not available", "undefined", "none"])
+def test_a_group_of_what_is_not_known_is_told(word: str) -> None:
+    names = np.array([word if i % 15 == 0 else f"p{each}" for i, each in enumerate(PAIRS)])
+    with pytest.warns(UserWarning, match=rf"^groups has the group '{re.escape(word)}', of 8 rows, which is usually written where") as told:
+        n_groups(names)
+    assert "8 rows" in in_plain_words(str(told[0].message))
+    # One row depends on no others, whatever its group is called.
+    names[1:][names[1:] == word] = "p0"
+    n_groups(names)
 
 
 def test_missing_groups_of_rows_that_do_not_count_are_read_beside_two_predictions() -> None:

@@ -408,7 +408,7 @@ TURNABLE = np.array([[0.05, 0.55], [0.25, 0.15]])
 
 
 @pytest.mark.parametrize("measure", [sharpness_divergence, statistical_information])
-@pytest.mark.parametrize(("rows", "columns"), [("score", "label"), ("prediction", "class"), ("x", "y"), ("g", "y_true")])
+@pytest.mark.parametrize(("rows", "columns"), [("score", "label"), ("prediction", "class"), ("x", "y"), ("g", "y_true"), ("forecast", "observed"), ("prediction", "reference")])
 def test_axes_that_are_named_the_other_way_round_are_refused(measure: Callable[..., Any], rows: str, columns: str) -> None:
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     right = measure("brier", TURNABLE)

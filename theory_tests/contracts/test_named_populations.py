@@ -255,3 +255,13 @@ def test_layers_of_complex_numbers_are_refused() -> None:
     for layer in (LAYER * 1j, torch.tensor(LAYER * 1j)):
         with pytest.raises(ValueError, match=r"^activations\[0\] = values of type .*complex128: expected real numbers"):
             layer_sharpness([layer], CODES)
+
+
+@pytest.mark.parametrize("code", [-1, -9, -999])
+def test_codes_below_0_are_no_classes_of_layers(code: int) -> None:
+    """As scikit-learn has -1 for what is not labelled; opposites and what is between them are classes."""
+    labels = np.where(np.arange(60) < 5, code, CODES)
+    with pytest.raises(ValueError, match=rf"^y_true = {code} at rows 0, 1, 2, 3, 4: expected classes; drop rows without a label"):
+        layer_sharpness([LAYER], labels, bandwidth=0.1)
+    assert len(layer_sharpness([LAYER], labels, bandwidth=0.1, labels=[code, 0, 1, 2])) == 1
+    assert len(layer_sharpness([LAYER], CODES - 1, bandwidth=0.1)) == 1

@@ -158,7 +158,7 @@ def test_the_error_of_confidences_beside_whether_the_answer_was_right() -> None:
     right = pd.Series(rng.random(200) < confidence**1.3, name="correct")
     place = np.ceil(15 * confidence).astype(int)
     wanted = sum(abs((right - confidence)[place == i].sum()) for i in range(1, 16)) / 200
-    with pytest.warns(UserWarning, match=r'^y_true is named \'correct\', and y_proba is below ½ at rows .*: read there as 1 − p .* Pass kind="classwise"'):
+    with pytest.warns(UserWarning, match=r'^y_true says whether an answer was right, by its name, and y_proba is below ½ at rows .*: read there as 1 − p .* Pass kind="classwise"'):
         assert expected_calibration_error(right, confidence, n_resamples=9).value != pytest.approx(wanted)
     assert expected_calibration_error(right, confidence, kind="classwise", n_resamples=9).value == pytest.approx(wanted, rel=1e-12)
     expected_calibration_error(right, 0.5 + confidence / 2, n_resamples=9)

@@ -13,6 +13,16 @@ from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, read_numpy
 from propercal._data.words.messages import bad_value, some_rows
 
+#: To as many bits numbers are whole in double precision, and in others of fewer.
+_BITS = 53
+_FEWER_BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+
+
+def _bits(held: Held) -> int:
+    """Return to how many bits the type of labels has all whole numbers."""
+    dtype = str(getattr(held.values, "dtype", "")).rpartition(".")[2]
+    return _FEWER_BITS.get(dtype, _BITS)
+
 
 def read_values(y_true: object, called: Names = USUAL_NAMES) -> npt.NDArray[Any]:
     """Return labels in NumPy, a single column as a vector."""
@@ -89,17 +99,20 @@ def _check_whole(
     values: npt.NDArray[np.float64], some: npt.NDArray[np.bool_], held: Held, called: Names
 ) -> None:
     """Raise unless these of the numbers are whole, and as they were."""
+    bits = _bits(held)
     with np.errstate(invalid="ignore"):
-        odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**53))
+        odd = ~(np.isfinite(values) & (values == np.round(values)) & (np.abs(values) < 2.0**bits))
     odd &= some
     if odd.any():
         row = int(np.flatnonzero(odd)[0])
         expected = "whole class numbers without missing values"
         fix = "drop rows whose label is missing; pass the class that occurred, not a probability"
-        if np.isfinite(values[row]) and abs(values[row]) < 2.0**53:
+        if np.isfinite(values[row]) and abs(values[row]) < 2.0**bits:
             fix += ", or labels=[...] if these numbers name the classes of the columns in order"
         elif np.isfinite(values[row]):
-            expected = "class numbers below 2**53, as floating point and decimals are read"
+            what = f"{held.values.dtype} has not all that are larger"
+            what = what if bits < _BITS else "floating point and decimals are read"
+            expected = f"class numbers below 2**{bits}, as {what}"
             fix = "pass integers, such as [int(each) for each in y], or names as text"
         raise bad_value(
             called.labels,

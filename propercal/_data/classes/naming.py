@@ -291,7 +291,10 @@ class Naming:
             raise self._unmatched(
                 f"the names {some_names(uniques)}", "pass a column for each class"
             )
-        raise self._unmatched(f"the names {some_names(uniques)}")
+        # Where names contradict them, a list of the classes is refused too.
+        fix = "rename the columns, or pass them without names, and labels=[...] in their order"
+        odd = named or (len(uniques) == self.n_classes and contradict(self.columns, uniques))
+        raise self._unmatched(f"the names {some_names(uniques)}", fix if odd else "")
 
     def _check_event(self, uniques: Sequence[Any]) -> None:
         """Raise where booleans say whether one of two classes occurred, and nothing says which.

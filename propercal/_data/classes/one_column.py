@@ -14,6 +14,7 @@ from propercal._data.classes.counting import Given
 from propercal._data.inputs.reading import Names
 from propercal._data.inputs.texts import seems_equal
 from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.of_choice import say_right, says_no_class
 from propercal._data.words.opposed import are_opposed, are_other_letters, contradicts
 from propercal._data.words.tokens import (
     content,
@@ -57,7 +58,8 @@ class OneColumn:
             return
         if is_negation(name, self.name) and not is_negation(self.name, name):
             raise self._of_class_0()
-        if are_opposed(self.name, name):
+        # Of the first choice, whatever it is, answers are right or not.
+        if are_opposed(self.name, name) and not (say_right(name) and says_no_class(self.name)):
             raise bad_value(
                 self.called.labels,
                 f"{some_names(uniques)}, named {name!r}",

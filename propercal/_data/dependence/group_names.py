@@ -20,6 +20,7 @@ import numpy.typing as npt
 from propercal._array import is_array
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.holders import hold, is_labelled
+from propercal._data.inputs.missing_codes import negative_codes
 from propercal._data.inputs.noted_indexes import index_columns
 from propercal._data.inputs.reading import is_hashable, is_missing
 from propercal._data.inputs.texts import alike, as_time, is_nothing, nearly_equal
@@ -255,18 +256,53 @@ def _two_of_one_key(texts: list[str]) -> tuple[str, str] | None:
 def _absent(used: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     none = np.zeros(len(used), dtype=bool)
     if used.dtype.kind in "if":
-        # Codes of categories have −1 for none of them.
-        found = bool(len(used)) and used.min() == -1 < used.max()
-        if used.dtype == np.int64 and not found:
+        found = negative_codes(used)
+        if used.dtype == np.int64 and not found.any():
             # Times that are missing, as integers.
             return np.asarray(used == np.iinfo(np.int64).min)
-        return used == -1 if found else none
+        return found
     if used.dtype.kind not in "OU":
         return none
-    texts = {each for each in used.tolist() if isinstance(each, str)}
+    texts = sorted({each for each in used.tolist() if isinstance(each, str)})
     empty = {each for each in texts if is_nothing(each)}
-    if "-1" in texts and len(texts) > 1 and all(re.fullmatch(r"-1|\d+", each) for each in texts):
-        empty.add("-1")
+    if texts and all(re.fullmatch(r"-?\d{1,15}", each) for each in texts):
+        codes = negative_codes(np.array(texts, dtype=np.float64))
+        empty.update(each for each, odd in zip(texts, codes, strict=True) if odd)
     if not empty:
         return none
     return np.array([isinstance(each, str) and each in empty for each in used.tolist()])
+
+
+#: What people write of a row of which something is not known.
+_UNKNOWN = {
+    *(
+        "unknown",
+        "unk",
+        "missing",
+        "undefined",
+        "unspecified",
+        "unassigned",
+        "unbekannt",
+        "inconnu",
+    ),
+    *("not available", "not known", "not specified", "not recorded", "not applicable", "no data"),
+    *("nodata", "none", "nil", "na", "n.a.", "n. a.", "k.a.", "keine angabe", "blank", "empty"),
+    *("?", "??", "???", "-", "--", "---", ".", "..", "*", "#", "–", "—"),
+}
+
+
+def warn_of_unknown(
+    argument: str, used: npt.NDArray[Any], number: npt.NDArray[np.integer[Any]]
+) -> None:
+    """Say so where rows of one group are called as what is not known: they are no group."""
+    if used.dtype.kind not in "OU":
+        return
+    _, first, sizes = np.unique(number, return_index=True, return_counts=True)
+    for name, size in zip(used[first].tolist(), sizes.tolist(), strict=True):
+        said = name.strip().lower().replace("_", " ") if isinstance(name, str) else None
+        if size > 1 and said in _UNKNOWN:
+            warn(
+                f"{argument} has the group {name!r}, of {size} rows, which is usually written "
+                "where the group of a row is not known: they are taken to depend on each other. "
+                "Give rows that depend on no others a label of their own if it is no group."
+            )

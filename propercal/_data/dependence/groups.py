@@ -20,10 +20,11 @@ from propercal._data.dependence.group_names import (
     decoded,
     exact,
     named_alike,
+    warn_of_unknown,
 )
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
-from propercal._data.inputs.masks import filled
+from propercal._data.inputs.masks import check_fills, filled
 from propercal._data.inputs.reading import USUAL_NAMES, Names, is_hashable, is_missing, read_numpy
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
@@ -138,6 +139,10 @@ def labels_of_rows(
     held: Held, n: int, predictions: Predictions, argument: str = "groups"
 ) -> npt.NDArray[Any]:
     """Return the labels of groups (n,), those of all rows that count being there, or raise."""
+    counted = np.zeros(n, dtype=bool)
+    counted[predictions.rows] = True
+    if len(held.values) == n:
+        check_fills(argument, held, counted)
     values = read_numpy(argument, held.values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -195,6 +200,7 @@ def numbered_groups(
         _, first, inverse = np.unique(used, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         number, n_groups = rank[inverse.ravel()], len(first)
+    warn_of_unknown(argument, used, number)
     if n_groups < 2:
         raise bad_value(
             argument,

@@ -2,7 +2,8 @@
 
 These are refused. Attributes name nothing by themselves, as most operations of xarray drop them.
 Lists of names, and the ``flag_meanings`` of the CF conventions, may say that an order which no name
-decides is another.
+decides is another. By the same conventions attributes say how values are packed, and which are
+none: xarray takes them away where it reads values as they are meant.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import numpy as np
 
 from propercal._data.words.messages import bad_value, some_names
 from propercal._data.words.tokens import key
+
+#: Attributes that say which number is no value.
+_FILLS = "_FillValue", "missing_value"
 
 Lists = Mapping[Hashable, tuple[str, ...]]
 
@@ -29,6 +33,32 @@ def lists_of(attributes: Mapping[Hashable, Any]) -> Lists:
             words = [words[i] for i in np.argsort(numbers)]
         found["flag_meanings"] = _words(words)
     return {name: words for name, words in found.items() if words}
+
+
+def check_decoded(argument: str, attributes: Mapping[Hashable, Any]) -> None:
+    """Raise where attributes say that values are packed: to be scaled, or moved, first."""
+    for name, neutral in (("scale_factor", 1), ("add_offset", 0)):
+        packed = [each for each in _numbers(attributes.get(name)) if each != neutral]
+        if packed:
+            raise bad_value(
+                argument,
+                f"an array whose attribute {name!r} is {packed[0]:g}: packed values",
+                "values as they are meant",
+                "decode them, by xarray.decode_cf(...) of their Dataset, or leave the attribute "
+                "out (.drop_attrs()) if that has been done",
+            )
+
+
+def fills_of(attributes: Mapping[Hashable, Any]) -> tuple[float, ...]:
+    """Return the numbers that attributes say stand for missing values."""
+    found = [each for name in _FILLS for each in _numbers(attributes.get(name))]
+    return tuple(dict.fromkeys(found))
+
+
+def _numbers(value: Any) -> list[Any]:
+    """Return one number, or several, and none of what is no number."""
+    found = np.ravel(value) if value is not None else np.empty(0)
+    return [each for each in found.tolist() if each == each] if found.dtype.kind in "iuf" else []
 
 
 def _words(value: Any) -> tuple[str, ...]:

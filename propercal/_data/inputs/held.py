@@ -63,6 +63,8 @@ class Held:
 
     units: str | None = None
     """What a labelled array says of its units."""
+    fills: tuple[float, ...] = ()
+    """Numbers of which its attributes say that they stand for missing values."""
     lists: Lists = field(default_factory=dict)
     """Attributes of a labelled array that list words, which may be classes."""
     along: Hashable | None = None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from propercal._array import is_array
-from propercal._data.inputs.attributes import lists_of
+from propercal._data.inputs.attributes import check_decoded, fills_of, lists_of
 from propercal._data.inputs.codes import codes_of, members_of
 from propercal._data.inputs.held import Held, of_all
 from propercal._data.inputs.named_rows import labels_of_rows, names_of_rows
@@ -49,7 +49,9 @@ def _hold(argument: str, values: object) -> Held:
         held = Held(stacked(argument, read_array(argument, values)), name=values.name)  # type: ignore[attr-defined]
         units = values.attrs.get("units")  # type: ignore[attr-defined]
         held = replace(held, units=units if isinstance(units, str) else None)
-        held = replace(held, lists=lists_of(values.attrs))  # type: ignore[attr-defined]
+        said = values.attrs  # type: ignore[attr-defined]
+        check_decoded(argument, said)
+        held = replace(held, lists=lists_of(said), fills=fills_of(said))
         return _categorical(argument, held, values)
     if hasattr(type(values), "toarray") and hasattr(values, "nnz"):
         return Held(read_array(argument, values.toarray()))  # type: ignore[attr-defined]

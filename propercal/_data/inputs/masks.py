@@ -1,4 +1,7 @@
-"""Masked entries of NumPy: missing values, left out in rows that do not count, else refused."""
+"""Masked entries of NumPy, and fill values of xarray: missing values.
+
+They are left out in rows that do not count, and refused elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import to_numpy
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import USUAL_NAMES, Names, masked
+from propercal._data.words.messages import bad_value, some_rows
 
 Used = npt.NDArray[np.bool_] | None
 
@@ -47,6 +52,7 @@ def check_masked(
     do. With classes along another axis, rows are not those of the arrays: there NaN is refused.
     """
     for argument, values, each in zip((names.labels, names.proba), data, held, strict=True):
+        check_fills(argument, each, used)
         if class_axis is None:
             _check(argument, values, each, used)
 
@@ -60,3 +66,28 @@ def _check(argument: str, values: object, held: Held, used: Used) -> None:
     found = np.intersect1d(odd, np.asarray(list(held.given(rows)), dtype=np.intp))
     if found.size:
         raise masked(argument, found)
+
+
+def check_fills(argument: str, held: Held, used: Used = None) -> None:
+    """Raise if rows that count (n,) have a value of which an attribute says that it is none."""
+    values = to_numpy(held.values) if held.fills else np.empty(0)
+    if values.dtype.kind not in "iuf" or not values.size:
+        return
+    missing = np.isin(values, held.fills) | np.isin(values, _as_dtype(held.fills, values.dtype))
+    odd = missing.reshape(len(values), -1).any(axis=1)
+    rows = np.flatnonzero(odd if used is None else odd & used)
+    if rows.size:
+        found = values[missing][0].item()
+        raise bad_value(
+            argument,
+            f"{found:g} at {some_rows(held.given(rows))}, which is a missing value by the "
+            "attribute '_FillValue' or 'missing_value'",
+            "a value in each row",
+            "drop these rows, or leave the attribute out (.drop_attrs()) if it is a value",
+        )
+
+
+def _as_dtype(fills: Sequence[float], dtype: Any) -> npt.NDArray[Any]:
+    """Return those that a type of numbers has, rounded as it rounds."""
+    with np.errstate(all="ignore"):
+        return np.asarray(fills).astype(dtype) if dtype.kind == "f" else np.empty(0)

@@ -7,6 +7,7 @@ containers mean the same for labels, probabilities and weights.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
@@ -37,8 +38,6 @@ class Names:
 
 #: Arguments whose values are names, as times are too.
 _OF_NAMES = {"groups", "clusters"}
-#: Rows of a column of lists of labels and scores.
-_LABELS_AND_SCORES = "[{each['label']: each['score'] for each in row} for row in column]"
 #: What models and trainers return beside other things.
 _PARTS = ("predictions", "logits", "probs", "probabilities", "label_ids", "labels")
 #: Integers that NumPy has no type for.
@@ -349,6 +348,15 @@ def not_real(
     `indexed` says that rows have an index.
     """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
+    if is_numpy(values) and values.dtype.kind in "OU" and _are_lists(values):
+        return (
+            f"the text of lists, {str(values.ravel()[0])[:40]!r}",
+            "real numbers",
+            (
+                "read it, by numpy.array([each.strip('[]()').replace(',', ' ').split() for each in "
+                "...], float)"
+            ),
+        )
     if is_numpy(values) and values.dtype.kind == "O":
         values = np.atleast_1d(values)
         real = np.array([isinstance(each, Real) for each in values.ravel()]).reshape(values.shape)
@@ -366,9 +374,36 @@ def not_real(
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):
                 rows, instead = "[*column]", ", in polars by column.struct.unnest()"
-                if values.ndim == 2 and {"label", "score"} <= value.keys():
-                    rows, instead = _LABELS_AND_SCORES, ""
+                pair = _pair_of(value)
+                if values.ndim == 2 and pair is not None:
+                    name, number = map(repr, pair)
+                    rows = f"[{{each[{name}]: each[{number}] for each in row}} for row in column]"
+                    instead = ""
                 index = ", index=column.index" if indexed else ""
                 fix = f"make them columns, by pandas.DataFrame({rows}{index}){instead}"
                 fix += "; in pyarrow, of column.to_pylist()"
     return found, "real numbers", fix
+
+
+def _pair_of(value: dict[Any, Any]) -> tuple[Any, Any] | None:
+    """Return under which keys a class and its probability are, where they are all there is."""
+    names = [each for each, said in value.items() if isinstance(said, str | int)]
+    numbers = [each for each, said in value.items() if isinstance(said, float)]
+    return (names[0], numbers[0]) if len(names) == len(numbers) == 1 else None
+
+
+#: Numbers between brackets, as Python and PyTorch write lists of them.
+_LIST = re.compile(r"\s*(?:tensor\()?[\[(][-+.,\s\deE]*[\])]\)?\s*")
+#: What makes a list of numbers of such a text.
+SPLIT = "each.strip('tensor[]()').replace(',', ' ').split()"
+
+
+def is_list(text: Any) -> bool:
+    """Tell whether a value is the text of a list of numbers."""
+    return isinstance(text, str) and _LIST.fullmatch(text) is not None
+
+
+def _are_lists(values: npt.NDArray[Any]) -> bool:
+    """Tell whether values are texts of lists, as files have a column of these."""
+    texts = values.ravel().tolist()
+    return bool(texts) and all(map(is_list, texts))

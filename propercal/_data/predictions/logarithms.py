@@ -21,6 +21,7 @@ from propercal._array import namespace, to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.classes.other_readings import LEAST
 from propercal._data.inputs.held import Held
+from propercal._data.inputs.missing_codes import warn_of_codes
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.probabilities import rounding
 from propercal._data.words.messages import bad_value, warn
@@ -37,15 +38,30 @@ _NEAR, _NEAR_ROWS, _SPREAD = 0.1, 12, 0.2
 #: Of a shift of logits.
 _LARGEST_SHIFT = 50.0
 _CERTAIN = 1e-6
-#: What is certain, of percentages.
-_CENT = 100.0
+#: What is certain, on usual scales: of scores, percentages, grey values, and shares of a thousand.
+_FULL = 10.0, 100.0, 255.0, 1000.0
+#: To which percentages are rounded.
+_STEPS = 1.0, 0.1, 0.01
+#: By how much of a step such values are off, in single precision too.
+_GRID = 1e-3
+#: By how many standard deviations a sum of rounded values is off at most, and how much of the
+#: variance of values, if rows sum to one number but for that.
+_OFF, _LEFT = 5.0, 0.05
+#: Values of logits that are more than a few.
+_SOME = 3
 _TINY = 1e-10
 #: Of a factor of logits, by its logarithm.
 _SCALES = -10.0, 3.0
 
 
 def check_logits_of_names(proba: Held, values: Array, sigmoid: bool, names: Names) -> None:
-    """Raise where columns of a sigmoid are called logarithms of probabilities, and may be that."""
+    """Raise where columns of a sigmoid are called logarithms of probabilities, and may be that.
+
+    Of one column numbers that stand for no value are said, which several have for what cannot be.
+    """
+    if sigmoid and values.shape[1] == 1:
+        given = to_numpy(values)
+        warn_of_codes(given, names.proba, proba, np.arange(len(given)))
     called = [proba.name] if values.shape[1] == 1 else proba.columns
     if not sigmoid or not called or not all(map(says_logarithm, called)):
         return
@@ -135,12 +151,34 @@ def _warn_of_shares(values: Floats, dtype: Any, names: Names) -> None:
     certain = (np.count_nonzero(values, axis=1) <= 1).all()
     if len(sums) < _MANY or certain or total <= 1 + rounding(dtype):
         return
-    if np.abs(sums - total).max() <= rounding(dtype) * total:
+    off = np.abs(sums - total).max()
+    exact = off <= rounding(dtype) * total
+    if exact or off <= _rounding_of_sums(values, sums):
+        fix = f"them by {total:.6g}" if exact else "each row by its sum"
         warn(
-            f"{names.proba} has no value below 0, and rows that sum to {total:.6g}, "
+            f"{names.proba} has no value below 0, and rows that sum to {total:.6g}"
+            f"{'' if exact else ', but for rounding'}, "
             "though from_logits=True says that they are logits: percentages or counts, it seems. "
-            f"If they are, divide them by {total:.6g}, and leave from_logits out."
+            f"If they are, divide {fix}, and leave from_logits out."
         )
+
+
+def _rounding_of_sums(values: Floats, sums: Floats) -> float:
+    """Return by how much sums of shares that were rounded may be off; 0 of others."""
+    step = _step(values)
+    if not step or sums.var() > _LEFT * values.var(axis=0).sum():
+        return 0.0
+    k = values.shape[1]
+    return float(step * min(k / 2, _OFF * math.sqrt(k / 12) + 1) * (1 + _GRID))
+
+
+def _step(values: Floats) -> float:
+    """Return to what values were rounded, 0 if to nothing."""
+    for step in _STEPS:
+        whole = values / step
+        if np.isfinite(whole).all() and np.abs(whole - np.rint(whole)).max() <= _GRID:
+            return step
+    return 0.0
 
 
 def _warn_of_odds(values: Floats, dtype: Any, names: Names) -> None:
@@ -159,22 +197,49 @@ def _warn_of_readings(values: Floats, classes: Classes, names: Names) -> None:
     readings = [
         ("odds, p / (1 − p)", f"pass {proba} / (1 + {proba})", _log_of_odds(values), True),
         ("−log p", f"pass numpy.exp(-{proba})", -values, False),
+        *_shares(values),
     ]
-    if values.max() <= _CENT:
-        logs = np.log(np.maximum(values / _CENT, _TINY))
-        readings.append(("percentages", "divide them by 100", logs, False))
     found = [
         (_evidence(values, logs, classes, scaled=scaled), what, fix)
         for what, fix, logs, scaled in readings
     ]
     nats, what, fix = max(found)
-    if nats >= LEAST:
-        above = f" or above {_CENT:g}" if values.max() <= _CENT else ""
+    if nats >= LEAST or (nats > 0 and _are_counted(values)):
+        above = next((f" or above {each:g}" for each in _FULL if values.max() <= each), "")
+        times = f"e^{nats:.0f} times as" if nats >= LEAST else "more"
         warn(
-            f"{proba} has no value below 0{above}, and labels are e^{nats:.0f} times as probable "
+            f"{proba} has no value below 0{above}, and labels are {times} probable "
             f"if they are {what}, though from_logits=True says that they are logits. If they are "
             f"{what}, {fix}, and leave from_logits out."
         )
+
+
+def _shares(values: Floats) -> list[tuple[str, str, Floats, bool]]:
+    """Return readings as shares of what is certain: of a usual scale, or of whole numbers.
+
+    Counts of votes are read as shares of the largest one, where the number of all is not known.
+    """
+    most, half = float(values.max()), 0.5 * _step(values)
+    full = [each for each in _FULL if most <= each][:1]
+    found = [
+        ("percentages", "divide them by 100")
+        if each == 100  # per cent
+        else (f"scores of {each:g}", f"divide them by {each:g}")
+        for each in full
+    ]
+    if _are_counted(values) and most not in full:
+        full.append(most)
+        found.append(("counts, such as of votes", "divide them by the number of all"))
+    return [
+        (*words, np.log(np.maximum((values + half) / (each + 2 * half), _TINY)), False)
+        for words, each in zip(found, full, strict=True)
+    ]
+
+
+def _are_counted(values: Floats) -> bool:
+    """Tell whether values are whole numbers, or halves, of which logits have few."""
+    whole = np.abs(2 * values - np.rint(2 * values)).max() == 0
+    return bool(whole and len(values) >= _MANY and len(np.unique(values)) > _SOME)
 
 
 def _log_of_odds(values: Floats) -> Floats:

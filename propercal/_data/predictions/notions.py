@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from propercal._array import namespace
+from propercal._array import namespace, no_gradient, to_numpy
 from propercal._data.predictions.predictions import Predictions
-from propercal._data.words.messages import bad_value, unknown_name
+from propercal._data.words.messages import bad_value, some_rows, unknown_name, warn
 from propercal._typing import Array
 
 
@@ -46,6 +46,9 @@ class Problem:
     probable it makes the event."""
 
 
+#: What to do where one column is a confidence in an answer, of which nothing is to be folded.
+_LEAVE_OUT = 'Leave out notion="top-label" for confidences as they are.'
+
 Problems = Iterable[Problem]
 """The problems of a notion, which can be gone through more than once."""
 
@@ -62,9 +65,21 @@ class Notion:
     """Whether there is a problem for each class."""
     whole: bool = False
     """Whether a problem has all classes, rather than whether an event occurred."""
+    of_choice: bool = False
+    """Whether the event is that the first choice occurred."""
 
-    def problems(self, predictions: Predictions) -> Problems:
-        """Return the problems of predictions, made anew whenever they are gone through."""
+    def problems(self, predictions: Predictions, otherwise: str = _LEAVE_OUT) -> Problems:
+        """Return the problems of predictions, made anew whenever they are gone through.
+
+        What they take for right that may not be is said, and what to do `otherwise`: once, as what
+        goes through them again takes :meth:`again`.
+        """
+        if self.of_choice:
+            _warn_of_other_choice(predictions, otherwise)
+        return _Problems(self, predictions)
+
+    def again(self, predictions: Predictions) -> Problems:
+        """Return the problems of predictions of which all has been said, or nothing is to be."""
         return _Problems(self, predictions)
 
     def n_problems(self, n_classes: int) -> int:
@@ -113,6 +128,24 @@ def _top_label(predictions: Predictions) -> Iterator[Problem]:
         raise _needs_one_class("top-label", predictions)
     top = predictions.top
     yield replace(_event_problem(predictions, top, predictions.label == top), of_confidence=True)
+
+
+def _warn_of_other_choice(predictions: Predictions, otherwise: str) -> None:
+    """Say so if labels are whether an answer was right, and some rows are read as that it was not.
+
+    Of the classes of a model the probability of the first choice is not below ½.
+    """
+    if not predictions.of_answers or predictions.n_classes != 2 or predictions.multilabel:
+        return
+    with no_gradient(predictions.prob):
+        below = np.flatnonzero(to_numpy(predictions.prob)[:, 1] < 0.5)
+    if len(below):
+        called = predictions.names
+        warn(
+            f"{called.labels} says whether an answer was right, by its name, and {called.proba} is "
+            f"below ½ at {some_rows(predictions.given(below))}: read there as 1 − p for its being "
+            f"wrong, the first choice of two. {otherwise}"
+        )
 
 
 def _event_problem(predictions: Predictions, column: int | Array, occurred: Array) -> Problem:
@@ -166,7 +199,7 @@ _NOTIONS = {
     for notion in (
         Notion("canonical", _canonical, _only, whole=True),
         Notion("classwise", _classwise, _columns, per_class=True),
-        Notion("top-label", _top_label, _event),
+        Notion("top-label", _top_label, _event, of_choice=True),
     )
 }
 

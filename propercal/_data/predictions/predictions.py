@@ -41,6 +41,7 @@ from propercal._data.predictions.probabilities import (
 )
 from propercal._data.predictions.weights import normalised, weights_given
 from propercal._data.rows.layout import Layout
+from propercal._data.words.of_choice import say_answers
 from propercal._typing import Array
 
 
@@ -87,6 +88,8 @@ class Predictions:
     """Whether nobody knows in which order rows were read, of a lazy table."""
     repeated: bool = False
     """Whether rows were found to repeat each other, and no groups given."""
+    of_answers: bool = False
+    """Whether labels are named as whether an answer was right."""
 
     def given(self, rows: Any) -> npt.NDArray[np.intp]:
         """Return the numbers that some of these rows had in the caller's ``y_proba``.
@@ -237,7 +240,7 @@ def validate(
         multilabel=multilabel,
         dtype=dtype,
         names=names,
-        **_where(held, n),
+        **_where(held, n, classes),
     )
     if smallest > 1 and not from_logits and labels is None:
         warn_of_zeros(held.proba.columns, classes, prob, held.labels, names)
@@ -255,10 +258,12 @@ def _aligned(
     return align(labels, proba, weight, layout=layout, called=names)
 
 
-def _where(held: Aligned, n: int) -> dict[str, Any]:
+def _where(held: Aligned, n: int, classes: Classes) -> dict[str, Any]:
     """Say where rows stood, and what the caller calls them."""
+    answers = say_answers(held.labels.name, classes.names)
     index = held.labels.rows if held.proba.rows is None else held.proba.rows
-    return {"rows": np.arange(n), "places": held.proba.places, "index": index}
+    places = held.proba.places
+    return {"rows": np.arange(n), "places": places, "index": index, "of_answers": answers}
 
 
 def _read_rows(

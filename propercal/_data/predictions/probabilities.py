@@ -202,17 +202,18 @@ def read_sums(
         return True, False
     odd = np.flatnonzero(deviation > rounding(dtype))
     found = f"rows that sum to {sums.min():.6g} to {sums.max():.6g} ({some_rows(proba.given(odd))})"
-    if deviation.max() > _LARGEST_DEVIATION:
-        if classes.indicator is not None:
-            return False, True
-        beside = _beside_all(prob, sums, dtype)
-        if beside is not None:
-            raise bad_value(
-                names.proba,
-                f"{found}, and to 1 without {columns_at([beside], prob.shape[1], proba.columns)}",
-                "rows that sum to 1",
-                "pass the columns of classes alone",
-            )
+    far = deviation.max() > _LARGEST_DEVIATION
+    if far and classes.indicator is not None:
+        return False, True
+    beside = _beside_all(prob, sums, dtype)
+    if beside is not None:
+        raise bad_value(
+            names.proba,
+            f"{found}, and to 1 without {columns_at([beside], prob.shape[1], proba.columns)}",
+            "rows that sum to 1",
+            "pass the columns of classes alone",
+        )
+    if far:
         raise bad_value(
             names.proba,
             found,

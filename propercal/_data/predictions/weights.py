@@ -12,6 +12,7 @@ from propercal._array import like, namespace
 from propercal._data.classes.label_values import read_values
 from propercal._data.inputs.held import Held, as_given
 from propercal._data.inputs.holders import hold
+from propercal._data.inputs.masks import check_fills
 from propercal._data.inputs.reading import USUAL_NAMES, Names, check_scalar, is_missing, read_numpy
 from propercal._data.inputs.texts import seems_equal
 from propercal._data.words.messages import bad_value, some_rows, warn
@@ -124,6 +125,7 @@ def _numbers(sample_weight: object, n: int, name: str, fix: str) -> Floats:
             fix,
         )
     weight = given.astype(np.float64)
+    check_fills(name, held)
     odd = ~(np.isfinite(weight) & (weight >= 0))
     if odd.any():
         rows = np.flatnonzero(odd)

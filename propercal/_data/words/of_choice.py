@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,8 +11,10 @@ from propercal._data.words.tokens import OF_NO_CLASS, content, tokens
 #: Words of labels that say whether a prediction, or an answer, was right.
 _RIGHT = {"correct", "correctly", "correctness", "right", "hit", "hits", "accurate", "accuracy"}
 _RIGHT |= {"acc", "solved", "success", "successful", "passed", "match", "matches", "matched", "em"}
+_WRONG = {"wrong", "incorrect", "incorrectly", "false", "miss", "missed", "inaccurate", "failed"}
+_WRONG |= {"failure", "fail", "unsolved", "mismatch", "error", "not", "no"}
 #: Words of a probability that say no class, but perhaps that it is that of the first choice.
-_OF_CHOICE = {"max", "maximum", "top", "best", "argmax"}
+_OF_CHOICE = {"max", "maximum", "top", "best", "argmax", "softmax", "msp", "chosen"}
 _OF_CLASS_1 = {"pos", "positive", "yes", "event", "occurred", "happened"}
 _PREDICTED = {"pred", "preds", "predicted", "prediction", "predictions", "yhat", "ypred", "argmax"}
 #: Of these alone, or of what else says no class, is the name of a prediction made.
@@ -28,6 +31,18 @@ def say_right(*names: Any) -> bool:
     return any(not _RIGHT.isdisjoint(tokens(each)) for each in names if each is not None)
 
 
+def say_answers(name: Any, classes: Sequence[Any]) -> bool:
+    """Tell whether labels, or the second of two classes and not the first, say who was right.
+
+    Left and right are two classes as others are.
+    """
+    if say_right(name):
+        return True
+    if len(classes) != 2 or not say_right(classes[1]):
+        return False
+    return not _WRONG.isdisjoint(tokens(classes[0]))
+
+
 def says_no_class(name: Any, *classes: Any) -> bool:
     """Tell whether the name of one column says nothing of which of the classes it is of."""
     if name is None:
@@ -35,6 +50,9 @@ def says_no_class(name: Any, *classes: Any) -> bool:
     said, words = set(content(name)), set(tokens(name))
     if any(words.issuperset(tokens(each)) for each in classes if tokens(each)):
         return False
+    if "top" in said:
+        # In top-1 the number is no class.
+        said -= {1}
     return said <= (OF_NO_CLASS - _OF_CLASS_1) | _OF_CHOICE
 
 

@@ -72,6 +72,8 @@ def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
     for of_columns in (_numbers(columns), _from_0(columns)):
         if None not in (of_columns, of_names) and {*(of_columns or ())} == {*(of_names or ())}:
             return of_columns != of_names
+    if _are_glued_in_another_order(columns, names):
+        return True
     wanted = [set(each) for each in distinct(names)]
     agree = True
     for own, here in zip(map(set, distinct(columns)), wanted, strict=True):
@@ -91,6 +93,18 @@ def contradict(columns: Sequence[Any], names: Sequence[Any]) -> bool:
     if initials_differ(columns, names) or initials_differ(names, columns):
         return True
     return _fit_others(columns, names)
+
+
+def _are_glued_in_another_order(columns: Sequence[Any], names: Sequence[Any]) -> bool:
+    """Tell whether columns are names with one text before or after each, as pdog and pcat are."""
+    own, wanted = ([str(each).lower() for each in given] for given in (columns, names))
+    first = own[0]
+    for name in wanted:
+        before, after = first.removesuffix(name), first.removeprefix(name)
+        for glued in ([before + each for each in wanted], [each + after for each in wanted]):
+            if name and first in glued and glued != own and sorted(glued) == sorted(own):
+                return True
+    return False
 
 
 def are_negative_and_positive(first: Any, second: Any) -> bool:

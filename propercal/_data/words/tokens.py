@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
 from numbers import Integral, Real
@@ -104,6 +105,8 @@ def plain(name: Any) -> Any:
     if isinstance(name, bool | Integral):
         return int(name)
     if isinstance(name, float) and name.is_integer():
+        return int(name)
+    if isinstance(name, Decimal) and name.is_finite() and name == name.to_integral_value():
         return int(name)
     if isinstance(name, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0)?", name):
         return int(name.removesuffix(".0"))
