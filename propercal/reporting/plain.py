@@ -75,6 +75,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"epoch = .* comes after epoch .*, and is compared with all|forgets the .* epochs of a",
+        (
+            "Epochs of several trainings follow one another: see which of them the best epoch is "
+            "one of."
+        ),
+    ),
+    (
         r"percentages(?: or counts, it seems\.|, though from_logits)",
         (
             "Predictions seem to be percentages or counts, and were read as if they were on the "
