@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from propercal._data.words.tokens import OF_NO_CLASS, content, tokens
+from propercal._data.words.tokens import tokens
 
 #: Words of labels that say whether a prediction, or an answer, was right.
 _RIGHT = {"correct", "correctly", "correctness", "right", "hit", "hits", "accurate", "accuracy"}
 _RIGHT |= {"acc", "solved", "success", "successful", "passed", "match", "matches", "matched", "em"}
-#: Words of a probability that say no class, but perhaps that it is that of the first choice.
-_OF_CHOICE = {"max", "maximum", "top", "best", "argmax"}
-_OF_CLASS_1 = {"pos", "positive", "yes", "event", "occurred", "happened"}
 _PREDICTED = {"pred", "preds", "predicted", "prediction", "predictions", "yhat", "ypred", "argmax"}
 #: Of these alone, or of what else says no class, is the name of a prediction made.
 _BESIDE = {"y", "label", "labels", "class", "classes", "id", "idx", "index", "code"}
@@ -28,14 +25,10 @@ def say_right(*names: Any) -> bool:
     return any(not _RIGHT.isdisjoint(tokens(each)) for each in names if each is not None)
 
 
-def says_no_class(name: Any, *classes: Any) -> bool:
-    """Tell whether the name of one column says nothing of which of the classes it is of."""
-    if name is None:
-        return True
-    said, words = set(content(name)), set(tokens(name))
-    if any(words.issuperset(tokens(each)) for each in classes if tokens(each)):
-        return False
-    return said <= (OF_NO_CLASS - _OF_CLASS_1) | _OF_CHOICE
+def says_one_of(name: Any, *classes: Any) -> bool:
+    """Tell whether the name of one column has the words of a class."""
+    words = set() if name is None else set(tokens(name))
+    return any(words.issuperset(tokens(each)) for each in classes if tokens(each))
 
 
 def says_predicted(name: Any) -> bool:
