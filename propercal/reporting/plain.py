@@ -82,6 +82,13 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"in one piece each, which by|is sorted by class, and cv = ",
+        (
+            "Rows seem to be sorted by what occurred, and not to be in the order in which they "
+            "came: what rests on their order means nothing."
+        ),
+    ),
+    (
         r"percentages(?: or counts, it seems\.|, though from_logits)",
         (
             "Predictions seem to be percentages or counts, and were read as if they were on the "

@@ -351,7 +351,7 @@ class DecompositionDisplay:
             with held_warnings():
                 # Labels of no column are told of below.
                 codes, found = with_labels(response, y_true, "y_prob", labels)
-            doubt_classes(y_true, held, codes, found.classes, listed=labels is not None)
+            doubt_classes(y_true, held, codes, found, listed=labels is not None)
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
             rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
+from propercal._data.dependence.sorted_labels import are_in_pieces, are_sorted
 from propercal._data.inputs.settings import Known
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, some_names, warn
@@ -257,6 +258,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
         # Folds may be drawn anew each time.
         pairs = list(folds.split(X, y, **of_split))
+        _doubt_folds(y, [np.arange(len(y))[test] for _, test in pairs], self.cv)
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*each) for each in pairs)
         rows = [np.arange(len(y))[test] for _, test in pairs]
         return np.concatenate(found), np.concatenate(rows)
@@ -324,6 +326,16 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         tags.input_tags.sparse = of_estimator.input_tags.sparse
         tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
         return tags
+
+
+def _doubt_folds(y: Any, folds: list[NDArray[Any]], cv: Any) -> None:
+    """Warn where folds of rows that follow each other are folds of classes."""
+    if len(folds) > 1 and are_in_pieces(folds) and are_sorted(np.unique(y, return_inverse=True)[1]):
+        warn(
+            f"y is sorted by class, and cv = {cv!r} makes folds of rows that follow each other: "
+            "classifiers are fitted to other shares of the classes than they predict for. Pass a "
+            "number of folds, which have all classes, or folds that are shuffled."
+        )
 
 
 def _codes(y: Any, classes: list[Any]) -> NDArray[Any]:

@@ -317,6 +317,9 @@ def test_predictions_that_contradict_how_they_are_read_give_a_warning() -> None:
     draw: Any = DecompositionDisplay.from_predictions
     right = draw(names[codes], pd.DataFrame(proba, columns=names), **options).result.risk
     assert draw(names[codes], proba[:, [2, 0, 1]], labels=list("cab"), **options).result.risk == pytest.approx(right, rel=1e-12)
+    # Columns that are named after classes come in any order, which is not that of labels=.
+    turned = pd.DataFrame(proba, columns=names)[["c", "a", "b"]]
+    assert draw(names[codes], turned, labels=list("abc"), **options).result.risk == pytest.approx(right, rel=1e-12)
     columns = r"^y_prob has columns.* though by y_prob labels are e\^\d+ times as probable"
     rows = r"^y_prob has the index .* y_prob labels are e\^\d+ times as probable if y_prob is sorted by its index"
     shuffled = pd.Series(proba[:, 0]).iloc[order]

@@ -21,6 +21,7 @@ from propercal._data.dependence.group_names import (
     exact,
     named_alike,
 )
+from propercal._data.dependence.sorted_labels import doubt_order_of_time
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.masks import filled
@@ -72,6 +73,11 @@ def validate_groups(
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
+        doubt_order_of_time(
+            found,
+            "blocks of rows that follow each other are then blocks of one label",
+            "Pass rows in the order in which they came; of rows without one leave blocks out.",
+        )
         return numbered_groups(found, np.arange(n) // block_length(blocks, n), "blocks")
     assert held.weight is not None  # noqa: S101  # groups take its place
     if sample_weight is not None:
