@@ -140,10 +140,21 @@ def check_in_one_order(
     check_others(held, other, argument, other_argument)
 
 
+#: What to do with rows without a label, of groups that depend on each other within.
+_ALONE = "give rows that depend on no others a label of their own, or drop them"
+
+
 def labels_of_rows(
-    held: Held, n: int, predictions: Predictions, argument: str = "groups"
+    held: Held,
+    n: int,
+    predictions: Predictions,
+    argument: str = "groups",
+    of_none: str = _ALONE,
 ) -> npt.NDArray[Any]:
-    """Return the labels of groups (n,), those of all rows that count being there, or raise."""
+    """Return the labels of groups (n,), those of all rows that count being there, or raise.
+
+    `of_none` says what to do with rows that have none.
+    """
     values = read_numpy(argument, held.values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -179,7 +190,7 @@ def labels_of_rows(
             argument,
             f"missing values at {some_rows(held.given(rows[odd]))}",
             "a group for each row",
-            "give rows that depend on no others a label of their own, or drop them",
+            of_none,
         )
     check_present(argument, used, rows, held)
     if values.dtype.kind == "f":
