@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn.utils.validation import (
 
 from propercal._data.dependence.sorted_labels import are_in_pieces, are_sorted
 from propercal._data.inputs.settings import Known
+from propercal._data.predictions.weights import weights_given
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
@@ -150,6 +152,10 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         if sample_weight is not None:
+            if not isinstance(sample_weight, Real | str | Mapping):
+                sample_weight = in_numpy("sample_weight", sample_weight)
+            if not isinstance(sample_weight, Real):
+                sample_weight = weights_given(sample_weight, len(y), smallest=0)
             sample_weight = _check_sample_weight(sample_weight, X)
         if isinstance(self.cv, str):
             if params:

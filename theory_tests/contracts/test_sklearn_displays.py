@@ -242,6 +242,19 @@ def test_bad_predictions_are_refused(y: Any, p: Any, options: dict[str, Any], me
         ReliabilityDisplay.from_predictions(y, p, **options)
 
 
+def test_a_panel_of_two_events_says_neither_on_its_axes() -> None:
+    words = np.array(["no", "yes"])[Y[1::2]]
+    first = Quick.from_predictions(words, P[:, 1], pos_label="yes", strategy="uniform")
+    assert first.ax_.get_ylabel() == "Fraction of positives (Positive class: yes)"
+    Quick.from_predictions(words, P[:, 1], pos_label="yes", strategy="uniform", ax=first.ax_)
+    assert first.ax_.get_ylabel() == "Fraction of positives (Positive class: yes)"
+    for event, column in (("no", P[:, 0]), ("yes", P[:, 1])):
+        Quick.from_predictions(words, column, pos_label=event, strategy="uniform", ax=first.ax_)
+        assert first.ax_.get_ylabel() == "Fraction of positives"
+        assert first.ax_.get_xlabel() == "Mean predicted probability"
+    plt.close("all")
+
+
 def test_a_bar_ends_at_the_risk() -> None:
     shown = DecompositionDisplay.from_estimator(MODEL, X[1::2], Y[1::2], generator="brier")
     result = decompose(Y[1::2], P, generator="brier")
@@ -258,6 +271,8 @@ def test_a_bar_ends_at_the_risk() -> None:
     assert legend(shown.ax_) == ["Refinement", "Calibration error", "Best constant prediction"]
     with pytest.raises(ValueError, match="ax = a panel of the 'Mean brier loss': expected one of the 'Mean log loss"):
         DecompositionDisplay.from_predictions(Y[1::2], P, method=Risk(bandwidth=0.1), ax=shown.ax_)
+    with pytest.raises(ValueError, match="expected one of the 'Mean brier loss, top-label'.*each notion, on a panel of its own"):
+        DecompositionDisplay.from_predictions(Y[1::2], P, generator="brier", notion="top-label", method=Risk(bandwidth=0.1), ax=shown.ax_)
     by_column = DecompositionDisplay.from_predictions(Y[1::2], P[:, 1], generator="brier", ref_line=False)
     assert by_column.result.risk == pytest.approx(result.risk)
     assert by_column.ref_line_ is None

@@ -297,3 +297,14 @@ def test_labels_that_a_frozen_classifier_knows() -> None:
             RecalibratedClassifier(FrozenEstimator(model)).fit(rest, labels)
     with pytest.raises(ValueError, match=r"^estimator = Pipeline of the classes \[0, 1, 2\]: expected those of y, \[0, 1\]; .*let cv be 'prefit'"):
         RecalibratedClassifier(make_pipeline(FrozenEstimator(model))).fit(rest, y)
+
+
+def test_weights_of_a_recalibrated_classifier_are_read_as_elsewhere() -> None:
+    x, y = make_classification(200, random_state=0)
+    weight = np.where(y == 1, 5.0, 1.0)
+    model = RecalibratedClassifier(LogisticRegression(), cv=3)
+    right = model.fit(x, y, sample_weight=weight).recalibrator_.temperature_
+    assert model.fit(x, y, sample_weight=weight[:, None]).recalibrator_.temperature_ == right
+    for wrong in ({0: 1.0, 1: 5.0}, "balanced", weight.astype(str), np.where(y == 1, np.nan, 1.0)):
+        with pytest.raises(ValueError, match=r"^sample_weight = .*: expected"):
+            model.fit(x, y, sample_weight=wrong)
