@@ -70,7 +70,7 @@ def _check_range(name: str, proba: Floats) -> None:
         return
     odd = np.argwhere((proba < -_ROUNDING) | (proba > 1 + _ROUNDING))
     if len(odd):
-        of_100 = 0 <= proba.min() and proba.max() <= 100  # noqa: PLR2004
+        of_100 = proba.min() >= 0 and proba.max() <= 100
         percent = "them divided by 100 if these are percentages, or " if of_100 else ""
         raise bad_value(
             "estimator",

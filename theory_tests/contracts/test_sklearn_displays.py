@@ -271,7 +271,7 @@ def test_a_bar_ends_at_the_risk() -> None:
     assert legend(shown.ax_) == ["Refinement", "Calibration error", "Best constant prediction"]
     with pytest.raises(ValueError, match="ax = a panel of the 'Mean brier loss': expected one of the 'Mean log loss"):
         DecompositionDisplay.from_predictions(Y[1::2], P, method=Risk(bandwidth=0.1), ax=shown.ax_)
-    with pytest.raises(ValueError, match="expected one of the 'Mean brier loss, top-label'.*each notion, on a panel of its own"):
+    with pytest.raises(ValueError, match=r"expected one of the 'Mean brier loss, top-label'.*each notion, on a panel of its own"):
         DecompositionDisplay.from_predictions(Y[1::2], P, generator="brier", notion="top-label", method=Risk(bandwidth=0.1), ax=shown.ax_)
     by_column = DecompositionDisplay.from_predictions(Y[1::2], P[:, 1], generator="brier", ref_line=False)
     assert by_column.result.risk == pytest.approx(result.risk)

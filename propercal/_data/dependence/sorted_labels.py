@@ -69,11 +69,11 @@ def doubt_order_of_time(rows: Predictions, why: str, fix: str) -> None:
     of_top = np.minimum(log_prob[np.arange(len(top)), top], 0.0)
     with np.errstate(divide="ignore"):
         both = np.stack([np.log(-np.expm1(of_top)), of_top], axis=1)
+    right = f"the class that {rows.names.proba} has for the most probable one occurred"
     for what, logs, of_rows in (
         (f"{rows.names.labels} is sorted: its labels stand", log_prob, label),
         (
-            f"rows are sorted by whether the class that {rows.names.proba} has for the most "
-            "probable one occurred: both kinds stand",
+            f"rows are sorted by whether {right}: both kinds stand",
             both,
             (top == label).astype(np.intp),
         ),
